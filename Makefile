@@ -1,0 +1,64 @@
+PYTHON ?= python3
+BIN := .venv/bin
+PYTEST := $(BIN)/python -m pytest
+LOCK := requirements/dev.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help dev lock check format unit spark drill bench pipeline lab docs clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+dev: .venv/.complete ## Create .venv with everything for development, from the locked requirements
+
+.venv/.complete: $(LOCK) requirements/bootstrap.txt pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --require-hashes -r requirements/bootstrap.txt
+	$(BIN)/uv pip sync --quiet --compile-bytecode --python $(BIN)/python --require-hashes $(LOCK)
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	touch $@
+
+lock: ## Resolve the requirements anew (names, versions and hashes; no index addresses)
+	$(BIN)/uv pip compile pyproject.toml --group dev --extra spark --extra postgres --extra kafka --extra delta \
+		--universal --python-version 3.11 --generate-hashes --no-header --quiet -o $(LOCK)
+	echo "uv==$$($(BIN)/uv --version | cut -d' ' -f2)" | $(BIN)/uv pip compile - --universal --python-version 3.11 \
+		--generate-hashes --no-header --no-annotate --quiet -o requirements/bootstrap.txt
+
+check: ## Format, lint, types, imports, docs, house tests; no servers
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/mkdocs build --strict --quiet
+	$(PYTEST) -q tests/house tests/docs
+
+format: ## Rewrite the code to the house's format
+	$(BIN)/ruff check --fix --quiet . || true
+	$(BIN)/ruff format --quiet .
+
+unit: ## Tests without servers and without Spark, with branch coverage
+	$(PYTEST) -q -m unit tests/unit --cov --cov-report=term
+
+spark: ## Tests on real Spark, Kafka, PostgreSQL and S3
+	$(BIN)/python -m lab check
+	$(PYTEST) -v -m spark tests/lab tests/spark --durations=15
+
+drill: ## Tests that kill processes for real, sized for the gate
+	$(PYTEST) -v -m drill tests/drills --durations=15
+
+bench: ## Every figure of the README: the damage of a restart, the cost of a kill, the start of the CLI
+	$(BIN)/python -m benchmarks.cli_start
+	$(BIN)/python -m benchmarks.kill_cost
+	$(BIN)/python -m benchmarks.restart_damage
+
+pipeline: ## The reference pipeline on 100,000 messages, judged exactly
+	$(BIN)/python -m examples.sensors --messages 100000
+
+lab: ## Start Kafka, PostgreSQL and S3 in the foreground and print their addresses
+	$(BIN)/python -m lab up
+
+docs: ## Build the documentation into site/
+	$(BIN)/mkdocs build --strict
+
+clean: ## Remove everything that is made, but not the download cache
+	rm -rf .venv site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

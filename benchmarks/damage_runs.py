@@ -1,0 +1,122 @@
+"""One run of a damage scenario: its topic, its output, its drivers, and the judgement."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+from pyspark.sql import SparkSession
+
+from benchmarks import as_the_web_advises
+from examples.sensors.messages import PARTITIONS, Message, make_messages
+from examples.sensors.scenario import send
+from lab import Kafka, Postgres
+from lab.kill import Driver
+from lab.multiset import Difference, compare
+from lab.spark import environment
+
+MESSAGES = 10_000
+"""Sent before the first start; some scenarios send as many again before the restart."""
+PER_BATCH = 1_000
+
+_TABLE = 'create table readings (partition int, "offset" bigint, sensor_id text, batch_id int)'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Servers:
+    """What every run needs."""
+
+    kafka: Kafka
+    postgres: Postgres
+    spark: SparkSession
+    """Reads Delta and Parquet output the way a user would."""
+
+
+class Run:
+    """A stream with a sink, an empty topic and an empty output; the first messages are sent."""
+
+    def __init__(
+        self, servers: Servers, name: str, *, sink: str, seed: int, directory: Path
+    ) -> None:
+        self.servers = servers
+        # Also the topic's and the database's: a fixed name keeps the order of Spark's tasks fixed.
+        self._name = f"damage_{name}_{seed}".replace("-", "_")
+        self._sink = sink
+        self._directory = directory
+        self._checkpoint = directory / "checkpoint"
+        self._table = directory / "table"
+        self._unsent = make_messages(2 * MESSAGES, seed=seed)
+        self._sent: list[Message] = []
+        self._drivers = 0
+        servers.kafka.create_topic(self._name, partitions=PARTITIONS)
+        self._dsn = servers.postgres.create_database(self._name)
+        with psycopg.connect(self._dsn) as connection:
+            connection.execute(_TABLE)
+        self.send_messages()
+
+    def send_messages(self) -> None:
+        """Send the next `MESSAGES` messages."""
+        part, self._unsent = self._unsent[:MESSAGES], self._unsent[MESSAGES:]
+        send(self.servers.kafka, self._name, part)
+        self._sent += part
+
+    def driver(
+        self,
+        *,
+        per_batch: int = PER_BATCH,
+        starting: str = "earliest",
+        jdbc_port: int | None = None,
+        cores: int = 2,
+    ) -> Driver:
+        """Return a driver on the run's checkpoint; nothing is started."""
+        self._drivers += 1
+        directory = self._directory / f"driver-{self._drivers}"
+        in_postgres = self._sink.startswith("jdbc")
+        jdbc_url = self.servers.postgres.jdbc_url(self._name, port=jdbc_port)
+        config = {
+            "bootstrap": self.servers.kafka.address,
+            "topic": self._name,
+            "checkpoint": str(self._checkpoint),
+            "target": jdbc_url if in_postgres else str(self._table),
+            "dsn": self._dsn,
+            "starting": starting,
+            "per_batch": per_batch,
+        }
+        return Driver(
+            [as_the_web_advises.__file__, self._sink, json.dumps(config)],
+            environment=environment(directory, {"spark.master": f"local[{cores}]"}),
+            directory=directory,
+        )
+
+    def next_offsets(self) -> str:
+        """Return Kafka's `startingOffsets` just after the last message sent so far."""
+        ends = Counter(message.partition for message in self._sent)
+        return json.dumps({self._name: {str(p): ends[p] for p in range(PARTITIONS)}})
+
+    def delete_checkpoint(self) -> None:
+        """Do what is done to "reset" a stream."""
+        shutil.rmtree(self._checkpoint)
+
+    def empty_table(self) -> None:
+        """Delete every row of the Delta table, as a careful reset does before it starts over."""
+        self.servers.spark.sql(f"delete from delta.`{self._table}`")  # noqa: S608 - our own path
+
+    def difference(self) -> Difference:
+        """Compare the output with every message sent, by partition and offset."""
+        expected = ((message.partition, message.offset) for message in self._sent)
+        return compare(expected, self._rows())
+
+    def _rows(self) -> Iterator[tuple[int, int]]:
+        if self._sink.startswith("jdbc"):
+            with psycopg.connect(self._dsn) as connection:
+                yield from connection.execute('select partition, "offset" from readings')
+            return
+        table_format = "delta" if self._sink.startswith("delta") else "parquet"
+        table = self.servers.spark.read.format(table_format).load(str(self._table))
+        for row in table.select("partition", "offset").collect():
+            yield row.partition, row.offset

@@ -1,0 +1,1 @@
+"""The reference pipeline: Kafka to raw, typed and gold tables, and PostgreSQL for serving."""

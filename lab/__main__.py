@@ -1,0 +1,87 @@
+"""`python -m lab`: the lab for a person at a terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import signal
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+import click
+
+from holdfast.errors import HoldfastError
+from lab.check import check
+from lab.jars import fetch_jars
+from lab.kafka import Kafka
+from lab.kill.shim import rename_shim
+from lab.postgres import Postgres
+from lab.s3 import ACCESS_KEY, REGION, S3, SECRET_KEY
+from lab.spark import environment
+from lab.warm_up import ensure_archive
+
+
+@click.group(help=__doc__)
+def lab() -> None:
+    """Group the commands."""
+
+
+@lab.command("fetch")
+def fetch_command() -> None:
+    """Download and make everything the lab needs, so that later starts need no network."""
+    for group in ("kafka", "spark"):
+        click.echo(f"{group}: {len(fetch_jars(group))} jars, verified")
+    click.echo(f"rename shim: {rename_shim()}")
+    click.echo(f"class archive: {ensure_archive()}")
+
+
+@lab.command("check")
+def check_command() -> None:
+    """Start kafka, postgres, s3 and spark, do one round trip each, and say whether they are ok."""
+    ensure_archive()
+    sys.exit(0 if check() else 1)
+
+
+@lab.command("up")
+def up_command() -> None:
+    """Start kafka, postgres and s3, print their addresses, and stay until interrupted."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C
+    with ExitStack() as servers:
+        directory = Path(servers.enter_context(tempfile.TemporaryDirectory(prefix="holdfast-lab-")))
+        kafka = servers.enter_context(Kafka())
+        postgres = servers.enter_context(Postgres())
+        s3 = servers.enter_context(S3())
+        variables = {
+            **environment(directory, s3.spark_settings()),
+            "KAFKA": kafka.address,
+            "POSTGRES_DSN": postgres.address,
+            "AWS_ENDPOINT_URL": s3.address,
+            "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+            "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
+            "AWS_REGION": REGION,
+        }
+        exports = directory / "lab.env"
+        exports.write_text(
+            "".join(f"export {name}={shlex.quote(value)}\n" for name, value in variables.items())
+        )
+        click.echo(f"kafka      {kafka.address}")
+        click.echo(f"postgres   {postgres.address}")
+        click.echo(f"s3         {s3.address}  bucket lake, key {ACCESS_KEY}, secret {SECRET_KEY}")
+        click.echo(f"spark      . {exports}   then any PySpark program has Delta, Kafka and s3a")
+        click.echo("Ctrl-C ends them and removes their data.")
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.pause()
+
+
+def main() -> None:
+    """Run the command; an error of the lab is a message, not a traceback."""
+    try:
+        lab(prog_name="python -m lab")
+    except HoldfastError as error:
+        sys.exit(f"{error.code}\n  {error.what}\n  {error.why}\n  {error.how}")
+
+
+if __name__ == "__main__":
+    main()

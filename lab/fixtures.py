@@ -1,0 +1,64 @@
+"""The lab as pytest fixtures: each server is started once per session, when a test first asks.
+
+Tests share servers and the Spark session, and take a topic, a database or a location of their own.
+A test that crashes or pauses a server starts one for itself.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from lab.kafka import Kafka
+from lab.postgres import Postgres
+from lab.s3 import S3
+from lab.spark import start_session
+from lab.warm_up import ensure_archive
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[Kafka]:
+    """A Kafka broker."""
+    with Kafka() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A PostgreSQL server."""
+    with Postgres() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[S3]:
+    """An S3 server with the bucket `lake`."""
+    with S3() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def class_archive() -> Path:
+    """The archive that makes a Spark start cheap; ask for it before starting drivers."""
+    return ensure_archive()
+
+
+@pytest.fixture(scope="session")
+def spark(
+    s3: S3, class_archive: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SparkSession]:
+    """The one Spark session of this process, with Delta, Kafka and s3a."""
+    assert class_archive.exists()
+    session = start_session(tmp_path_factory.mktemp("spark"), s3.spark_settings())
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def database(postgres: Postgres) -> str:
+    """DSN of a new, empty database."""
+    return postgres.create_database(f"test_{uuid.uuid4().hex[:12]}")

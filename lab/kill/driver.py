@@ -1,0 +1,189 @@
+"""A Spark driver as a child process that can be killed exactly where the test says.
+
+driver = Driver(program, environment=lab.spark.environment(directory, {}), directory=directory)
+driver.run_until_killed(Rename("after", "offsets/1"))     # raises when the kill did not fire
+driver.run_to_end()                                       # raises when it did not end well
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.errors import DriverFailedError, KillDidNotFireError
+from lab.kill.points import Named, Point, Rename, S3Request
+from lab.kill.s3_proxy import S3Proxy
+from lab.kill.shim import rename_shim
+from lab.server import wait_until
+
+RUN_SECONDS = 240.0
+_ROOT = Path(__file__).parents[2]
+_CHILD = Path(__file__).with_name("child.py")
+_SUPERVISE = [sys.executable, "-SE", str(Path(__file__).with_name("supervise.py"))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a driver's run ended."""
+
+    status: int
+    """Exit code, or minus the number of the signal that ended it."""
+    fired: str | None
+    """The point that struck, if one did."""
+    cpu_seconds: float
+    """CPU time of the whole tree: Python, JVM, Python workers."""
+    wall_seconds: float
+    log: Path
+
+    def describe(self) -> str:
+        """Say it in words."""
+        if self.status >= 0:
+            return f"exit code {self.status}"
+        return f"signal {signal.Signals(-self.status).name}"
+
+
+class Driver:
+    """A program that is started again and again on the same checkpoint."""
+
+    def __init__(
+        self,
+        program: list[str],
+        *,
+        environment: Mapping[str, str],
+        directory: Path,
+        s3_proxy: S3Proxy | None = None,
+    ) -> None:
+        """Describe a driver; nothing is started.
+
+        Args:
+            program: Path of a Python file and its arguments.
+            environment: Added to this process's own; usually `lab.spark.environment`.
+            directory: Takes logs and reports of the runs.
+            s3_proxy: The proxy the driver reaches S3 through; needed for `S3Request` points.
+        """
+        self._program = program
+        self._environment = dict(environment)
+        self._directory = directory
+        self._s3_proxy = s3_proxy
+        self._runs = 0
+        directory.mkdir(parents=True, exist_ok=True)
+
+    def start(self, point: Point | None = None, *, strike: int = signal.SIGKILL) -> Running:
+        """Start a run that `point` strikes: SIGKILL ends it there, SIGSTOP halts it there."""
+        self._runs += 1
+        base = self._directory / f"run-{self._runs:03d}"
+        running = Running(
+            [sys.executable, str(_CHILD), *self._program],
+            environment={**self._environment, **_armed(point, strike=strike, base=base)},
+            base=base,
+            point=point,
+        )
+        if isinstance(point, S3Request):
+            assert self._s3_proxy is not None, "an S3Request point needs the driver's S3 proxy"
+            self._s3_proxy.arm(point, group=running.pid, strike=strike, fired=running.fired_file)
+        return running
+
+    def run_until_killed(self, point: Point) -> Ended:
+        """Run until the point kills it.
+
+        Raises:
+            KillDidNotFireError: The driver ended in any other way.
+        """
+        ended = self.start(point).wait()
+        if ended.fired != str(point) or ended.status != -signal.SIGKILL:
+            raise KillDidNotFireError(str(point), status=ended.describe(), log=ended.log)
+        return ended
+
+    def run_to_end(self) -> Ended:
+        """Run until the program ends by itself.
+
+        Raises:
+            DriverFailedError: It ended with an exit code other than 0, or by a signal.
+        """
+        ended = self.start().wait()
+        if ended.status != 0:
+            raise DriverFailedError(status=ended.describe(), log=ended.log)
+        return ended
+
+
+class Running:
+    """One run of a driver, under way."""
+
+    def __init__(
+        self, command: list[str], *, environment: dict[str, str], base: Path, point: Point | None
+    ) -> None:
+        self.log = base.with_suffix(".log")
+        self.fired_file = base.with_suffix(".fired")
+        self._report = base.with_suffix(".json")
+        self._point = point
+        python_path = os.pathsep.join([str(_ROOT), os.environ.get("PYTHONPATH", "")])
+        with self.log.open("wb") as log:
+            self._supervisor = subprocess.Popen(
+                [*_SUPERVISE, str(self._report), *command],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env={**os.environ, "PYTHONPATH": python_path, **environment},
+            )
+        assert self._supervisor.stdout is not None
+        self.pid = int(self._supervisor.stdout.readline())
+        """Of the driver, which is also its process group."""
+
+    def wait_until_struck(self) -> None:
+        """Wait until the point has struck.
+
+        Raises:
+            KillDidNotFireError: The driver ended first, or the time was over.
+        """
+        if not wait_until(lambda: self.fired is not None or self._gone(), seconds=RUN_SECONDS):
+            self.kill()
+        if self.fired is None:
+            ended = self.wait()
+            raise KillDidNotFireError(str(self._point), status=ended.describe(), log=self.log)
+
+    @property
+    def fired(self) -> str | None:
+        """The point that has struck so far, if one has."""
+        if not self.fired_file.exists():
+            return None
+        return self.fired_file.read_text().strip() or None
+
+    def resume(self) -> None:
+        """Let a driver that was struck with SIGSTOP go on."""
+        os.killpg(self.pid, signal.SIGCONT)
+
+    def kill(self) -> None:
+        """Kill the driver's whole process group with SIGKILL, wherever it is."""
+        os.killpg(self.pid, signal.SIGKILL)
+
+    def wait(self, *, seconds: float = RUN_SECONDS) -> Ended:
+        """Wait until the last process of the driver is gone; kill what is left after `seconds`."""
+        try:
+            self._supervisor.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            self._supervisor.wait()
+        if self._supervisor.stdout is not None:
+            self._supervisor.stdout.close()
+        report = json.loads(self._report.read_text())
+        return Ended(fired=self.fired, log=self.log, **report)
+
+    def _gone(self) -> bool:
+        return self._supervisor.poll() is not None
+
+
+def _armed(point: Point | None, *, strike: int, base: Path) -> dict[str, str]:
+    """Return what the environment tells the driver about where it is to be struck."""
+    armed = {"HOLDFAST_LAB_FIRED": str(base.with_suffix(".fired"))}
+    armed["HOLDFAST_LAB_STRIKE"] = str(int(strike))
+    if isinstance(point, Rename):
+        armed |= {"HOLDFAST_LAB_RENAME": str(point), "LD_PRELOAD": str(rename_shim())}
+    if isinstance(point, Named):
+        armed["HOLDFAST_LAB_NAMED"] = str(point)
+    return armed

@@ -1,0 +1,53 @@
+"""Where a driver is to be struck, by name.
+
+A point is a value. It reaches the driver by its environment (the rename shim, and the points inside
+our own code) or by the proxy in front of S3. Whichever it is, what strikes writes the point's name
+into the *fired* file first: a kill that did not happen at its point cannot pass for one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+When = Literal["before", "after"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rename:
+    """The n-th rename to a path that ends with `target`, on local disk: `offsets/1`."""
+
+    when: When
+    target: str
+    nth: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.when}:{self.target}:{self.nth}"
+
+
+@dataclass(frozen=True, slots=True)
+class S3Request:
+    """The n-th matching request to S3: `before` it is passed on, or `after` its answer."""
+
+    when: When
+    pattern: str
+    """Regular expression, searched in the path without its query."""
+    nth: int = 1
+    method: str = "PUT"
+
+    def __str__(self) -> str:
+        return f"{self.when}:{self.method} {self.pattern}:{self.nth}"
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The n-th time the driver's Python code reaches this point of `holdfast.points`."""
+
+    name: str
+    nth: int = 1
+
+    def __str__(self) -> str:
+        return f"at:{self.name}:{self.nth}"
+
+
+Point = Rename | S3Request | Named

@@ -1,0 +1,121 @@
+"""An HTTP proxy in front of S3 that kills the driver at the n-th request that matches.
+
+*Before*: the request never reaches the store. *After*: the store has answered, and the client dies
+before it reads the answer. Bytes pass unchanged, the Host header too, so signatures stay valid; an
+HTTP library would write the requests anew.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.kill.points import S3Request
+from lab.kill.proxy import Proxy, Stream
+
+_CHUNK = 1 << 16
+_BODILESS = {"204", "304"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    raw: bytes
+    first_line: str
+    fields: dict[str, str]
+
+
+@dataclass(slots=True)
+class _Armed:
+    point: S3Request
+    group: int
+    strike: int
+    fired: Path
+    seen: int = 0
+
+
+class S3Proxy(Proxy):
+    """Passes requests on, and strikes the armed driver at its point."""
+
+    def __init__(self, upstream_port: int) -> None:
+        super().__init__(upstream_port)
+        self._armed: _Armed | None = None
+        self._lock = threading.Lock()
+        self.requests: list[str] = []
+        """Method and path of every request so far; what a point can be chosen from."""
+
+    def arm(self, point: S3Request, *, group: int, strike: int, fired: Path) -> None:
+        """Strike this process group at the point, once, and write the point to `fired` first."""
+        with self._lock:
+            self._armed = _Armed(point, group, strike, fired)
+
+    def _reaches_point(self, method: str, path: str) -> _Armed | None:
+        with self._lock:
+            self.requests.append(f"{method} {path}")
+            armed = self._armed
+            if armed is None or method != armed.point.method:
+                return None
+            if not re.search(armed.point.pattern, path):
+                return None
+            armed.seen += 1
+            if armed.seen != armed.point.nth:
+                return None
+            self._armed = None
+            return armed
+
+    async def _serve(self, client: Stream, upstream: Stream) -> None:
+        while True:
+            request = await _read_head(client)
+            method, target, _ = request.first_line.split(" ", 2)
+            armed = self._reaches_point(method, target.partition("?")[0])
+            if armed is not None and armed.point.when == "before":
+                _strike(armed)
+                return
+            if "expect" in request.fields:
+                # Answered here: the store's own 100 would have to be told apart from its answer.
+                await client.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+            await upstream.send(re.sub(rb"(?i)\r\nexpect:[^\r]*", b"", request.raw))
+            await _pass_body(client, upstream, request.fields)
+            answer = await _read_head(upstream)
+            if armed is not None:
+                _strike(armed)
+                return
+            await client.send(answer.raw)
+            if method != "HEAD" and answer.first_line.split(" ")[1] not in _BODILESS:
+                await _pass_body(upstream, client, answer.fields)
+
+
+def _strike(armed: _Armed) -> None:
+    armed.fired.write_text(f"{armed.point}\n")
+    os.killpg(armed.group, armed.strike)
+
+
+async def _read_head(stream: Stream) -> _Head:
+    raw = await stream.reader.readuntil(b"\r\n\r\n")
+    first_line, *lines = raw.decode("latin-1").rstrip("\r\n").split("\r\n")
+    pairs = (line.partition(":") for line in lines)
+    return _Head(raw, first_line, {name.strip().lower(): value.strip() for name, _, value in pairs})
+
+
+async def _pass_body(source: Stream, target: Stream, fields: dict[str, str]) -> None:
+    if fields.get("transfer-encoding", "").lower() == "chunked":
+        await _pass_chunks(source, target)
+        return
+    left = int(fields.get("content-length", "0"))
+    while left:
+        data = await source.reader.read(min(left, _CHUNK))
+        if not data:
+            raise EOFError
+        left -= len(data)
+        await target.send(data)
+
+
+async def _pass_chunks(source: Stream, target: Stream) -> None:
+    while True:
+        size_line = await source.reader.readline()
+        size = int(size_line.partition(b";")[0], 16)
+        await target.send(size_line + await source.reader.readexactly(size + 2))
+        if size == 0:
+            return

@@ -1,0 +1,81 @@
+"""Run one command and report how its whole process tree ended and what CPU time it took.
+
+Started as a script of its own between the lab and a driver, because only a parent is told the CPU
+time of a killed process, and a killed driver's JVM and Python workers lose theirs. As subreaper
+this process inherits them, so it also knows when the last one is gone.
+
+    python supervise.py REPORT COMMAND...
+
+The first line on stdout is the pid of the command, which leads a process group of its own. The
+report is one JSON object: `status` (exit code, or minus the signal), `cpu_seconds`, `wall_seconds`.
+Imports only the standard library: it must start in milliseconds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_STRAGGLER_SECONDS = 30
+
+
+def main(report: Path, command: list[str]) -> None:
+    """Run the command, wait for every descendant, write the report."""
+    libc = ctypes.CDLL(None)
+    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    began = time.monotonic()
+    # Stdout is the line to the lab; what the command prints belongs into the log.
+    first = subprocess.Popen(command, process_group=0, stdout=sys.stderr).pid
+    signal.signal(signal.SIGTERM, lambda *_: _kill_group(first))
+    print(first, flush=True)
+    status = _wait_for_all(first)
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    values = {
+        "status": status,
+        "cpu_seconds": usage.ru_utime + usage.ru_stime,
+        "wall_seconds": time.monotonic() - began,
+    }
+    half_written = report.with_suffix(".tmp")
+    half_written.write_text(json.dumps(values))
+    half_written.rename(report)
+
+
+def _wait_for_all(first: int) -> int:
+    status = 0
+    while True:
+        try:
+            pid, raw = os.wait()
+        except ChildProcessError:
+            return status
+        if pid == first:
+            status = os.waitstatus_to_exitcode(raw)
+            # Python workers leave the group and end when their JVM is gone; give up on them late.
+            signal.signal(signal.SIGALRM, lambda *_: _kill_stragglers())
+            signal.alarm(_STRAGGLER_SECONDS)
+
+
+def _kill_stragglers() -> None:
+    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    for pid in children:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(pid), signal.SIGKILL)
+
+
+def _kill_group(first: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(first, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2:])

@@ -1,0 +1,176 @@
+"""A server of the lab: one process tree on 127.0.0.1 that can be started, stopped and mistreated.
+
+Each kind of server says how it is started and how it shows that it answers; the rest is here. Ports
+and data stay the same over `crash` and `start`, so that clients find the same server again.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar, Self
+
+import psutil
+
+from lab.errors import ServerDidNotStartError
+
+START_SECONDS = 60.0
+STOP_SECONDS = 20.0
+_PR_SET_PDEATHSIG = 1
+
+
+class Server(ABC):
+    """A server process with its own directory and ports; a context manager."""
+
+    name: ClassVar[str]
+    """What people call it: kafka, postgres, s3."""
+
+    runs_as: ClassVar[str | None] = None
+    """The account it is started as when we are root; some servers refuse to run as root."""
+
+    stop_signal: ClassVar[signal.Signals] = signal.SIGTERM
+    """What `stop` asks it with."""
+
+    def __init__(self, directory: Path | None = None) -> None:
+        self._scratch = directory is None
+        self.directory = directory or Path(tempfile.mkdtemp(prefix=f"holdfast-{self.name}-"))
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self.log = self.directory / f"{self.name}.log"
+        self.start_seconds = 0.0
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    @abstractmethod
+    def address(self) -> str:
+        """What a client needs to reach it."""
+
+    @abstractmethod
+    def _prepare(self) -> None:
+        """Make files the server needs; called before every start, so it must be repeatable."""
+
+    @abstractmethod
+    def _command(self) -> list[str]:
+        """Return the command that runs the server in the foreground."""
+
+    @abstractmethod
+    def _answers(self) -> bool:
+        """Do one cheap round trip and return whether the server answered it."""
+
+    def start(self) -> Self:
+        """Start it and wait until it answers.
+
+        Raises:
+            ServerDidNotStartError: It ended, or did not answer in time; carries the end of its log.
+        """
+        began = time.monotonic()
+        self._prepare()
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command(),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self.directory,
+                start_new_session=True,
+                user=self.runs_as if os.geteuid() == 0 else None,
+                preexec_fn=_die_with_parent,  # noqa: PLW1509 - runs one system call, takes no lock
+            )
+        if not wait_until(lambda: self._ended() or self._answers(), seconds=START_SECONDS):
+            self.crash()
+        if self._ended():
+            raise ServerDidNotStartError(self.name, seconds=START_SECONDS, log=self.log)
+        self.start_seconds = time.monotonic() - began
+        return self
+
+    def stop(self) -> None:
+        """Ask it to end, and wait until the last of its processes is gone."""
+        tree = self._tree()
+        if tree:
+            # A paused process would keep the request until it is continued.
+            _signal_all(tree, signal.SIGCONT)
+            _signal_all(tree[:1], self.stop_signal)
+        _, alive = psutil.wait_procs(tree, timeout=STOP_SECONDS)
+        self._kill(alive)
+
+    def crash(self) -> None:
+        """Kill every process of it with SIGKILL; `start` then recovers on the same data."""
+        self._kill(self._tree())
+
+    def pause(self) -> None:
+        """Stop every process of it with SIGSTOP: connections stay open, nothing answers."""
+        _signal_all(self._tree(), signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let a paused server go on."""
+        _signal_all(self._tree(), signal.SIGCONT)
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+        if self._scratch:
+            shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _ended(self) -> bool:
+        return self._process is None or self._process.poll() is not None
+
+    def _tree(self) -> list[psutil.Process]:
+        """Return the server's process and all below it, the first first; [] when it has ended."""
+        if self._process is None or self._ended():
+            return []
+        try:
+            first = psutil.Process(self._process.pid)
+            return [first, *first.children(recursive=True)]
+        except psutil.NoSuchProcess:
+            return []
+
+    def _kill(self, processes: list[psutil.Process]) -> None:
+        _signal_all(processes, signal.SIGKILL)
+        psutil.wait_procs(processes)
+        if self._process is not None:
+            self._process.wait()
+
+
+def free_ports(count: int) -> list[int]:
+    """Return ports of 127.0.0.1 that nobody listens on now."""
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [int(each.getsockname()[1]) for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()
+
+
+def wait_until(holds: Callable[[], bool], *, seconds: float) -> bool:
+    """Wait until `holds()` is true; return whether it was before the time was over."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def _signal_all(processes: list[psutil.Process], number: signal.Signals) -> None:
+    for process in processes:
+        try:
+            process.send_signal(number)
+        except psutil.NoSuchProcess:
+            continue
+
+
+def _die_with_parent() -> None:
+    """Have the kernel end this process when the lab's process ends, however that happens."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -1,0 +1,170 @@
+"""Spark started the cheap way: one java command, the C1 compiler, an archive of loaded classes.
+
+A process that is given `environment(...)` runs any PySpark program unchanged: `SPARK_HOME` holds a
+`spark-submit` of two lines that goes straight to java, and `SPARK_CONF_DIR` the settings. PySpark's
+own scripts start a second JVM only to assemble the command line, and copy jars into every session.
+
+The class data sharing archive (JDK 17, `-XX:ArchiveClassesAtExit`) is made once per class path by
+`lab.warm_up` and kept in the cache. It is what makes hundreds of kills affordable.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyspark
+from pyspark.sql import SparkSession
+
+from lab.cache import cache_directory, cached, sha256_of_file, sha256_of_text
+from lab.jars import fetch_jars
+from lab.tools import find_tool
+
+SETTINGS = {
+    "spark.master": "local[2]",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    # Its default of 50 costs seconds per commit on two cores.
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.sql.session.timeZone": "UTC",
+}
+
+_PYSPARK = Path(pyspark.__file__).parent
+
+CHEAP_JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData")
+"""Options for a JVM that lives seconds: it would not earn back the second compiler."""
+
+# As in Spark 4.2 `launcher/JavaModuleOptions.java`.
+_OPENED = [
+    "java.lang",
+    "java.lang.invoke",
+    "java.lang.reflect",
+    "java.io",
+    "java.net",
+    "java.nio",
+    "java.util",
+    "java.util.concurrent",
+    "java.util.concurrent.atomic",
+    "jdk.internal.ref",
+    "sun.nio.ch",
+    "sun.nio.cs",
+    "sun.security.action",
+    "sun.util.calendar",
+]
+_JVM = [
+    "-Xmx1g",
+    "-Xss4m",
+    "-XX:+IgnoreUnrecognizedVMOptions",
+    *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED),
+    "--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED",
+    "-Djdk.reflect.useDirectMethodHandle=false",
+    "-Dio.netty.tryReflectionSetAccessible=true",
+]
+
+_SUBMIT = """\
+#!/bin/sh
+exec java {options} $HOLDFAST_LAB_JVM -cp {class_path} org.apache.spark.deploy.SparkSubmit "$@"
+"""
+
+_LOGGING = """\
+rootLogger.level = {level}
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %d{{HH:mm:ss.SSS}} %p %c{{1}}: %m%n%ex
+"""
+
+
+def class_path() -> list[Path]:
+    """Return every jar on Spark's class path, in the order the archive is made for.
+
+    Pyspark's own are linked into the cache, so that every checkout has the same class path and one
+    archive serves them all.
+    """
+    own = cached(f"pyspark-{pyspark.__version__}", _link_jars)
+    return [*sorted(own.glob("*.jar")), *fetch_jars("spark")]
+
+
+def _link_jars(target: Path) -> None:
+    for jar in (_PYSPARK / "jars").glob("*.jar"):
+        try:
+            (target / jar.name).hardlink_to(jar)
+        except OSError:  # another file system
+            shutil.copy2(jar, target / jar.name)
+
+
+def spark_home() -> Path:
+    """Return a SPARK_HOME whose `spark-submit` goes straight to java."""
+    jars = ":".join(map(str, class_path()))
+    text = _SUBMIT.format(options=" ".join(_JVM), class_path=jars)
+    return cached(f"spark-home-{sha256_of_text(text)}", lambda home: _make_home(home, text))
+
+
+def _make_home(home: Path, submit: str) -> None:
+    (home / "jars").symlink_to(class_path()[0].parent)
+    (home / "bin").mkdir()
+    script = home / "bin" / "spark-submit"
+    script.write_text(submit)
+    script.chmod(0o755)
+
+
+def archive_path() -> Path:
+    """Return where the archive for this class path and this java is, or would be."""
+    java = Path(find_tool("java")).resolve()
+    name = sha256_of_text(spark_home().name, sha256_of_file(java))
+    return cache_directory() / f"classes-{name}.jsa"
+
+
+def environment(
+    directory: Path,
+    settings: Mapping[str, str],
+    *,
+    jvm: tuple[str, ...] = CHEAP_JVM,
+    log_level: str = "warn",
+) -> dict[str, str]:
+    """Return the environment in which a process gets Spark with these settings.
+
+    Args:
+        directory: Takes the configuration, the warehouse and Spark's scratch files.
+        settings: What `SETTINGS` lacks or what differs from it.
+        jvm: Options of the JVM; a benchmark of throughput wants the full compiler: `()`.
+        log_level: Level of Spark's own log.
+    """
+    configuration = directory / "conf"
+    configuration.mkdir(parents=True, exist_ok=True)
+    merged = {
+        **SETTINGS,
+        "spark.local.dir": str(directory / "scratch"),
+        "spark.sql.warehouse.dir": str(directory / "warehouse"),
+        **settings,
+    }
+    lines = (f"{name} {value}\n" for name, value in merged.items())
+    (configuration / "spark-defaults.conf").write_text("".join(lines))
+    logging = configuration / "log4j2.properties"
+    logging.write_text(_LOGGING.format(level=log_level))
+    options = [*jvm, f"-Dlog4j2.configurationFile={logging}", f"-Dderby.system.home={directory}"]
+    if archive_path().exists():
+        options += [f"-XX:SharedArchiveFile={archive_path()}", "-Xshare:auto"]
+    return {
+        "SPARK_HOME": str(spark_home()),
+        "SPARK_CONF_DIR": str(configuration),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+        "HOLDFAST_LAB_JVM": " ".join(options),
+    }
+
+
+def start_session(directory: Path, settings: Mapping[str, str]) -> SparkSession:
+    """Return a Spark session inside this process; the process can have only one JVM."""
+    os.environ.update(environment(directory, settings, log_level="error"))
+    return SparkSession.builder.getOrCreate()

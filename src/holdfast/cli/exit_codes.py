@@ -1,0 +1,39 @@
+"""What the exit code of `holdfast` means; the same table stands in docs/reference/exit-codes.md."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from holdfast.errors import HoldfastError, MissingExtraError
+
+
+class ExitCode(IntEnum):
+    """Exit codes of every verb."""
+
+    DONE = 0
+    """Done, and nothing was found at or above the level asked for."""
+
+    FOUND = 1
+    """Something was found at or above the level asked for, or a drill failed."""
+
+    USAGE = 2
+    """The arguments or the configuration are wrong."""
+
+    NOT_JUDGED = 3
+    """Something needed could not be read or understood."""
+
+    REFUSED = 4
+    """Refused, and nothing was changed."""
+
+    STOPPED = 5
+    """Stopped part-way; the journal says how to continue."""
+
+    BUG = 70
+    """A bug in Holdfast."""
+
+
+def exit_code_of(error: HoldfastError) -> ExitCode:
+    """Return the exit code of an error; one that has no line of its own changed nothing."""
+    if isinstance(error, MissingExtraError):
+        return ExitCode.USAGE
+    return ExitCode.REFUSED

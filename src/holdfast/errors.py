@@ -1,0 +1,55 @@
+"""Errors: Holdfast could not do what was asked.
+
+What is wrong with a user's checkpoint is a finding, a value, and never an exception. An error says
+what did not happen, why, and how to go on, one sentence each.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class HoldfastError(Exception):
+    """Base of every error Holdfast raises on purpose; anything else that escapes is a bug.
+
+    Facts are attributes of the subclass, so that callers and tests never read the sentence.
+    """
+
+    code: ClassVar[str] = "HOLDFAST"
+    """Stable name of the condition, in messages and in JSON."""
+
+    retryable: ClassVar[bool] = False
+    """Whether the same call may succeed later with nothing changed by hand."""
+
+    def __init__(self, *, what: str, why: str, how: str) -> None:
+        super().__init__(f"{what} {why} {how}")
+        self.what = what
+        self.why = why
+        self.how = how
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Spark pickles exceptions on their way back from executors, and a subclass takes facts, not
+        # sentences: rebuild without __init__ and restore the attributes.
+        return _rebuild, (type(self), self.args), self.__dict__
+
+
+def _rebuild(kind: type[HoldfastError], args: tuple[Any, ...]) -> HoldfastError:
+    error = kind.__new__(kind)
+    error.args = args
+    return error
+
+
+class MissingExtraError(HoldfastError):
+    """Something needs an optional dependency that is not installed here."""
+
+    code = "MISSING_EXTRA"
+
+    def __init__(self, purpose: str, *, module: str, extra: str) -> None:
+        self.purpose = purpose
+        self.module = module
+        self.extra = extra
+        super().__init__(
+            what=f"{purpose} is not possible here.",
+            why=f"The Python module {module!r} is not installed.",
+            how=f"Install it with: pip install 'holdfast-spark[{extra}]'",
+        )

@@ -1,0 +1,67 @@
+"""What the documentation says is true: code runs, tables and commands are the real ones."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.restart_damage import SCENARIOS
+from holdfast.cli.exit_codes import ExitCode
+from tests.house.repository import ROOT
+
+README = (ROOT / "README.md").read_text()
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md"))]
+PAGES += sorted(ROOT.glob("examples/*/README.md"))
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def damage_rows(text: str) -> list[str]:
+    written = {scenario.written for scenario in SCENARIOS}
+    lines = (line.split("|") for line in text.splitlines() if line.startswith("| "))
+    return ["|".join(cells) for cells in lines if cells[1].strip() in written]
+
+
+def test_the_damage_table_has_a_row_for_every_scenario_in_the_same_order() -> None:
+    shown = [tuple(cell.strip() for cell in row.split("|")[1:3]) for row in damage_rows(README)]
+    assert shown == [(scenario.written, scenario.happens) for scenario in SCENARIOS]
+
+
+def test_the_damage_table_is_the_same_in_the_readme_and_in_the_docs() -> None:
+    page = (ROOT / "docs/explanation/what-a-restart-does.md").read_text()
+    assert damage_rows(page) == damage_rows(README)
+
+
+def test_every_exit_code_is_on_its_page_and_no_other() -> None:
+    page = (ROOT / "docs/reference/exit-codes.md").read_text()
+    shown = [int(code) for code in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)]
+    assert shown == [code.value for code in ExitCode]
+
+
+def test_the_help_in_the_readme_is_the_real_one() -> None:
+    command = [str(Path(sys.executable).with_name("holdfast")), "--help"]
+    real = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert real in README
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_make_command_and_module_that_is_named_exists(page: Path) -> None:
+    text = page.read_text()
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for target in re.findall(r"`make ([a-z]+)", text):
+        assert target in targets, target
+    for module in re.findall(r"python -m ((?:lab|examples|benchmarks)[a-z_.]*)", text):
+        path = ROOT.joinpath(*module.split("."))
+        assert path.with_suffix(".py").exists() or (path / "__main__.py").exists(), module

@@ -1,0 +1,74 @@
+"""The shape of the code: sizes, names, what may stand in an `__init__`."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from tests.house.repository import ROOT, python_files
+
+CODE = python_files("src", "lab", "examples", "benchmarks")
+TESTS = python_files("tests")
+VAGUE = {"utils", "util", "helpers", "helper", "common", "base", "core", "manager", "misc"}
+
+
+def lines_of(path: Path) -> int:
+    return len(path.read_text().splitlines())
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", CODE, ids=name_of)
+def test_a_module_has_at_most_300_lines(path: Path) -> None:
+    assert lines_of(path) <= 300
+
+
+@pytest.mark.parametrize("path", TESTS, ids=name_of)
+def test_a_test_module_has_at_most_400_lines_and_a_conftest_60(path: Path) -> None:
+    assert lines_of(path) <= (60 if path.name == "conftest.py" else 400)
+
+
+@pytest.mark.parametrize("path", CODE, ids=name_of)
+def test_a_function_has_at_most_40_lines(path: Path) -> None:
+    long = [
+        node.name
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (node.end_lineno or 0) - node.lineno + 1 > 40
+    ]
+    assert long == []
+
+
+@pytest.mark.parametrize("path", [p for p in CODE if p.name == "__init__.py"], ids=name_of)
+def test_an_init_only_names_and_re_exports(path: Path) -> None:
+    allowed = (ast.Expr, ast.Import, ast.ImportFrom, ast.Assign)
+    assert lines_of(path) <= 30
+    for node in ast.parse(path.read_text()).body:
+        assert isinstance(node, allowed), ast.unparse(node)
+        if isinstance(node, ast.Assign):
+            assert ast.unparse(node.targets[0]) in {"__all__", "__version__"}
+
+
+@pytest.mark.parametrize("path", CODE, ids=name_of)
+def test_no_module_has_a_name_that_says_nothing(path: Path) -> None:
+    assert not VAGUE & {path.stem, *path.relative_to(ROOT).parts}
+
+
+def test_only_the_cli_catches_every_exception() -> None:
+    catching = [
+        name_of(path)
+        for path in python_files("src")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ExceptHandler)
+        and (node.type is None or ast.unparse(node.type) in {"Exception", "BaseException"})
+    ]
+    assert catching == ["src/holdfast/cli/main.py"]
+
+
+def test_the_public_names_are_these() -> None:
+    assert sorted(holdfast.__all__) == ["__version__"]

@@ -1,0 +1,197 @@
+"""Drivers die where the test says; shown with programs that need no Spark, which is cheap."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Literal
+
+import obstore
+import pytest
+
+from lab import S3
+from lab.errors import DriverFailedError, KillDidNotFireError
+from lab.kill import Driver, Named, Point, Rename, S3Proxy, S3Request, run_chain
+from lab.server import wait_until
+
+RENAMES = """
+    import os, pathlib, sys
+    os.chdir(sys.argv[1])
+    for number in range(3):
+        pathlib.Path("half").write_text(str(number))
+        os.rename("half", f"entry-{number}")
+    """
+POINTS = """
+    import pathlib, sys
+    from holdfast.points import reached
+    for number in range(3):
+        reached("loop")
+        pathlib.Path(sys.argv[1], f"entry-{number}").write_text("")
+    """
+
+
+def make_driver(
+    directory: Path, code: str, *arguments: str, proxy: S3Proxy | None = None
+) -> Driver:
+    program = directory / "program.py"
+    program.write_text(textwrap.dedent(code))
+    runs = directory / "runs"
+    return Driver([str(program), *arguments], environment={}, directory=runs, s3_proxy=proxy)
+
+
+def entries(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.glob("entry-*"))
+
+
+@pytest.mark.parametrize(
+    ("point", "left"),
+    [
+        (Rename("before", "entry-1"), ["entry-0"]),
+        (Rename("after", "entry-1"), ["entry-0", "entry-1"]),
+    ],
+)
+def test_a_rename_kills_before_or_after_it_happens(
+    point: Rename, left: list[str], tmp_path: Path
+) -> None:
+    ended = make_driver(tmp_path, RENAMES, str(tmp_path)).run_until_killed(point)
+    assert ended.fired == str(point)
+    assert ended.status == -signal.SIGKILL
+    assert entries(tmp_path) == left
+
+
+def test_a_named_point_kills_at_its_nth_time(tmp_path: Path) -> None:
+    make_driver(tmp_path, POINTS, str(tmp_path)).run_until_killed(Named("loop", 3))
+    assert entries(tmp_path) == ["entry-0", "entry-1"]
+
+
+@pytest.mark.parametrize("point", [Rename("before", "entry-9"), Named("never"), Named("loop", 4)])
+def test_a_kill_that_does_not_fire_is_an_error_and_not_a_pass(point: Point, tmp_path: Path) -> None:
+    code = RENAMES if isinstance(point, Rename) else POINTS
+    with pytest.raises(KillDidNotFireError) as raised:
+        make_driver(tmp_path, code, str(tmp_path)).run_until_killed(point)
+    assert raised.value.point == str(point)
+
+
+def test_a_driver_that_is_killed_by_something_else_did_not_die_at_its_point(tmp_path: Path) -> None:
+    code = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    with pytest.raises(KillDidNotFireError):
+        make_driver(tmp_path, code).run_until_killed(Named("loop"))
+
+
+def test_a_driver_that_fails_by_itself_says_so_with_its_log(tmp_path: Path) -> None:
+    with pytest.raises(DriverFailedError) as raised:
+        make_driver(tmp_path, "raise SystemExit('the table is gone')").run_to_end()
+    assert raised.value.status == "exit code 1"
+    assert "the table is gone" in str(raised.value)
+
+
+def test_a_driver_can_be_halted_at_a_point_and_go_on(tmp_path: Path) -> None:
+    driver = make_driver(tmp_path, POINTS, str(tmp_path))
+    running = driver.start(Named("loop", 2), strike=signal.SIGSTOP)
+    running.wait_until_struck()
+    assert entries(tmp_path) == ["entry-0"]
+    running.resume()
+    assert running.wait().status == 0
+    assert entries(tmp_path) == ["entry-0", "entry-1", "entry-2"]
+
+
+def test_cpu_time_of_a_killed_grandchild_is_counted(tmp_path: Path) -> None:
+    code = """
+        import subprocess, sys
+        from holdfast.points import reached
+        burn = "import time\\nwhile time.process_time() < 1: pass\\nprint('burnt', flush=True)"
+        burn += "; input()"
+        child = subprocess.Popen([sys.executable, "-c", burn], stdin=-1, stdout=-1)
+        child.stdout.readline()
+        reached("burnt")
+        """
+    ended = make_driver(tmp_path, code).run_until_killed(Named("burnt"))
+    assert ended.cpu_seconds >= 1
+
+
+def test_a_chain_recovers_each_death_and_dies_at_the_next_point(tmp_path: Path) -> None:
+    code = """
+        import os, pathlib, sys
+        from holdfast.points import reached
+        os.chdir(sys.argv[1])
+        for number in range(3):
+            if not os.path.exists(f"entry-{number}"):
+                pathlib.Path("half").write_text("")
+                reached("half-written")
+                os.rename("half", f"entry-{number}")
+        """
+    points: list[Point] = [Named("half-written", 2), Rename("after", "entry-1")]
+    seen: list[tuple[Point | None, list[str]]] = []
+    driver = make_driver(tmp_path, code, str(tmp_path))
+    run_chain(driver, points, judge=lambda point: seen.append((point, entries(tmp_path))))
+    assert seen == [
+        (points[0], ["entry-0"]),
+        (points[1], ["entry-0", "entry-1"]),
+        (None, ["entry-0", "entry-1", "entry-2"]),
+    ]
+
+
+PUTS = """
+    import sys
+    import obstore
+    from obstore.store import S3Store
+    from lab.s3 import ACCESS_KEY, BUCKET, REGION, SECRET_KEY
+    store = S3Store(
+        BUCKET,
+        endpoint=f"http://127.0.0.1:{sys.argv[1]}",
+        access_key_id=ACCESS_KEY,
+        secret_access_key=SECRET_KEY,
+        region=REGION,
+        client_options={"allow_http": True},
+    )
+    for number in range(3):
+        obstore.put(store, f"{sys.argv[2]}/entry-{number}", b"x" * 100_000)
+    """
+
+
+@pytest.mark.parametrize(
+    ("when", "left"), [("before", ["entry-0"]), ("after", ["entry-0", "entry-1"])]
+)
+def test_an_s3_request_kills_before_it_is_passed_on_or_after_its_answer(
+    when: Literal["before", "after"], left: list[str], *, s3: S3, tmp_path: Path
+) -> None:
+    prefix = tmp_path.name
+    with S3Proxy(s3.port) as proxy:
+        driver = make_driver(tmp_path, PUTS, str(proxy.port), prefix, proxy=proxy)
+        driver.run_until_killed(S3Request(when, r"/entry-1$"))
+    listed = obstore.list(s3.store(), prefix=prefix).collect()
+    assert sorted(Path(each["path"]).name for each in listed) == left
+
+
+def test_what_passes_the_s3_proxy_arrives_unchanged(s3: S3, tmp_path: Path) -> None:
+    with S3Proxy(s3.port) as proxy:
+        make_driver(tmp_path, PUTS, str(proxy.port), tmp_path.name, proxy=proxy).run_to_end()
+        assert [each.split(" ")[0] for each in proxy.requests] == ["PUT"] * 3
+    found = obstore.get(s3.store(), f"{tmp_path.name}/entry-2").bytes().to_bytes()
+    assert found == b"x" * 100_000
+
+
+def test_when_the_lab_is_killed_its_drivers_end_too(tmp_path: Path) -> None:
+    forever = tmp_path / "forever.py"
+    forever.write_text("import time\nwhile True: time.sleep(1)\n")
+    code = f"""
+        from pathlib import Path
+        from lab.kill import Driver
+        driver = Driver([{str(forever)!r}], environment={{}}, directory=Path({str(tmp_path)!r}))
+        print(driver.start().pid, flush=True)
+        input()
+        """
+    lab = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=Path(__file__).parents[2],
+    )
+    assert lab.stdout is not None
+    driver = int(lab.stdout.readline())
+    lab.kill()
+    lab.communicate()
+    assert wait_until(lambda: not Path(f"/proc/{driver}").exists(), seconds=20)

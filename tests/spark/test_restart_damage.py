@@ -1,0 +1,39 @@
+"""The damage table of the README, sampled: one scenario that loses, one that doubles, one more.
+
+The whole table is `python -m benchmarks.restart_damage`; what is played here must give the very row
+that the README shows.
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from benchmarks.damage_runs import Servers
+from benchmarks.restart_damage import SCENARIOS, Scenario, markdown_row, play
+from lab import Kafka, Postgres
+
+README = (Path(__file__).parents[2] / "README.md").read_text()
+BY_NAME = {scenario.name: scenario for scenario in SCENARIOS}
+
+
+@pytest.fixture(scope="module")
+def servers(spark: SparkSession, kafka: Kafka, postgres: Postgres) -> Servers:
+    return Servers(kafka=kafka, postgres=postgres, spark=spark)
+
+
+@pytest.fixture(params=["jdbc-append-killed", "delta-fixed-txn-reset", "by-seed"])
+def scenario(request: pytest.FixtureRequest, seed: int) -> Scenario:
+    fixed = {"jdbc-append-killed", "delta-fixed-txn-reset"}
+    others = sorted(BY_NAME.keys() - fixed)
+    name = request.param
+    return BY_NAME[random.Random(seed).choice(others) if name == "by-seed" else name]
+
+
+def test_a_restart_does_the_damage_that_the_readme_shows(
+    scenario: Scenario, servers: Servers
+) -> None:
+    assert markdown_row(scenario, play(scenario, servers, seed=1)) in README

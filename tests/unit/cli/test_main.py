@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import click
+import pytest
+
+from holdfast import __version__
+from holdfast.cli.exit_codes import ExitCode
+from holdfast.cli.main import holdfast, run
+from holdfast.errors import HoldfastError, MissingExtraError
+
+
+def exit_code(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as exited:
+        run(list(arguments))
+    assert isinstance(exited.value.code, int)
+    return exited.value.code
+
+
+def raising(error: BaseException) -> click.Command:
+    @click.command("broken")
+    def broken() -> None:
+        raise error
+
+    return broken
+
+
+@pytest.fixture
+def verb(monkeypatch: pytest.MonkeyPatch) -> dict[str, click.Command]:
+    verbs: dict[str, click.Command] = {}
+    monkeypatch.setattr(holdfast, "commands", verbs)
+    return verbs
+
+
+def test_version_is_the_version_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("--version") == 0
+    assert capsys.readouterr().out == f"holdfast, version {__version__}\n"
+
+
+def test_help_says_what_it_is_for_first(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("--help") == 0
+    assert "Make restarting a Spark Structured Streaming pipeline safe" in capsys.readouterr().out
+
+
+def test_an_unknown_verb_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("fly") == ExitCode.USAGE
+    assert "fly" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (HoldfastError(what="a", why="b", how="c"), ExitCode.REFUSED),
+        (MissingExtraError("a", module="pyspark", extra="spark"), ExitCode.USAGE),
+        (click.Abort(), ExitCode.STOPPED),
+        (ZeroDivisionError(), ExitCode.BUG),
+    ],
+)
+def test_each_kind_of_error_has_its_exit_code(
+    error: BaseException, expected: ExitCode, verb: dict[str, click.Command]
+) -> None:
+    verb["broken"] = raising(error)
+    assert exit_code("broken") == expected
+
+
+def test_an_error_prints_its_code_and_its_three_sentences_on_stderr(
+    verb: dict[str, click.Command], capsys: pytest.CaptureFixture[str]
+) -> None:
+    verb["broken"] = raising(HoldfastError(what="What.", why="Why.", how="How."))
+    exit_code("broken")
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == "HOLDFAST\n  What.\n  Why.\n  How.\n"
+
+
+def test_python_dash_m_is_the_same_command() -> None:
+    command = [sys.executable, "-m", "holdfast", "--version"]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert output == f"holdfast, version {__version__}\n"
+
+
+def test_importing_holdfast_imports_no_guest() -> None:
+    guests = "{'pyspark', 'pandas', 'pyarrow', 'psycopg', 'confluent_kafka', 'deltalake'}"
+    code = f"import sys, holdfast.cli.main; print(sorted({guests} & set(sys.modules)))"
+    command = [sys.executable, "-c", code]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert output.strip() == "[]"
