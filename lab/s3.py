@@ -67,6 +67,13 @@ class S3(Server):
             prefix + "path.style.access": "true",
         }
 
+    def stop(self) -> None:
+        """End it, and remove the sockets it leaves in a place it does not let us choose."""
+        super().stop()
+        for port in (*self._ports.values(), *self._grpc_ports.values()):
+            for socket in Path("/tmp").glob(f"seaweedfs-*-{port}.sock"):  # noqa: S108
+                socket.unlink(missing_ok=True)
+
     def _prepare(self) -> None:
         (self.directory / "data").mkdir(exist_ok=True)
         identity = {

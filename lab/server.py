@@ -80,6 +80,7 @@ class Server(ABC):
                 stdout=log,
                 stderr=log,
                 cwd=self.directory,
+                env={**os.environ, "TMPDIR": str(self.directory)},
                 start_new_session=True,
                 user=self.runs_as if os.geteuid() == 0 else None,
                 preexec_fn=_die_with_parent,  # noqa: PLW1509 - runs one system call, takes no lock

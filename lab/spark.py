@@ -140,11 +140,13 @@ def environment(
         jvm: Options of the JVM; a benchmark of throughput wants the full compiler: `()`.
         log_level: Level of Spark's own log.
     """
-    configuration = directory / "conf"
-    configuration.mkdir(parents=True, exist_ok=True)
+    configuration, scratch = directory / "conf", directory / "scratch"
+    for each in (configuration, scratch):
+        each.mkdir(parents=True, exist_ok=True)
     merged = {
         **SETTINGS,
-        "spark.local.dir": str(directory / "scratch"),
+        "spark.local.dir": str(scratch),
+        "spark.hadoop.hadoop.tmp.dir": str(scratch),
         "spark.sql.warehouse.dir": str(directory / "warehouse"),
         **settings,
     }
@@ -152,7 +154,9 @@ def environment(
     (configuration / "spark-defaults.conf").write_text("".join(lines))
     logging = configuration / "log4j2.properties"
     logging.write_text(_LOGGING.format(level=log_level))
-    options = [*jvm, f"-Dlog4j2.configurationFile={logging}", f"-Dderby.system.home={directory}"]
+    # A killed JVM cleans nothing up; what it leaves must go with the directory.
+    options = [*jvm, f"-Djava.io.tmpdir={scratch}", f"-Dderby.system.home={scratch}"]
+    options.append(f"-Dlog4j2.configurationFile={logging}")
     if archive_path().exists():
         options += [f"-XX:SharedArchiveFile={archive_path()}", "-Xshare:auto"]
     return {
