@@ -154,18 +154,23 @@ def environment(
     (configuration / "spark-defaults.conf").write_text("".join(lines))
     logging = configuration / "log4j2.properties"
     logging.write_text(_LOGGING.format(level=log_level))
-    # A killed JVM cleans nothing up; what it leaves must go with the directory.
-    options = [*jvm, f"-Djava.io.tmpdir={scratch}", f"-Dderby.system.home={scratch}"]
-    options.append(f"-Dlog4j2.configurationFile={logging}")
-    if archive_path().exists():
-        options += [f"-XX:SharedArchiveFile={archive_path()}", "-Xshare:auto"]
     return {
         "SPARK_HOME": str(spark_home()),
         "SPARK_CONF_DIR": str(configuration),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYSPARK_PYTHON": sys.executable,
-        "HOLDFAST_LAB_JVM": " ".join(options),
+        "HOLDFAST_LAB_JVM": " ".join([*jvm, *_jvm_files(logging, scratch)]),
     }
+
+
+def _jvm_files(logging: Path, scratch: Path) -> list[str]:
+    """Return the JVM's options that name files."""
+    # A killed JVM cleans nothing up; what it leaves must go with the directory.
+    options = [f"-Djava.io.tmpdir={scratch}", f"-Dderby.system.home={scratch}"]
+    options.append(f"-Dlog4j2.configurationFile={logging}")
+    if archive_path().exists():
+        options += [f"-XX:SharedArchiveFile={archive_path()}", "-Xshare:auto"]
+    return options
 
 
 def start_session(directory: Path, settings: Mapping[str, str]) -> SparkSession:

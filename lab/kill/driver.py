@@ -7,6 +7,7 @@ driver.run_to_end()                                       # raises when it did n
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -84,6 +85,8 @@ class Driver:
             base=base,
             point=point,
         )
+        if self._s3_proxy is not None:
+            self._s3_proxy.disarm()  # an earlier run may have ended before its point
         if isinstance(point, S3Request):
             assert self._s3_proxy is not None, "an S3Request point needs the driver's S3 proxy"
             self._s3_proxy.arm(point, group=running.pid, strike=strike, fired=running.fired_file)
@@ -160,7 +163,8 @@ class Running:
 
     def kill(self) -> None:
         """Kill the driver's whole process group with SIGKILL, wherever it is."""
-        os.killpg(self.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
 
     def wait(self, *, seconds: float = RUN_SECONDS) -> Ended:
         """Wait until the last process of the driver is gone; kill what is left after `seconds`."""

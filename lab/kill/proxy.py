@@ -9,8 +9,6 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
 from typing import Self
 
-from lab.server import wait_until
-
 _CHUNK = 1 << 16
 
 
@@ -116,5 +114,5 @@ class Trigger:
         Raises:
             TimeoutError: It has not; a fault that did not happen proves nothing.
         """
-        if not wait_until(self._fired.is_set, seconds=seconds):
+        if not self._fired.wait(seconds):
             raise TimeoutError(f"{self.name} did not happen within {seconds:.0f} s")

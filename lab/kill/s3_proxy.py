@@ -51,6 +51,11 @@ class S3Proxy(Proxy):
         with self._lock:
             self._armed = _Armed(point, group, strike, fired)
 
+    def disarm(self) -> None:
+        """Strike nobody: the run the point was for is over."""
+        with self._lock:
+            self._armed = None
+
     def _reaches_point(self, method: str, path: str) -> _Armed | None:
         with self._lock:
             self.requests.append(f"{method} {path}")

@@ -53,15 +53,6 @@ class TcpProxy(Proxy):
         self._loop.call_soon_threadsafe(self._held.released.set)
         self._held = None
 
-    def cut_all(self) -> None:
-        """Break every connection that is open now."""
-
-        def cancel() -> None:
-            for task in list(self._clients):
-                task.cancel()
-
-        self._loop.call_soon_threadsafe(cancel)
-
     def _due(self, window: bytes, new: int) -> _Fault | None:
         """Return the fault when the last `new` bytes of the window complete its n-th request."""
         with self._lock:

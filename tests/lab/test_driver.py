@@ -166,6 +166,14 @@ def test_an_s3_request_kills_before_it_is_passed_on_or_after_its_answer(
     assert sorted(Path(each["path"]).name for each in listed) == left
 
 
+def test_a_point_that_one_run_did_not_reach_strikes_no_later_run(s3: S3, tmp_path: Path) -> None:
+    with S3Proxy(s3.port) as proxy:
+        driver = make_driver(tmp_path, PUTS, str(proxy.port), tmp_path.name, proxy=proxy)
+        with pytest.raises(KillDidNotFireError):
+            driver.run_until_killed(S3Request("before", r"/entry-2$", nth=2))
+        driver.run_to_end()
+
+
 def test_what_passes_the_s3_proxy_arrives_unchanged(s3: S3, tmp_path: Path) -> None:
     with S3Proxy(s3.port) as proxy:
         make_driver(tmp_path, PUTS, str(proxy.port), tmp_path.name, proxy=proxy).run_to_end()
