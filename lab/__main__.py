@@ -51,8 +51,11 @@ def up_command() -> None:
     with ExitStack() as servers:
         directory = Path(servers.enter_context(tempfile.TemporaryDirectory(prefix="holdfast-lab-")))
         kafka = servers.enter_context(Kafka())
+        click.echo(f"kafka      {kafka.address}")
         postgres = servers.enter_context(Postgres())
+        click.echo(f"postgres   {postgres.address}")
         s3 = servers.enter_context(S3())
+        click.echo(f"s3         {s3.address}  bucket lake, key {ACCESS_KEY}, secret {SECRET_KEY}")
         variables = {
             **environment(directory, s3.spark_settings()),
             "KAFKA": kafka.address,
@@ -66,9 +69,6 @@ def up_command() -> None:
         exports.write_text(
             "".join(f"export {name}={shlex.quote(value)}\n" for name, value in variables.items())
         )
-        click.echo(f"kafka      {kafka.address}")
-        click.echo(f"postgres   {postgres.address}")
-        click.echo(f"s3         {s3.address}  bucket lake, key {ACCESS_KEY}, secret {SECRET_KEY}")
         click.echo(f"spark      . {exports}   then any PySpark program has Delta, Kafka and s3a")
         click.echo("Ctrl-C ends them and removes their data.")
         with contextlib.suppress(KeyboardInterrupt):

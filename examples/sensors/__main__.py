@@ -16,7 +16,7 @@ import click
 
 from examples.sensors.judge import judge
 from examples.sensors.messages import make_messages
-from examples.sensors.plain import run_once
+from examples.sensors.plain import STREAMS
 from examples.sensors.scenario import make_scenario, send
 from lab import S3, Kafka, Postgres
 from lab.spark import start_session
@@ -36,7 +36,11 @@ def main(count: int, seed: int) -> None:
         began = time.monotonic()
         for part in (sent[: count // 2], sent[count // 2 :]):
             send(kafka, sensors.topic, part)
-            run_once(spark, sensors)
+            click.echo(f"{len(part):,} messages sent", err=True)
+            for start in STREAMS:
+                query = start(spark, sensors)
+                click.echo(f"  {query.name} runs", err=True)
+                query.awaitTermination()
         seconds = time.monotonic() - began
         differences = judge(spark, sensors, sent)
         spark.stop()
