@@ -53,3 +53,46 @@ class MissingExtraError(HoldfastError):
             why=f"The Python module {module!r} is not installed.",
             how=f"Install it with: pip install 'holdfast-spark[{extra}]'",
         )
+
+
+class ConfigError(HoldfastError):
+    """An option or a configuration file is not of the form it must have."""
+
+    code = "CONFIG"
+
+    def __init__(self, why: str) -> None:
+        super().__init__(what="Nothing was done.", why=why, how="Correct it and run again.")
+
+
+class LocationError(HoldfastError):
+    """A location is not one Holdfast can read."""
+
+    code = "LOCATION"
+
+    def __init__(self, text: str, *, why: str) -> None:
+        self.text = text
+        super().__init__(
+            what=f"Cannot read {text!r}.",
+            why=why,
+            how="Give a path, file:/…, s3://…, s3a://…, gs://…, abfss://… or az://….",
+        )
+
+
+class ReadError(HoldfastError):
+    """The store did not let us read something; that it is not there is not an error but a value."""
+
+    code = "READ"
+
+    def __init__(self, location: str, *, why: str, how: str) -> None:
+        self.location = location
+        super().__init__(what=f"Cannot read {location}.", why=why, how=how)
+
+
+class WriteError(HoldfastError):
+    """The store did not take a change; whether it was made is not known unless the reason says."""
+
+    code = "WRITE"
+
+    def __init__(self, location: str, *, why: str, how: str) -> None:
+        self.location = location
+        super().__init__(what=f"Cannot write {location}.", why=why, how=how)

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from holdfast.errors import HoldfastError, MissingExtraError
+from holdfast.errors import (
+    ConfigError,
+    HoldfastError,
+    LocationError,
+    MissingExtraError,
+    ReadError,
+)
 
 
 class ExitCode(IntEnum):
@@ -34,6 +40,8 @@ class ExitCode(IntEnum):
 
 def exit_code_of(error: HoldfastError) -> ExitCode:
     """Return the exit code of an error; one that has no line of its own changed nothing."""
-    if isinstance(error, MissingExtraError):
+    if isinstance(error, ConfigError | LocationError | MissingExtraError):
         return ExitCode.USAGE
+    if isinstance(error, ReadError):
+        return ExitCode.NOT_JUDGED
     return ExitCode.REFUSED

@@ -1,0 +1,119 @@
+"""Reading this machine's disk.
+
+A path that leads outside the location, by `..` or by a link, is refused: a checkpoint is somebody
+else's data.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from holdfast.errors import ReadError
+from holdfast.storage.location import Location
+from holdfast.storage.read import FileInfo, Listing
+
+
+class LocalReader:
+    """Reads below a directory."""
+
+    def __init__(self, location: Location) -> None:
+        self.location = location
+        self._root = Path(location.path)
+        self._real_root = os.path.realpath(self._root)
+
+    def list(self, directory: str = "") -> Listing:
+        """Return what is directly in a directory; an empty listing when it is not there."""
+        files, directories = [], []
+        for entry in self._scan(directory):
+            if entry.is_dir(follow_symlinks=False):
+                directories.append(entry.name)
+            elif (info := _info(entry, directory)) is not None:
+                files.append(info)
+        files.sort(key=lambda info: info.path)
+        return Listing(files=tuple(files), directories=tuple(sorted(directories)))
+
+    def walk(self, directory: str = "") -> Iterator[FileInfo]:
+        """Yield every file below a directory; links to directories are not followed."""
+        waiting = [directory]
+        while waiting:
+            here = waiting.pop()
+            for entry in self._scan(here):
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(_join(here, entry.name))
+                elif (info := _info(entry, here)) is not None:
+                    yield info
+
+    def stat(self, path: str) -> FileInfo | None:
+        """Return what a listing shows of a file, or None when it is not there."""
+        full = self.inside(path)
+        try:
+            found = full.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise self._unreadable(path, error) from error
+        return _describe(path, found) if full.is_file() else None
+
+    def read(self, path: str, *, start: int = 0, length: int | None = None) -> bytes | None:
+        """Return the bytes of a file, or of a part of it; None when it is not there."""
+        try:
+            with self.inside(path).open("rb") as file:
+                file.seek(start)
+                return file.read() if length is None else file.read(length)
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            return None
+        except OSError as error:
+            raise self._unreadable(path, error) from error
+
+    def _scan(self, directory: str) -> Sequence[os.DirEntry[str]]:
+        try:
+            with os.scandir(self.inside(directory)) as entries:
+                return [*entries]
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            raise self._unreadable(directory, error) from error
+
+    def inside(self, path: str) -> Path:
+        """Return the full path of something below the location.
+
+        Raises:
+            ReadError: It leads outside.
+        """
+        full = self._root / path
+        real = os.path.realpath(full)
+        if real != self._real_root and not real.startswith(self._real_root.rstrip("/") + "/"):
+            raise ReadError(
+                str(self.location.join(path)),
+                why=f"It leads outside {self.location}, to {real}.",
+                how="Look at that place itself, if you trust whoever made the link.",
+            )
+        return full
+
+    def _unreadable(self, path: str, error: OSError) -> ReadError:
+        return ReadError(
+            str(self.location.join(path)),
+            why=f"The system answered: {error.strerror}.",
+            how="Run as an account that may read it.",
+        )
+
+
+def _join(directory: str, name: str) -> str:
+    return f"{directory}/{name}" if directory else name
+
+
+def _info(entry: os.DirEntry[str], directory: str) -> FileInfo | None:
+    try:
+        # Of a link, the link itself: what it points to may be outside, or gone.
+        return _describe(_join(directory, entry.name), entry.stat(follow_symlinks=False))
+    except FileNotFoundError:
+        return None  # deleted since the directory was read; a running query purges entries
+
+
+def _describe(path: str, found: os.stat_result) -> FileInfo:
+    modified = datetime.fromtimestamp(found.st_mtime, tz=UTC)
+    etag = f"{found.st_ino:x}-{found.st_mtime_ns:x}-{found.st_size:x}"
+    return FileInfo(path=path, size_bytes=found.st_size, modified=modified, etag=etag)

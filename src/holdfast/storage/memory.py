@@ -1,0 +1,75 @@
+"""A store in memory, for tests and examples."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from holdfast.errors import WriteError
+from holdfast.storage.location import Location
+from holdfast.storage.read import FileInfo, Listing
+
+_EPOCH = datetime.fromtimestamp(0, tz=UTC)
+
+
+class MemoryStorage:
+    """A dictionary that reads and writes like a store; all its files are of 1970."""
+
+    def __init__(self, files: dict[str, bytes] | None = None) -> None:
+        self.location = Location(scheme="memory", bucket="memory")
+        self.files = dict(files or {})
+
+    def list(self, directory: str = "") -> Listing:
+        """Return what is directly in a directory."""
+        prefix = f"{directory}/" if directory else ""
+        inside = sorted(path for path in self.files if path.startswith(prefix))
+        names = [path.removeprefix(prefix) for path in inside]
+        return Listing(
+            files=tuple(self._info(prefix + name) for name in names if "/" not in name),
+            directories=tuple(sorted({name.split("/")[0] for name in names if "/" in name})),
+        )
+
+    def walk(self, directory: str = "") -> Iterator[FileInfo]:
+        """Yield every file below a directory."""
+        prefix = f"{directory}/" if directory else ""
+        for path in list(self.files):
+            if path.startswith(prefix):
+                yield self._info(path)
+
+    def stat(self, path: str) -> FileInfo | None:
+        """Return what a listing shows of a file, or None when it is not there."""
+        return self._info(path) if path in self.files else None
+
+    def read(self, path: str, *, start: int = 0, length: int | None = None) -> bytes | None:
+        """Return the bytes of a file, or of a part of it; None when it is not there."""
+        data = self.files.get(path)
+        if data is None:
+            return None
+        return data[start:] if length is None else data[start : start + length]
+
+    def put_if_absent(self, path: str, data: bytes) -> bool:
+        """Create a file; return False, and change nothing, when one is there."""
+        if path in self.files:
+            return False
+        self.files[path] = data
+        return True
+
+    def put(self, path: str, data: bytes) -> None:
+        """Create or replace a file."""
+        self.files[path] = data
+
+    def delete(self, path: str) -> None:
+        """Delete a file; one that is not there is no error."""
+        self.files.pop(path, None)
+
+    def copy(self, source: str, target: str) -> None:
+        """Copy a file to another path."""
+        if source not in self.files:
+            raise WriteError(target, why=f"There is no {source} to copy.", how="List it first.")
+        self.files[target] = self.files[source]
+
+    def _info(self, path: str) -> FileInfo:
+        data = self.files[path]
+        etag = hashlib.sha256(data).hexdigest()
+        return FileInfo(path=path, size_bytes=len(data), modified=_EPOCH, etag=etag)

@@ -1,0 +1,125 @@
+"""Reading buckets through obstore: S3 and what speaks its protocol, Google Cloud Storage, Azure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import obstore
+from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
+from obstore.store import AzureStore, GCSStore, MemoryStore, S3Store
+
+from holdfast.errors import ReadError
+from holdfast.storage.location import Location
+from holdfast.storage.read import FileInfo, Listing
+
+if TYPE_CHECKING:
+    from obstore import ObjectMeta
+
+Store = S3Store | GCSStore | AzureStore | MemoryStore
+
+LIST_CHUNK = 10_000
+_REFUSED = "status code: 403"
+
+
+def open_store(location: Location, options: Mapping[str, str]) -> Store:
+    """Return a client of the location's bucket, rooted at its path.
+
+    Options are obstore's and win over the environment, which obstore reads itself.
+    """
+    chosen: dict[str, Any] = {name.lower(): value for name, value in options.items()}
+    plain_http = any(str(value).startswith("http://") for value in chosen.values())
+    chosen["client_options"] = {"allow_http": plain_http}
+    if location.path:
+        chosen["prefix"] = location.path
+    if location.scheme == "s3":
+        return S3Store(location.bucket, **chosen)
+    if location.scheme == "gs":
+        return GCSStore(location.bucket, **chosen)
+    container, _, account = location.bucket.partition("@")
+    if account:
+        chosen.setdefault("account_name", account)
+    return AzureStore(container, **chosen)
+
+
+class ObjectReader:
+    """Reads below a prefix of a bucket."""
+
+    def __init__(self, location: Location, store: Store) -> None:
+        self.location = location
+        self.store = store
+
+    def list(self, directory: str = "") -> Listing:
+        """Return what is directly in a directory; an empty listing when it is not there."""
+        with self._reading(directory):
+            found = obstore.list_with_delimiter(self.store, directory or None)
+        prefixes = sorted(found["common_prefixes"])
+        files = sorted((_info(each) for each in found["objects"]), key=lambda info: info.path)
+        return Listing(
+            files=tuple(files),
+            directories=tuple(prefix.rsplit("/", 1)[-1] for prefix in prefixes),
+        )
+
+    def walk(self, directory: str = "") -> Iterator[FileInfo]:
+        """Yield every file below a directory, a page of the listing at a time."""
+        with self._reading(directory):
+            for page in obstore.list(self.store, directory or None, chunk_size=LIST_CHUNK):
+                for each in page:
+                    yield _info(each)
+
+    def stat(self, path: str) -> FileInfo | None:
+        """Return what a listing shows of a file, or None when it is not there."""
+        with self._reading(path):
+            try:
+                return _info(obstore.head(self.store, path))
+            except FileNotFoundError:
+                return None
+
+    def read(self, path: str, *, start: int = 0, length: int | None = None) -> bytes | None:
+        """Return the bytes of a file, or of a part of it; None when it is not there."""
+        with self._reading(path):
+            try:
+                if start == 0 and length is None:
+                    return obstore.get(self.store, path).bytes().to_bytes()
+                return self._read_part(path, start, length)
+            except FileNotFoundError:
+                return None
+
+    def _read_part(self, path: str, start: int, length: int | None) -> bytes:
+        """Return a part, cut off at the end: stores answer a start beyond it with an error."""
+        size = obstore.head(self.store, path)["size"]
+        end = size if length is None else min(size, start + length)
+        if start >= end:
+            return b""
+        return obstore.get_range(self.store, path, start=start, end=end).to_bytes()
+
+    @contextmanager
+    def _reading(self, path: str) -> Iterator[None]:
+        try:
+            yield
+        except (BaseError, ValueError) as error:
+            location = str(self.location.join(path) if path else self.location)
+            raise ReadError(location, why=reason(error), how=remedy(error)) from error
+
+
+def reason(error: Exception) -> str:
+    """Return the first line of what the store said: the rest repeats the request."""
+    return f"The store answered: {str(error).strip().splitlines()[0]}"
+
+
+def remedy(error: Exception) -> str:
+    """Return what a person can do about a store's error."""
+    # A refused listing comes as a general error with the answer in its text.
+    if isinstance(error, PermissionDeniedError | UnauthenticatedError) or _REFUSED in str(error):
+        return "Check the credentials and their rights to list and read there."
+    return "Check the location, the endpoint and the network."
+
+
+def _info(found: ObjectMeta) -> FileInfo:
+    return FileInfo(
+        path=found["path"],
+        size_bytes=found["size"],
+        modified=found["last_modified"],
+        etag=found["e_tag"],
+    )

@@ -1,0 +1,35 @@
+"""From what people write to a reader."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from holdfast.storage.local import LocalReader
+from holdfast.storage.location import Location, parse_location
+from holdfast.storage.options import from_environment
+from holdfast.storage.read import Reader
+
+
+def open_reader(location: str | Location, options: Mapping[str, str] | None = None) -> Reader:
+    """Return a reader of a directory on disk or in a bucket; nothing is read yet.
+
+    Args:
+        location: A path or URL, Hadoop's spellings too.
+        options: obstore's options for a bucket; they win over the environment and AWS profiles.
+
+    Raises:
+        LocationError: The location is not one Holdfast can read.
+    """
+    place = parse_location(location) if isinstance(location, str) else location
+    if place.scheme == "file":
+        return LocalReader(place)
+    from holdfast.storage.objects import ObjectReader, open_store  # noqa: PLC0415 - costs 12 ms
+
+    return ObjectReader(place, open_store(place, store_options(place, options)))
+
+
+def store_options(place: Location, options: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the options for a bucket: those given, and below them what the environment says."""
+    found = from_environment(os.environ) if place.scheme == "s3" else {}
+    return {**found, **(options or {})}

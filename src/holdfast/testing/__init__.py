@@ -1,0 +1,1 @@
+"""For the tests of users and of plug-in authors; needs pytest."""

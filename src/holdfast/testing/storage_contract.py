@@ -1,0 +1,169 @@
+"""What every store must do, as tests: subclass, give a `storage` fixture, and pytest runs them.
+
+class TestMyStore(StorageContract):
+    @pytest.fixture
+    def storage(self) -> Writer:
+        return MyStore()
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from holdfast.errors import WriteError
+from holdfast.storage.read import read_chunks
+from holdfast.storage.write import Writer
+
+AWKWARD_NAMES = ["a b", "a#b", "a%20b", "a+b", "a?b=c&d", "ü", ".hidden", ".0.1b2c.tmp", "a:b", "~"]
+
+
+class StorageContract:
+    """The contract of `Reader` and `Writer`."""
+
+    @pytest.fixture
+    def storage(self) -> Writer:
+        """Return an empty store."""
+        raise NotImplementedError
+
+    def test_what_is_put_is_read(self, storage: Writer) -> None:
+        """Bytes come back as they went, empty ones too."""
+        storage.put("offsets/0", b"v1\n\x00\xff")
+        storage.put("empty", b"")
+        assert storage.read("offsets/0") == b"v1\n\x00\xff"
+        assert storage.read("empty") == b""
+
+    def test_what_is_not_there_is_a_value(self, storage: Writer) -> None:
+        """None, or an empty listing, never an error."""
+        storage.put("a/b", b"1")
+        assert storage.read("c") is None
+        assert storage.read("a") is None
+        assert storage.read("a/b/c") is None
+        assert storage.stat("c") is None
+        assert storage.stat("a") is None
+        assert storage.read("c", start=1, length=1) is None
+        assert storage.list("c").files == ()
+        assert storage.list("c").directories == ()
+        assert list(storage.walk("c")) == []
+
+    @pytest.mark.parametrize(
+        ("start", "length", "expected"),
+        [
+            (0, 4, b"0123"),
+            (2, 3, b"234"),
+            (8, 10, b"89"),
+            (10, 5, b""),
+            (99, 5, b""),
+            (4, None, b"456789"),
+            (0, 0, b""),
+        ],
+    )
+    def test_a_part_is_cut_off_at_the_end(
+        self, storage: Writer, *, start: int, length: int | None, expected: bytes
+    ) -> None:
+        """A start beyond the end gives nothing, as with files."""
+        storage.put("file", b"0123456789")
+        assert storage.read("file", start=start, length=length) == expected
+
+    def test_a_listing_is_one_directory(self, storage: Writer) -> None:
+        """Files and directories, sorted, and nothing from deeper down."""
+        for path in ("b", "a", "d/x", "d/e/y", "f/z"):
+            storage.put(path, b"1")
+        root = storage.list()
+        assert [info.path for info in root.files] == ["a", "b"]
+        assert root.directories == ("d", "f")
+        below = storage.list("d")
+        assert [info.path for info in below.files] == ["d/x"]
+        assert below.directories == ("e",)
+
+    def test_a_walk_is_everything_below(self, storage: Writer) -> None:
+        """Every file once, with its path from the root of the store."""
+        paths = ["a", "d/x", "d/e/y", "f/z"]
+        for path in paths:
+            storage.put(path, b"1")
+        assert sorted(info.path for info in storage.walk()) == sorted(paths)
+        assert sorted(info.path for info in storage.walk("d")) == ["d/e/y", "d/x"]
+
+    def test_a_name_that_begins_like_another_is_not_below_it(self, storage: Writer) -> None:
+        """`sensor-raw` is a prefix of `sensor-raw.g2` and not its parent."""
+        storage.put("sensor-raw/offsets/0", b"1")
+        storage.put("sensor-raw.g2/offsets/0", b"1")
+        assert [info.path for info in storage.walk("sensor-raw")] == ["sensor-raw/offsets/0"]
+        assert storage.list("sensor-raw").directories == ("offsets",)
+
+    def test_a_listing_tells_size_and_content(self, storage: Writer) -> None:
+        """The same content has the same etag until somebody writes."""
+        storage.put("file", b"12345")
+        (listed,) = storage.list().files
+        assert listed.size_bytes == 5
+        assert listed.modified.tzinfo is not None
+        stat = storage.stat("file")
+        assert stat is not None
+        assert (stat.path, stat.size_bytes, stat.etag) == ("file", 5, listed.etag)
+        storage.put("file", b"54321")
+        changed = storage.stat("file")
+        assert changed is not None
+        assert changed.etag is None or changed.etag != listed.etag
+
+    def test_a_large_file_is_read_in_pieces(self, storage: Writer) -> None:
+        """Whole, in order, in pieces of the size asked for."""
+        data = bytes(range(256)) * 100
+        storage.put("large", data)
+        chunks = list(read_chunks(storage, "large", chunk_bytes=10_000))
+        assert [len(chunk) for chunk in chunks] == [10_000, 10_000, 5_600]
+        assert b"".join(chunks) == data
+        assert list(read_chunks(storage, "none")) == []
+
+    @pytest.mark.parametrize("name", AWKWARD_NAMES)
+    def test_awkward_names_are_names(self, storage: Writer, name: str) -> None:
+        """What is listed is what was put, and can be read under that name."""
+        storage.put(f"d/{name}", b"1")
+        assert [info.path for info in storage.list("d").files] == [f"d/{name}"]
+        assert storage.read(f"d/{name}") == b"1"
+
+    def test_put_if_absent_makes_a_file_once(self, storage: Writer) -> None:
+        """The second is told so, and changes nothing."""
+        assert storage.put_if_absent("leases/1", b"first") is True
+        assert storage.put_if_absent("leases/1", b"second") is False
+        assert storage.read("leases/1") == b"first"
+
+    def test_of_many_at_once_exactly_one_makes_the_file(self, storage: Writer) -> None:
+        """The race that a lease is."""
+        for round_number in range(5):
+            path = f"race/{round_number}"
+            with ThreadPoolExecutor(8) as pool:
+                contents = [str(n).encode() for n in range(8)]
+                won = list(
+                    pool.map(lambda data, to=path: storage.put_if_absent(to, data), contents)
+                )
+            assert sum(won) == 1
+            assert storage.read(path) == contents[won.index(True)]
+        assert len(list(storage.walk())) == 5
+
+    def test_put_replaces(self, storage: Writer) -> None:
+        """The newest content is what is read."""
+        storage.put("file", b"old, and longer")
+        storage.put("file", b"new")
+        assert storage.read("file") == b"new"
+
+    def test_delete_deletes_and_may_come_late(self, storage: Writer) -> None:
+        """A file that is not there is as deleted as can be."""
+        storage.put("file", b"1")
+        storage.put("other", b"2")
+        storage.delete("file")
+        storage.delete("file")
+        assert [info.path for info in storage.walk()] == ["other"]
+
+    def test_copy_leaves_the_source_and_replaces_the_target(self, storage: Writer) -> None:
+        """Byte for byte."""
+        storage.put("a", b"1")
+        storage.put("b/c", b"old")
+        storage.copy("a", "b/c")
+        assert storage.read("a") == storage.read("b/c") == b"1"
+
+    def test_to_copy_what_is_not_there_is_an_error(self, storage: Writer) -> None:
+        """And nothing appears."""
+        with pytest.raises(WriteError):
+            storage.copy("none", "target")
+        assert storage.read("target") is None

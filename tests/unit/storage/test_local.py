@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from holdfast.errors import ReadError, WriteError
+from holdfast.storage import open_reader, parse_location
+from holdfast.storage.write import Writer, open_writer
+from holdfast.testing.storage_contract import StorageContract
+
+
+class TestLocal(StorageContract):
+    @pytest.fixture
+    def storage(self, tmp_path: Path) -> Writer:
+        return open_writer(str(tmp_path / "store"))
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Path:
+    (tmp_path / "secret").write_text("secret")
+    directory = tmp_path / "checkpoint"
+    (directory / "offsets").mkdir(parents=True)
+    return directory
+
+
+def test_a_link_that_leads_outside_is_listed_and_not_read(checkpoint: Path) -> None:
+    (checkpoint / "offsets" / "0").symlink_to(checkpoint.parent / "secret")
+    reader = open_reader(str(checkpoint))
+    assert [info.path for info in reader.walk()] == ["offsets/0"]
+    with pytest.raises(ReadError, match="leads outside"):
+        reader.read("offsets/0")
+    with pytest.raises(ReadError):
+        reader.stat("offsets/0")
+
+
+def test_a_linked_directory_is_not_walked_into(checkpoint: Path) -> None:
+    (checkpoint / "up").symlink_to(checkpoint.parent)
+    assert [info.path for info in open_reader(str(checkpoint)).walk()] == ["up"]
+
+
+@pytest.mark.parametrize("path", ["../secret", "offsets/../../secret", "/etc/hostname"])
+def test_a_path_that_leads_outside_is_not_read(checkpoint: Path, path: str) -> None:
+    with pytest.raises(ReadError):
+        open_reader(str(checkpoint)).read(path)
+
+
+def test_a_location_that_is_itself_a_link_is_read(checkpoint: Path) -> None:
+    (checkpoint / "metadata").write_text("{}")
+    (checkpoint.parent / "link").symlink_to(checkpoint)
+    assert open_reader(str(checkpoint.parent / "link")).read("metadata") == b"{}"
+
+
+@pytest.mark.parametrize("change", ["put", "put_if_absent"])
+def test_a_write_that_fails_leaves_nothing_behind(
+    checkpoint: Path, change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(WriteError, match="No space left on device"):
+        getattr(open_writer(str(checkpoint)), change)("offsets/0", b"1")
+    assert list((checkpoint / "offsets").iterdir()) == []
+
+
+def test_a_reader_has_no_way_to_write() -> None:
+    reader = open_reader("/nowhere")
+    assert [
+        name for name in ("put", "put_if_absent", "delete", "copy") if hasattr(reader, name)
+    ] == []
+
+
+def test_a_file_that_may_not_be_read_is_an_error_and_not_nothing(
+    checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (checkpoint / "metadata").write_text("{}")
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    reader = open_reader(parse_location(str(checkpoint)))
+    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(Path, "stat", refuse)
+    monkeypatch.setattr(os, "scandir", refuse)
+    for look in (reader.read, reader.stat, reader.list):
+        with pytest.raises(ReadError, match="Permission denied"):
+            look("metadata")

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import obstore
+import pytest
+from obstore.exceptions import GenericError
+from obstore.store import AzureStore, GCSStore, MemoryStore, S3Store
+
+from holdfast.errors import ReadError, WriteError
+from holdfast.storage import Location, open_reader, parse_location
+from holdfast.storage.objects import ObjectReader, open_store
+from holdfast.storage.write import Writer, open_writer
+from holdfast.storage.write_objects import ObjectWriter
+from holdfast.testing.storage_contract import StorageContract
+
+PLACE = Location(scheme="s3", bucket="lake", path="cp")
+
+
+class TestObjects(StorageContract):
+    @pytest.fixture
+    def storage(self) -> Writer:
+        return ObjectWriter(PLACE, MemoryStore())
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("s3a://lake/cp", S3Store),
+        ("gs://lake/cp", GCSStore),
+        ("abfss://lake@acme.dfs.core.windows.net/cp", AzureStore),
+        ("s3://lake", S3Store),
+    ],
+)
+def test_each_scheme_has_its_client(text: str, kind: type) -> None:
+    options = {"region": "eu-west-1"} if text.startswith("s3") else {}
+    store = open_store(parse_location(text), options)
+    assert isinstance(store, kind)
+    assert store.prefix == ("cp" if text.endswith("cp") else None)  # type: ignore[union-attr]
+
+
+def test_azures_account_is_in_the_location() -> None:
+    store = open_store(parse_location("abfss://lake@acme.dfs.core.windows.net/cp"), {})
+    assert isinstance(store, AzureStore)
+    assert store.config.get("account_name") == "acme"
+
+
+def test_a_reader_of_a_bucket_has_no_way_to_write() -> None:
+    reader = open_reader("s3://lake/cp", {"region": "eu-west-1"})
+    assert type(reader) is ObjectReader
+    assert type(open_writer("s3://lake/cp", {"region": "eu-west-1"})) is ObjectWriter
+
+
+@pytest.mark.parametrize(
+    ("said", "advice"),
+    [("status code: 403 Forbidden\n<xml>", "credentials"), ("timed out", "network")],
+)
+def test_an_error_of_the_store_says_what_to_check(
+    said: str, advice: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise GenericError(said)
+
+    storage = ObjectWriter(PLACE, MemoryStore())
+    monkeypatch.setattr(obstore, "get", fail)
+    monkeypatch.setattr(obstore, "put", fail)
+    with pytest.raises(ReadError) as reading:
+        storage.read("offsets/0")
+    with pytest.raises(WriteError) as writing:
+        storage.put("offsets/0", b"")
+    for error in (reading.value, writing.value):
+        assert error.location == "s3://lake/cp/offsets/0"
+        assert advice in error.how
+        assert "<xml>" not in str(error)
