@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from pyspark.sql import SparkSession
 
@@ -9,7 +11,12 @@ from examples.sensors.judge import judge
 from examples.sensors.messages import make_messages
 from examples.sensors.plain import Sensors, run_once
 from examples.sensors.scenario import make_scenario, send
-from lab import Kafka, Postgres
+from holdfast.checkpoint import OffsetEntry, QueryMetadata, read_checkpoint
+from holdfast.checkpoint.sources import parse_offset
+from holdfast.checkpoint.sources.kafka import KafkaOffset
+from holdfast.storage import open_reader
+from holdfast.storage.options import from_hadoop
+from lab import S3, Kafka, Postgres
 
 MESSAGES = 20_000
 SEED = 20_261_115
@@ -49,3 +56,29 @@ def test_each_stream_has_its_own_stable_checkpoint(spark: SparkSession, sensors:
     files = base.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
     names = {status.getPath().getName() for status in files.listStatus(base)}
     assert names == {"sensor-raw-ingest", "sensor-deserialize", "sensor-merge-gold"}
+
+
+def test_the_logs_of_each_checkpoint_are_read_whole(sensors: Sensors, s3: S3) -> None:
+    """What Spark wrote on S3, read without Spark."""
+    options = from_hadoop(s3.spark_settings(), bucket="lake")
+    for stream in ("sensor-raw-ingest", "sensor-deserialize", "sensor-merge-gold"):
+        reader = open_reader(f"{sensors.checkpoints}/{stream}", options)
+        walked = [info.path for info in reader.walk()]
+        assert not {"", "offsets", "commits", "sources"} & set(walked), "s3a's directory markers"
+        assert "offsets/0" in walked
+        checkpoint = read_checkpoint(reader)
+        assert isinstance(checkpoint.metadata, QueryMetadata)
+        assert list(checkpoint.offsets) == list(checkpoint.commits)
+        assert list(checkpoint.offsets) == list(range(len(checkpoint.offsets)))
+        assert (checkpoint.unparsed, checkpoint.leftovers, checkpoint.foreign) == ((), (), ())
+
+
+def test_kafkas_last_offset_entry_is_the_end_of_the_topic(sensors: Sensors, s3: S3) -> None:
+    options = from_hadoop(s3.spark_settings(), bucket="lake")
+    checkpoint = read_checkpoint(open_reader(f"{sensors.checkpoints}/sensor-raw-ingest", options))
+    last = checkpoint.offsets[max(checkpoint.offsets)]
+    assert isinstance(last, OffsetEntry)
+    (source,) = last.offsets
+    assert source.text is not None
+    sent = Counter(message.partition for message in make_messages(MESSAGES, seed=SEED))
+    assert parse_offset(source.text) == KafkaOffset(partitions={sensors.topic: dict(sent)})

@@ -55,7 +55,9 @@ class ObjectReader:
         with self._reading(directory):
             found = obstore.list_with_delimiter(self.store, directory or None)
         prefixes = sorted(found["common_prefixes"])
-        files = sorted((_info(each) for each in found["objects"]), key=lambda info: info.path)
+        objects = (_info(each) for each in found["objects"])
+        # The directory's own marker (a key that ends in /) is listed in it, under its name.
+        files = sorted((each for each in objects if each.path != directory), key=_path)
         return Listing(
             files=tuple(files),
             directories=tuple(prefix.rsplit("/", 1)[-1] for prefix in prefixes),
@@ -64,9 +66,9 @@ class ObjectReader:
     def walk(self, directory: str = "") -> Iterator[FileInfo]:
         """Yield every file below a directory, a page of the listing at a time."""
         with self._reading(directory):
-            for page in obstore.list(self.store, directory or None, chunk_size=LIST_CHUNK):
-                for each in page:
-                    yield _info(each)
+            pages = obstore.list(self.store, directory or None, chunk_size=LIST_CHUNK)
+            objects = (_info(each) for page in pages for each in page)
+            yield from _without_markers(objects, directory)
 
     def stat(self, path: str) -> FileInfo | None:
         """Return what a listing shows of a file, or None when it is not there."""
@@ -114,6 +116,29 @@ def remedy(error: Exception) -> str:
     if isinstance(error, PermissionDeniedError | UnauthenticatedError) or _REFUSED in str(error):
         return "Check the credentials and their rights to list and read there."
     return "Check the location, the endpoint and the network."
+
+
+def _without_markers(objects: Iterator[FileInfo], directory: str) -> Iterator[FileInfo]:
+    """Leave out the markers of directories that hold something.
+
+    s3a makes an empty object `offsets/` for a directory, and obstore shows it as `offsets`. Stores
+    list in the order of keys, so it stands just before what is in it.
+    """
+    held: FileInfo | None = None
+    for each in objects:
+        if held is not None and not each.path.startswith(held.path + "/"):
+            yield held
+        held = None
+        if each.size_bytes == 0 and each.path != directory:
+            held = each
+        elif each.size_bytes:
+            yield each
+    if held is not None:
+        yield held
+
+
+def _path(info: FileInfo) -> str:
+    return info.path
 
 
 def _info(found: ObjectMeta) -> FileInfo:

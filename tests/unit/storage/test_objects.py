@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import obstore
 import pytest
 from obstore.exceptions import GenericError
 from obstore.store import AzureStore, GCSStore, MemoryStore, S3Store
 
 from holdfast.errors import ReadError, WriteError
-from holdfast.storage import Location, open_reader, parse_location
-from holdfast.storage.objects import ObjectReader, open_store
+from holdfast.storage import FileInfo, Location, open_reader, parse_location
+from holdfast.storage.objects import ObjectReader, _without_markers, open_store
 from holdfast.storage.write import Writer, open_writer
 from holdfast.storage.write_objects import ObjectWriter
 from holdfast.testing.storage_contract import StorageContract
@@ -70,3 +72,21 @@ def test_an_error_of_the_store_says_what_to_check(
         assert error.location == "s3://lake/cp/offsets/0"
         assert advice in error.how
         assert "<xml>" not in str(error)
+
+
+def test_markers_of_directories_are_left_out_and_empty_files_are_not() -> None:
+    def info(path: str, size: int) -> FileInfo:
+        return FileInfo(path=path, size_bytes=size, modified=datetime.now(tz=UTC))
+
+    listed = [
+        info("", 0),
+        info("commits", 0),
+        info("commits/0", 9),
+        info("empty", 0),
+        info("offsets", 0),
+        info("offsets/0", 0),
+        info("offsets/1", 5),
+        info("zero", 0),
+    ]
+    paths = [each.path for each in _without_markers(iter(listed), "")]
+    assert paths == ["commits/0", "empty", "offsets/0", "offsets/1", "zero"]

@@ -1,0 +1,85 @@
+"""Commit entries: `commits/<batch>`, written after a batch's sink write has returned.
+
+Grammar, from Spark 4.3 `checkpointing/CommitLog.scala`:
+
+    v<1|2|3>
+    <JSON object, may be absent>
+
+An entry says that batch <batch> is done. Its absence says nothing: the write may have finished and
+the process died before the entry. v2 adds `stateUniqueIds` (which state files count, RocksDB state
+format 2), v3 `sinkMetadataMap`, the only place that names the sink.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.checkpoint.text import parse_json_object, parse_versioned, whole_number
+from holdfast.checkpoint.unparsed import Unparsed
+from holdfast.ids import BatchId
+
+NEWEST_COMMIT_VERSION = 3
+
+StateIds = tuple[tuple[str, ...], ...]
+"""Per partition, the ids of its stores."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitEntry:
+    """One commit entry."""
+
+    batch_id: BatchId
+    version: int
+    next_watermark_ms: int | None
+    """Watermark the *next* batch starts from; None when the entry does not say."""
+    state_ids: Mapping[str, StateIds] | None
+    """Operator id to the ids of its state files; None when the entry has none."""
+    sinks: Mapping[str, Mapping[str, Any]] | None
+    """Sink name to what the entry says of it, as it stands there; None when it has none."""
+
+
+def parse_commit_entry(path: str, batch_id: BatchId, raw: bytes) -> CommitEntry | Unparsed:
+    """Read a commit entry."""
+    text = parse_versioned(path, raw, newest=NEWEST_COMMIT_VERSION)
+    if isinstance(text, Unparsed):
+        return text
+    body = parse_json_object(text.lines[0]) if text.lines else {}
+    if body is None:
+        return Unparsed(path=path, reason="line 2 is not a JSON object")
+    watermark, state_ids = body.get("nextBatchWatermarkMs"), body.get("stateUniqueIds")
+    if watermark is not None and whole_number(watermark) is None:
+        return Unparsed(path=path, reason="nextBatchWatermarkMs is not a whole number")
+    parsed_ids = None if state_ids is None else _parse_state_ids(state_ids)
+    if state_ids is not None and parsed_ids is None:
+        return Unparsed(path=path, reason="stateUniqueIds is not lists of ids per operator")
+    sinks = body.get("sinkMetadataMap")
+    if sinks is not None and not _maps_to_objects(sinks):
+        return Unparsed(path=path, reason="sinkMetadataMap is not an object per sink")
+    return CommitEntry(
+        batch_id=batch_id,
+        version=text.version,
+        next_watermark_ms=watermark,
+        state_ids=parsed_ids,
+        sinks=sinks,
+    )
+
+
+def _parse_state_ids(found: Any) -> Mapping[str, StateIds] | None:
+    if not isinstance(found, dict):
+        return None
+    parsed = {}
+    for operator, partitions in found.items():
+        if not isinstance(partitions, list) or not all(map(_is_list_of_ids, partitions)):
+            return None
+        parsed[operator] = tuple(tuple(ids) for ids in partitions)
+    return parsed
+
+
+def _is_list_of_ids(found: Any) -> bool:
+    return isinstance(found, list) and all(isinstance(each, str) for each in found)
+
+
+def _maps_to_objects(found: Any) -> bool:
+    return isinstance(found, dict) and all(isinstance(each, dict) for each in found.values())

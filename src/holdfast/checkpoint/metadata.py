@@ -1,0 +1,40 @@
+"""`metadata`: the id of the query, and nothing else.
+
+Grammar, from Spark 4.3 `runtime/StreamMetadata.scala`: one JSON object, no version line.
+
+    {"id":"<uuid>"}
+
+Sinks that recognise a batch do so by this id. It holds no schema, no trigger, no name, no run id.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from holdfast.checkpoint.text import parse_json_object
+from holdfast.checkpoint.unparsed import Unparsed
+from holdfast.ids import QueryId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryMetadata:
+    """What `metadata` says."""
+
+    query_id: QueryId
+
+
+def parse_metadata(path: str, raw: bytes) -> QueryMetadata | Unparsed:
+    """Read `metadata`."""
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return Unparsed(path=path, reason="it is not UTF-8 text")
+    if not text.strip():
+        return Unparsed(path=path, reason="the file is empty")
+    found = parse_json_object(text)
+    if found is None:
+        return Unparsed(path=path, reason="it is not a JSON object")
+    query_id = found.get("id")
+    if not isinstance(query_id, str) or not query_id:
+        return Unparsed(path=path, reason='it has no "id" that is a string')
+    return QueryMetadata(query_id=QueryId(query_id))

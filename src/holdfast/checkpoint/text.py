@@ -1,0 +1,91 @@
+r"""The form that Spark's text logs share: a version line, then lines of JSON.
+
+Grammar, from Spark 4.3 `checkpointing/HDFSMetadataLog.scala` and `MetadataVersionUtil.scala`:
+
+    v<positive integer>
+    <line>*
+
+UTF-8, and bytes that are not are an error. Lines end with \n, \r\n or \r (Scala's `getLines`);
+one line end at the end of the file begins no further line. An empty file is "incomplete".
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from holdfast.checkpoint.unparsed import Unparsed
+
+_LINE_END = re.compile(r"\r\n|\n|\r")
+_VERSION = re.compile(r"v([1-9][0-9]{0,8})")
+_SHOWN = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionedText:
+    """A text log entry whose version line was understood."""
+
+    version: int
+    lines: tuple[str, ...]
+    """Those after the version line."""
+
+
+def parse_versioned(path: str, raw: bytes, *, newest: int) -> VersionedText | Unparsed:
+    """Split a log entry into its version and its lines.
+
+    Args:
+        path: Of the entry, to be named when it cannot be parsed.
+        raw: Its content.
+        newest: The newest version this Holdfast knows of this log.
+    """
+    lines = split_lines(raw)
+    if lines is None:
+        return Unparsed(path=path, reason="it is not UTF-8 text")
+    if not lines:
+        return Unparsed(path=path, reason="the file is empty")
+    matched = _VERSION.fullmatch(lines[0])
+    if matched is None:
+        shown = lines[0][:_SHOWN]
+        return Unparsed(
+            path=path, reason=f"its first line is {shown!r}, not a version such as 'v1'"
+        )
+    version = int(matched[1])
+    if version > newest:
+        return Unparsed(
+            path=path, reason=f"version v{version} is newer than v{newest}, the newest known here"
+        )
+    return VersionedText(version=version, lines=tuple(lines[1:]))
+
+
+def split_lines(raw: bytes) -> list[str] | None:
+    """Return the lines of a text as Spark's reader sees them; None when it is not UTF-8."""
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    lines = _LINE_END.split(text)
+    if lines[-1] == "":
+        lines.pop()
+    return lines
+
+
+def parse_json(text: str) -> Any:
+    """Return the value of a JSON text, or None when it is not JSON; `null` is None too."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+        return None
+
+
+def parse_json_object(text: str) -> dict[str, Any] | None:
+    """Return a JSON object, or None when the text is not one."""
+    value = parse_json(text)
+    return value if isinstance(value, dict) else None
+
+
+def whole_number(value: object) -> int | None:
+    """Return an integer of a JSON value; None for anything else, true and false too."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,14 @@
+"""What becomes of a file that cannot be understood: a value that says why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unparsed:
+    """A file that is there and was not understood."""
+
+    path: str
+    reason: str
+    """What was found and what was expected, as half a sentence: "the file is empty"."""

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.checkpoint.sources import Offset, OpaqueOffset, parse_offset
+from holdfast.checkpoint.sources.delta import DeltaOffset
+from holdfast.checkpoint.sources.files import FileEntry, FileOffset, parse_file_log
+from holdfast.checkpoint.sources.kafka import KafkaOffset, count_records, parse_initial_offset
+from holdfast.checkpoint.sources.rate import CountOffset, RateMicroBatchOffset, parse_start_time
+from holdfast.checkpoint.unparsed import Unparsed
+
+DELTA = (
+    '{"sourceVersion":1,"reservoirId":"t","reservoirVersion":12,"index":-1,'
+    '"isStartingVersion":false}'
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "offset"),
+    [
+        ("26", CountOffset(value=26)),
+        ('{"logOffset":7}', FileOffset(log_offset=7)),
+        ('{"offset":16,"timestamp":3000}', RateMicroBatchOffset(rows=16, timestamp_ms=3000)),
+        (
+            '{"a":{"0":23,"1":345},"b":{"0":-2}}',
+            KafkaOffset(partitions={"a": {0: 23, 1: 345}, "b": {0: -2}}),
+        ),
+        (DELTA, DeltaOffset(table_id="t", version=12, index=-1, initial_snapshot=False)),
+        ('{"pos": 12}', OpaqueOffset(text='{"pos": 12}')),
+        ('{"version":1,"snapshot_id":5}', OpaqueOffset(text='{"version":1,"snapshot_id":5}')),
+        ('{"0":{"value":26,"runTimeMs":1}}', OpaqueOffset(text='{"0":{"value":26,"runTimeMs":1}}')),
+        ("{}", OpaqueOffset(text="{}")),
+        ("true", OpaqueOffset(text="true")),
+        ("", OpaqueOffset(text="")),
+        ("not json", OpaqueOffset(text="not json")),
+    ],
+)
+def test_an_offset_is_known_by_its_shape(text: str, offset: Offset) -> None:
+    assert parse_offset(text) == offset
+
+
+@given(st.text())
+def test_any_text_is_an_offset_or_opaque(text: str) -> None:
+    parse_offset(text)
+
+
+def test_records_between_two_entries_are_counted_over_all_partitions() -> None:
+    start = KafkaOffset(partitions={"a": {0: 10, 1: 20}})
+    assert count_records(start, KafkaOffset(partitions={"a": {0: 15, 1: 20}})) == 5
+    assert start.partition_count == 2
+
+
+def test_with_a_new_partition_or_no_start_the_number_is_not_known() -> None:
+    start = KafkaOffset(partitions={"a": {0: 10}})
+    assert count_records(start, KafkaOffset(partitions={"a": {0: 15, 1: 3}})) is None
+    assert count_records(start, KafkaOffset(partitions={"b": {0: 15}})) is None
+    assert count_records(None, start) is None
+
+
+@pytest.mark.parametrize("raw", [b'\0v1\n{"a":{"0":3}}', b'\0{"a":{"0":3}}'])
+def test_kafkas_first_offsets_are_read_with_and_without_a_version(raw: bytes) -> None:
+    assert parse_initial_offset("sources/0/0", raw) == KafkaOffset(partitions={"a": {0: 3}})
+
+
+@pytest.mark.parametrize("raw", [b"", b'v1\n{"a":{"0":3}}', b"\0", b"\0v1", b"\0v1\n{}", b"\0\xff"])
+def test_what_is_not_kafkas_first_offset_is_unparsed(raw: bytes) -> None:
+    assert isinstance(parse_initial_offset("sources/0/0", raw), Unparsed)
+
+
+def test_rates_start_time_is_read() -> None:
+    assert parse_start_time("sources/0/0", b"v1\n1794695831641") == 1794695831641
+    for raw in (b"", b"v1", b"v1\nx", b"v1\n1\n2", b"v1\n-1", b"v2\n1", b"v1\n" + b"9" * 20):
+        assert isinstance(parse_start_time("sources/0/0", raw), Unparsed)
+
+
+LOG = (
+    b'v1\n{"path":"file:///in/a%20b.json","timestamp":5,"batchId":0}\n'
+    b'{"path":"file:///in/c.json","timestamp":6,"batchId":1}'
+)
+FILES = [
+    FileEntry(path="file:///in/a%20b.json", timestamp_ms=5, log_offset=0),
+    FileEntry(path="file:///in/c.json", timestamp_ms=6, log_offset=1),
+]
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 64, 10_000])
+@pytest.mark.parametrize("raw", [LOG, LOG + b"\n", LOG.replace(b"\n", b"\r\n")])
+def test_a_file_log_is_read_in_pieces_of_any_size(size: int, raw: bytes) -> None:
+    chunks = (raw[start : start + size] for start in range(0, len(raw), size))
+    assert list(parse_file_log("sources/0/1", chunks)) == FILES
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        (b"", "the file is empty"),
+        (b"v2\n", "its first line is b'v2', not 'v1'"),
+        (LOG[:-5], "line 3 is not a file entry"),
+        (b"v1\n{}", "line 2 is not a file entry"),
+        (b'v1\n{"path":1,"timestamp":1,"batchId":0}', "line 2 is not a file entry"),
+    ],
+)
+def test_a_file_log_that_is_damaged_ends_where_it_is(raw: bytes, reason: str) -> None:
+    *entries, last = parse_file_log("sources/0/1", iter([raw]))
+    assert last == Unparsed(path="sources/0/1", reason=reason)
+    assert all(isinstance(entry, FileEntry) for entry in entries)
+
+
+@given(st.binary())
+def test_no_bytes_make_a_source_log_raise(raw: bytes) -> None:
+    list(parse_file_log("sources/0/1", iter([b"v1\n" + raw])))
+    parse_initial_offset("sources/0/0", b"\0" + raw)
+    parse_start_time("sources/0/0", raw)
