@@ -26,6 +26,8 @@ PER_BATCH = 1_000
 
 _TABLE = 'create table readings (partition int, "offset" bigint, sensor_id text, batch_id int)'
 
+_ROWS = 'select partition, "offset", sensor_id from readings'
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Servers:
@@ -107,16 +109,22 @@ class Run:
         self.servers.spark.sql(f"delete from delta.`{self._table}`")  # noqa: S608 - our own path
 
     def difference(self) -> Difference:
-        """Compare the output with every message sent, by partition and offset."""
-        expected = ((message.partition, message.offset) for message in self._sent)
-        return compare(expected, self._rows())
+        """Compare the output with every message sent, row by row.
 
-    def _rows(self) -> Iterator[tuple[int, int]]:
+        Raises:
+            AssertionError: The output holds a row that was never sent; no scenario explains that.
+        """
+        expected = ((each.partition, each.offset, each.key.decode()) for each in self._sent)
+        found = compare(expected, self._rows())
+        assert found.foreign == 0, found
+        return found
+
+    def _rows(self) -> Iterator[tuple[int, int, str]]:
         if self._sink.startswith("jdbc"):
             with psycopg.connect(self._dsn) as connection:
-                yield from connection.execute('select partition, "offset" from readings')
+                yield from connection.execute(_ROWS)
             return
         table_format = "delta" if self._sink.startswith("delta") else "parquet"
         table = self.servers.spark.read.format(table_format).load(str(self._table))
-        for row in table.select("partition", "offset").collect():
-            yield row.partition, row.offset
+        for row in table.select("partition", "offset", "sensor_id").collect():
+            yield row.partition, row.offset, row.sensor_id

@@ -9,18 +9,18 @@ again, and its output compared row by row with what was sent.
 from __future__ import annotations
 
 import signal
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import click
 
 from benchmarks.damage_runs import PER_BATCH, Run, Servers
 from lab import Kafka, Postgres
 from lab.kill import Named, Rename, TcpProxy
+from lab.kill.driver import RUN_SECONDS
 from lab.multiset import Difference
+from lab.scratch import scratch_directory
 from lab.spark import start_session
 from lab.warm_up import ensure_archive
 
@@ -36,20 +36,20 @@ def kill_inside_the_write(run: Run) -> None:
     with TcpProxy(run.servers.postgres.port) as proxy:
         # One core runs the tasks in turn. The first COMMIT is Spark's look at the table's schema.
         second_task = proxy.at(b"COMMIT", "hold", nth=3)
-        running = run.driver(jdbc_port=proxy.port, cores=1).start()
-        second_task.wait()
-        running.kill()
-        running.wait()
+        with run.driver(jdbc_port=proxy.port, cores=1).start() as running:
+            second_task.wait(seconds=RUN_SECONDS)
+            running.kill()
+            running.wait()
     run.driver().run_to_end()
 
 
 def start_a_second_driver(run: Run) -> None:
     """Halt a driver inside batch 2, start a second on the same checkpoint, let the first go on."""
-    first = run.driver().start(Named("sink-called", 3), strike=signal.SIGSTOP)
-    first.wait_until_struck()
-    run.driver().run_to_end()
-    first.resume()
-    first.wait()
+    with run.driver().start(Named("sink-called", 3), strike=signal.SIGSTOP) as first:
+        first.wait_until_halted()
+        run.driver().run_to_end()
+        first.resume()
+        first.wait()
 
 
 def reset_from_earliest(run: Run) -> None:
@@ -172,8 +172,8 @@ SCENARIOS = (
 
 def play(scenario: Scenario, servers: Servers, *, seed: int) -> Difference:
     """Play one scenario and return how its output differs from what was sent."""
-    with tempfile.TemporaryDirectory(prefix="damage-") as directory:
-        run = Run(servers, scenario.name, sink=scenario.sink, seed=seed, directory=Path(directory))
+    with scratch_directory() as directory:
+        run = Run(servers, scenario.name, sink=scenario.sink, seed=seed, directory=directory)
         scenario.play(run)
         return run.difference()
 
@@ -203,8 +203,8 @@ ROWS = {"text": text_row, "markdown": markdown_row}
 def running_servers() -> Iterator[Servers]:
     """Start what the scenarios need."""
     ensure_archive()
-    with Kafka() as kafka, Postgres() as postgres, tempfile.TemporaryDirectory() as directory:
-        spark = start_session(Path(directory), {})
+    with Kafka() as kafka, Postgres() as postgres, scratch_directory() as directory:
+        spark = start_session(directory, {})
         yield Servers(kafka=kafka, postgres=postgres, spark=spark)
         spark.stop()
 

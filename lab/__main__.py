@@ -40,7 +40,6 @@ def fetch_command() -> None:
 @lab.command("check")
 def check_command() -> None:
     """Start kafka, postgres, s3 and spark, do one round trip each, and say whether they are ok."""
-    ensure_archive()
     sys.exit(0 if check() else 1)
 
 
@@ -48,8 +47,8 @@ def check_command() -> None:
 def up_command() -> None:
     """Start kafka, postgres and s3, print their addresses, and stay until interrupted."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C
-    with ExitStack() as servers:
-        directory = Path(servers.enter_context(tempfile.TemporaryDirectory(prefix="holdfast-lab-")))
+    with contextlib.suppress(KeyboardInterrupt), ExitStack() as servers:
+        scratch = servers.enter_context(tempfile.TemporaryDirectory(prefix="holdfast-lab-"))
         kafka = servers.enter_context(Kafka())
         click.echo(f"kafka      {kafka.address}")
         postgres = servers.enter_context(Postgres())
@@ -57,7 +56,7 @@ def up_command() -> None:
         s3 = servers.enter_context(S3())
         click.echo(f"s3         {s3.address}  bucket lake, key {ACCESS_KEY}, secret {SECRET_KEY}")
         variables = {
-            **environment(directory, s3.spark_settings()),
+            **environment(Path(scratch), s3.spark_settings()),
             "KAFKA": kafka.address,
             "POSTGRES_DSN": postgres.address,
             "AWS_ENDPOINT_URL": s3.address,
@@ -65,14 +64,12 @@ def up_command() -> None:
             "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
             "AWS_REGION": REGION,
         }
-        exports = directory / "lab.env"
-        exports.write_text(
-            "".join(f"export {name}={shlex.quote(value)}\n" for name, value in variables.items())
-        )
-        click.echo(f"spark      . {exports}   then any PySpark program has Delta, Kafka and s3a")
+        exports = (f"export {name}={shlex.quote(value)}\n" for name, value in variables.items())
+        file = Path(scratch, "lab.env")
+        file.write_text("".join(exports))
+        click.echo(f"spark      . {file}   then any PySpark program has Delta, Kafka and s3a")
         click.echo("Ctrl-C ends them and removes their data.")
-        with contextlib.suppress(KeyboardInterrupt):
-            signal.pause()
+        signal.pause()
 
 
 def main() -> None:

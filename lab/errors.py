@@ -60,11 +60,11 @@ class ServerDidNotStartError(HoldfastError):
 
     code = "LAB_SERVER_DID_NOT_START"
 
-    def __init__(self, name: str, *, seconds: float, log: Path) -> None:
-        self.name, self.seconds, self.log = name, seconds, log
+    def __init__(self, name: str, *, why: str, log: Path) -> None:
+        self.name, self.log = name, log
         super().__init__(
             what=f"{name} did not start.",
-            why=f"It did not answer within {seconds:.0f} s. From its log:\n{excerpt(log)}",
+            why=f"{why} From its log:\n{excerpt(log)}",
             how=f"Read {log}.",
         )
 
@@ -103,4 +103,6 @@ def excerpt(log: Path) -> str:
         return "(no log was written)"
     lines = log.read_text(errors="replace").splitlines()
     causes = [line for line in lines[:-_LAST_LINES] if _NAMES_AN_ERROR.search(line)]
-    return "\n".join([*causes[:_CAUSES], *causes[-_CAUSES:], *lines[-_LAST_LINES:]])
+    if len(causes) > 2 * _CAUSES:
+        causes = [*causes[:_CAUSES], *causes[-_CAUSES:]]
+    return "\n".join([*causes, *lines[-_LAST_LINES:]])

@@ -9,20 +9,23 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from pyspark.sql import SparkSession
 
-from lab.kafka import Kafka
-from lab.postgres import Postgres
-from lab.s3 import S3
-from lab.spark import start_session
-from lab.warm_up import ensure_archive
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from lab import S3, Kafka, Postgres
+
+# Imported where used: every unit test loads this module, and none of them wants Spark.
 
 
 @pytest.fixture(scope="session")
 def kafka() -> Iterator[Kafka]:
     """A Kafka broker."""
+    from lab import Kafka  # noqa: PLC0415
+
     with Kafka() as server:
         yield server
 
@@ -30,6 +33,8 @@ def kafka() -> Iterator[Kafka]:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
     """A PostgreSQL server."""
+    from lab import Postgres  # noqa: PLC0415
+
     with Postgres() as server:
         yield server
 
@@ -37,6 +42,8 @@ def postgres() -> Iterator[Postgres]:
 @pytest.fixture(scope="session")
 def s3() -> Iterator[S3]:
     """An S3 server with the bucket `lake`."""
+    from lab import S3  # noqa: PLC0415
+
     with S3() as server:
         yield server
 
@@ -44,6 +51,8 @@ def s3() -> Iterator[S3]:
 @pytest.fixture(scope="session")
 def class_archive() -> Path:
     """The archive that makes a Spark start cheap; ask for it before starting drivers."""
+    from lab.warm_up import ensure_archive  # noqa: PLC0415
+
     return ensure_archive()
 
 
@@ -52,6 +61,8 @@ def spark(
     s3: S3, class_archive: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[SparkSession]:
     """The one Spark session of this process, with Delta, Kafka and s3a."""
+    from lab.spark import start_session  # noqa: PLC0415
+
     assert class_archive.exists()
     session = start_session(tmp_path_factory.mktemp("spark"), s3.spark_settings())
     yield session

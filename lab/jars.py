@@ -64,7 +64,7 @@ def run_maven(group: str, coordinates: list[str], target: Path) -> None:
         [mvn, "-q", "-B", "-f", str(pom), *goal], check=False, capture_output=True, text=True
     )
     if maven.returncode != 0:
-        raise DownloadFailedError(group, said=maven.stdout)
+        raise DownloadFailedError(group, said=maven.stdout + maven.stderr)
 
 
 def _file_name(coordinates: str) -> str:

@@ -72,7 +72,9 @@ class Kafka(Server):
             if error is not None:
                 refused.append(str(error))
 
-        producer = Producer({"bootstrap.servers": self.address, "linger.ms": 20, "acks": "all"})
+        # Idempotent: a request that is sent again must not put its messages there twice.
+        settings = {"bootstrap.servers": self.address, "linger.ms": 20, "enable.idempotence": True}
+        producer = Producer({**settings, "log_level": 3})
         sent = 0
         for partition, key, value, timestamp_ms in messages:
             producer.produce(
@@ -100,8 +102,9 @@ class Kafka(Server):
             return
         data = self.directory / "data"
         text = _PROPERTIES.format(broker=self._broker, controller=self._controller, data=data)
-        properties.write_text(text)
-        cluster = ["-t", uuid.uuid4().hex[:22], "-c", str(properties)]
+        draft = properties.with_suffix(".draft")
+        draft.write_text(text)
+        cluster = ["-t", uuid.uuid4().hex[:22], "-c", str(draft)]
         with self.log.open("ab") as log:
             subprocess.run(
                 [*self._java(), "kafka.tools.StorageTool", "format", *cluster],
@@ -109,6 +112,7 @@ class Kafka(Server):
                 stdout=log,
                 stderr=log,
             )
+        draft.rename(properties)  # last: what has properties has a formatted directory
 
     def _command(self) -> list[str]:
         return [*self._java(), "kafka.Kafka", str(self.directory / "server.properties")]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 from typing import ClassVar
@@ -27,6 +28,7 @@ class Postgres(Server):
 
     name: ClassVar[str] = "postgres"
     runs_as: ClassVar[str | None] = _ACCOUNT
+    stop_signal: ClassVar[signal.Signals] = signal.SIGINT  # SIGTERM would wait for every client
 
     def __init__(self, directory: Path | None = None) -> None:
         super().__init__(directory)
@@ -64,7 +66,8 @@ class Postgres(Server):
         # A directory made for us alone is closed to the account the server runs as.
         self.directory.chmod(0o755)
         if os.geteuid() == 0:
-            shutil.chown(self.directory, _ACCOUNT)
+            for each in (self.directory, password):
+                shutil.chown(each, _ACCOUNT)
         options = ["--username=postgres", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync"]
         options += ["--auth=scram-sha-256", f"--pwfile={password}"]
         subprocess.run(

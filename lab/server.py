@@ -7,7 +7,9 @@ and data stay the same over `crash` and `start`, so that clients find the same s
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
+import random
 import shutil
 import signal
 import socket
@@ -25,7 +27,11 @@ from lab.errors import ServerDidNotStartError
 
 START_SECONDS = 60.0
 STOP_SECONDS = 20.0
+_CLIENT_PORTS = "/proc/sys/net/ipv4/ip_local_port_range"
+_LOWEST_PORT = 15_000
 _PR_SET_PDEATHSIG = 1
+# Bound here: to look it up between fork and exec could wait for a lock that nobody holds any more.
+_LIBC = ctypes.CDLL(None)
 
 
 class Server(ABC):
@@ -45,7 +51,6 @@ class Server(ABC):
         self.directory = directory or Path(tempfile.mkdtemp(prefix=f"holdfast-{self.name}-"))
         self.directory.mkdir(parents=True, exist_ok=True)
         self.log = self.directory / f"{self.name}.log"
-        self.start_seconds = 0.0
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -71,7 +76,6 @@ class Server(ABC):
         Raises:
             ServerDidNotStartError: It ended, or did not answer in time; carries the end of its log.
         """
-        began = time.monotonic()
         self._prepare()
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
@@ -85,11 +89,14 @@ class Server(ABC):
                 user=self.runs_as if os.geteuid() == 0 else None,
                 preexec_fn=_die_with_parent,  # noqa: PLW1509 - runs one system call, takes no lock
             )
-        if not wait_until(lambda: self._ended() or self._answers(), seconds=START_SECONDS):
-            self.crash()
+        answered = wait_until(lambda: self._ended() or self._answers(), seconds=START_SECONDS)
         if self._ended():
-            raise ServerDidNotStartError(self.name, seconds=START_SECONDS, log=self.log)
-        self.start_seconds = time.monotonic() - began
+            why = f"It ended with exit code {self._process.returncode}."
+            raise ServerDidNotStartError(self.name, why=why, log=self.log)
+        if not answered:
+            self.crash()
+            why = f"It did not answer within {START_SECONDS:.0f} s."
+            raise ServerDidNotStartError(self.name, why=why, log=self.log)
         return self
 
     def stop(self) -> None:
@@ -99,23 +106,29 @@ class Server(ABC):
             # A paused process would keep the request until it is continued.
             _signal_all(tree, signal.SIGCONT)
             _signal_all(tree[:1], self.stop_signal)
-        _, alive = psutil.wait_procs(tree, timeout=STOP_SECONDS)
-        self._kill(alive)
+        wait_until(lambda: not any(map(_alive, tree)), seconds=STOP_SECONDS)
+        self._kill(tree)
 
     def crash(self) -> None:
         """Kill every process of it with SIGKILL; `start` then recovers on the same data."""
-        self._kill(self._tree())
+        self._kill(self._halted_tree())
 
     def pause(self) -> None:
         """Stop every process of it with SIGSTOP: connections stay open, nothing answers."""
-        _signal_all(self._tree(), signal.SIGSTOP)
+        _signal_all(self._halted_tree(), signal.SIGSTOP)
 
     def resume(self) -> None:
         """Let a paused server go on."""
         _signal_all(self._tree(), signal.SIGCONT)
 
     def __enter__(self) -> Self:
-        return self.start()
+        try:
+            return self.start()
+        except ServerDidNotStartError:
+            raise  # its log is named in the message, and stays
+        except BaseException:
+            self.__exit__()
+            raise
 
     def __exit__(self, *_: object) -> None:
         self.stop()
@@ -135,23 +148,40 @@ class Server(ABC):
         except psutil.NoSuchProcess:
             return []
 
+    def _halted_tree(self) -> list[psutil.Process]:
+        """Return the tree with its first process halted, so that no new one is missing in it."""
+        _signal_all(self._tree()[:1], signal.SIGSTOP)
+        return self._tree()
+
     def _kill(self, processes: list[psutil.Process]) -> None:
         _signal_all(processes, signal.SIGKILL)
-        psutil.wait_procs(processes)
+        wait_until(lambda: not any(map(_alive, processes)), seconds=STOP_SECONDS)
         if self._process is not None:
             self._process.wait()
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports of 127.0.0.1 that nobody listens on now."""
-    sockets = [socket.socket() for _ in range(count)]
+    """Return ports of 127.0.0.1 that nobody listens on now.
+
+    Below the range from which the kernel takes ports for clients: one of those would be taken by
+    any connection before the server binds it, or while it is crashed.
+    """
+    lowest_of_clients = int(Path(_CLIENT_PORTS).read_text().split()[0])
+    candidates = random.sample(range(_LOWEST_PORT, lowest_of_clients), 50 * count)
+    return list(itertools.islice(filter(_is_free, candidates), count))
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as attempt:
+        return attempt.connect_ex(("127.0.0.1", port)) != 0
+
+
+def _alive(process: psutil.Process) -> bool:
     try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [int(each.getsockname()[1]) for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
+        # A zombie is dead; in a container nobody may ever reap it.
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
 
 
 def wait_until(holds: Callable[[], bool], *, seconds: float) -> bool:
@@ -173,5 +203,5 @@ def _signal_all(processes: list[psutil.Process], number: signal.Signals) -> None
 
 
 def _die_with_parent() -> None:
-    """Have the kernel end this process when the lab's process ends, however that happens."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    """Have the kernel end this process when the lab's thread that started it ends."""
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -71,7 +71,7 @@ _JVM = [
 
 _SUBMIT = """\
 #!/bin/sh
-exec java {options} $HOLDFAST_LAB_JVM -cp {class_path} org.apache.spark.deploy.SparkSubmit "$@"
+exec java {options} $HOLDFAST_LAB_JVM -cp "{class_path}" org.apache.spark.deploy.SparkSubmit "$@"
 """
 
 _LOGGING = """\
@@ -91,7 +91,8 @@ def class_path() -> list[Path]:
     Pyspark's own are linked into the cache, so that every checkout has the same class path and one
     archive serves them all.
     """
-    own = cached(f"pyspark-{pyspark.__version__}", _link_jars)
+    sizes = [f"{jar.name} {jar.stat().st_size}" for jar in sorted(_PYSPARK.glob("jars/*.jar"))]
+    own = cached(f"pyspark-{sha256_of_text(*sizes)}", _link_jars)
     return [*sorted(own.glob("*.jar")), *fetch_jars("spark")]
 
 

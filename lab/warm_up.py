@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 
 from lab.kafka import Kafka
 from lab.kill.driver import Driver
 from lab.s3 import S3
+from lab.scratch import scratch_directory
 from lab.spark import CHEAP_JVM, archive_path, environment
 
 _PROGRAM = Path(__file__).with_name("programs") / "warm_up.py"
@@ -28,14 +28,15 @@ def ensure_archive() -> Path:
     if archive.exists():
         return archive
     print("lab: making the class archive for Spark, once per machine", file=sys.stderr, flush=True)
-    with tempfile.TemporaryDirectory() as scratch, Kafka() as kafka, S3() as s3:
+    with scratch_directory() as scratch, Kafka() as kafka, S3() as s3:
         kafka.create_topic(_TOPIC, partitions=2)
         kafka.produce(_TOPIC, ((n % 2, b"k", str(n).encode(), 0) for n in range(100)))
-        half_made = Path(scratch, "classes.jsa")
+        half_made = scratch / "classes.jsa"
         jvm = (*CHEAP_JVM, f"-XX:ArchiveClassesAtExit={half_made}", "-Xlog:cds=off")
-        variables = environment(Path(scratch), s3.spark_settings(), jvm=jvm)
+        variables = environment(scratch, s3.spark_settings(), jvm=jvm)
         program = [str(_PROGRAM), kafka.address, _TOPIC]
-        Driver(program, environment=variables, directory=Path(scratch)).run_to_end()
-        shutil.copy(half_made, archive.with_suffix(f".{os.getpid()}"))
-    archive.with_suffix(f".{os.getpid()}").rename(archive)  # whole or not there
+        Driver(program, environment=variables, directory=scratch).run_to_end()
+        beside = archive.with_suffix(f".{os.getpid()}")
+        shutil.copy(half_made, beside)
+        beside.rename(archive)  # whole or not there
     return archive

@@ -12,7 +12,7 @@ pytest_plugins = ["lab.fixtures"]
 
 COSTS = ("unit", "spark", "drill")
 FOLDERS = {"lab": "spark", "spark": "spark", "drills": "drill"}
-SEED = int(os.environ.get("HOLDFAST_SEED") or random.randrange(2**32))
+SEED = int(os.environ.setdefault("HOLDFAST_SEED", str(random.randrange(2**32))))
 
 
 def pytest_report_header() -> str:

@@ -8,9 +8,7 @@ The exit code is 0 when every table is exact.
 from __future__ import annotations
 
 import sys
-import tempfile
 import time
-from pathlib import Path
 
 import click
 
@@ -19,6 +17,7 @@ from examples.sensors.messages import make_messages
 from examples.sensors.plain import STREAMS
 from examples.sensors.scenario import make_scenario, send
 from lab import S3, Kafka, Postgres
+from lab.scratch import scratch_directory
 from lab.spark import start_session
 from lab.warm_up import ensure_archive
 
@@ -29,8 +28,8 @@ from lab.warm_up import ensure_archive
 def main(count: int, seed: int) -> None:
     """Send half, run, send the rest, run again on the same checkpoints, judge."""
     ensure_archive()
-    with Kafka() as kafka, Postgres() as postgres, S3() as s3, tempfile.TemporaryDirectory() as tmp:
-        spark = start_session(Path(tmp), s3.spark_settings())
+    with Kafka() as kafka, Postgres() as postgres, S3() as s3, scratch_directory() as scratch:
+        spark = start_session(scratch, s3.spark_settings())
         sensors = make_scenario(kafka, postgres, messages_per_batch=max(1_000, count // 8))
         sent = make_messages(count, seed=seed)
         began = time.monotonic()

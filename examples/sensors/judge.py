@@ -14,20 +14,22 @@ from examples.sensors.plain import Sensors
 from lab.multiset import Difference, compare
 
 _READING = ("reading_id", "sensor_id", "event_time", "value")
-_ANSWERS = {
-    "raw": (messages.raw_rows, ("partition", "offset", "timestamp", "key", "value")),
-    "typed": (messages.typed_rows, (*_READING, "partition", "offset")),
-    "quarantine": (messages.quarantine_rows, ("value", "reason", "partition", "offset")),
-    "gold": (messages.latest_rows, _READING),
-}
+_WHERE_FROM = ("partition", "offset")
 
 
 def judge(spark: SparkSession, sensors: Sensors, sent: list[Message]) -> dict[str, Difference]:
     """Return how each table differs from what the messages sent so far must have become."""
-    found = {}
-    for table, (expected, columns) in _ANSWERS.items():
-        rows = delta_rows(spark, sensors.table(table), columns)
-        found[table] = compare(expected(sent), rows)
+    raw = ((sensors.topic, *row) for row in messages.raw_rows(sent))
+    answers: dict[str, tuple[Iterator[tuple[object, ...]], tuple[str, ...]]] = {
+        "raw": (raw, ("topic", *_WHERE_FROM, "timestamp", "key", "value")),
+        "typed": (messages.typed_rows(sent), (*_READING, *_WHERE_FROM)),
+        "quarantine": (messages.quarantine_rows(sent), ("value", "reason", *_WHERE_FROM)),
+        "gold": (messages.latest_rows(sent), _READING),
+    }
+    found = {
+        table: compare(expected, delta_rows(spark, sensors.table(table), columns))
+        for table, (expected, columns) in answers.items()
+    }
     found["postgres"] = compare(messages.latest_rows(sent), serving_rows(sensors.dsn))
     return found
 

@@ -16,6 +16,9 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
+
+import psutil
 
 from lab.errors import DriverFailedError, KillDidNotFireError
 from lab.kill.points import Named, Point, Rename, S3Request
@@ -37,6 +40,8 @@ class Ended:
     """Exit code, or minus the number of the signal that ended it."""
     fired: str | None
     """The point that struck, if one did."""
+    timed_out: bool
+    """Whether the lab ended it because it took too long."""
     cpu_seconds: float
     """CPU time of the whole tree: Python, JVM, Python workers."""
     wall_seconds: float
@@ -44,6 +49,8 @@ class Ended:
 
     def describe(self) -> str:
         """Say it in words."""
+        if self.timed_out:
+            return f"the lab's SIGKILL, after {self.wall_seconds:.0f} s"
         if self.status >= 0:
             return f"exit code {self.status}"
         return f"signal {signal.Signals(-self.status).name}"
@@ -77,6 +84,8 @@ class Driver:
 
     def start(self, point: Point | None = None, *, strike: int = signal.SIGKILL) -> Running:
         """Start a run that `point` strikes: SIGKILL ends it there, SIGSTOP halts it there."""
+        if self._s3_proxy is not None:
+            self._s3_proxy.disarm()  # an earlier run may have ended before its point
         self._runs += 1
         base = self._directory / f"run-{self._runs:03d}"
         running = Running(
@@ -85,8 +94,6 @@ class Driver:
             base=base,
             point=point,
         )
-        if self._s3_proxy is not None:
-            self._s3_proxy.disarm()  # an earlier run may have ended before its point
         if isinstance(point, S3Request):
             assert self._s3_proxy is not None, "an S3Request point needs the driver's S3 proxy"
             self._s3_proxy.arm(point, group=running.pid, strike=strike, fired=running.fired_file)
@@ -99,7 +106,8 @@ class Driver:
             KillDidNotFireError: The driver ended in any other way.
         """
         ended = self.start(point).wait()
-        if ended.fired != str(point) or ended.status != -signal.SIGKILL:
+        struck = ended.fired == str(point) and ended.status == -signal.SIGKILL
+        if not struck or ended.timed_out:
             raise KillDidNotFireError(str(point), status=ended.describe(), log=ended.log)
         return ended
 
@@ -138,8 +146,8 @@ class Running:
         self.pid = int(self._supervisor.stdout.readline())
         """Of the driver, which is also its process group."""
 
-    def wait_until_struck(self) -> None:
-        """Wait until the point has struck.
+    def wait_until_halted(self) -> None:
+        """Wait until the point has struck with SIGSTOP and the whole process group stands still.
 
         Raises:
             KillDidNotFireError: The driver ended first, or the time was over.
@@ -149,6 +157,21 @@ class Running:
         if self.fired is None:
             ended = self.wait()
             raise KillDidNotFireError(str(self._point), status=ended.describe(), log=self.log)
+        # The point is written before the signal is sent, and the signal takes a moment.
+        if not wait_until(self._stands_still, seconds=RUN_SECONDS):
+            raise KillDidNotFireError(str(self._point), status="going on", log=self.log)
+
+    def _stands_still(self) -> bool:
+        processes = [each for each in psutil.process_iter(["status"]) if self._owns(each)]
+        return bool(processes) and all(
+            each.info["status"] == psutil.STATUS_STOPPED for each in processes
+        )
+
+    def _owns(self, process: psutil.Process) -> bool:
+        try:
+            return os.getpgid(process.pid) == self.pid
+        except ProcessLookupError:
+            return False
 
     @property
     def fired(self) -> str | None:
@@ -168,15 +191,26 @@ class Running:
 
     def wait(self, *, seconds: float = RUN_SECONDS) -> Ended:
         """Wait until the last process of the driver is gone; kill what is left after `seconds`."""
+        timed_out = False
         try:
             self._supervisor.wait(seconds)
         except subprocess.TimeoutExpired:
+            timed_out = True
             self.kill()
-            self._supervisor.wait()
+            self._supervisor.wait(RUN_SECONDS)
         if self._supervisor.stdout is not None:
             self._supervisor.stdout.close()
         report = json.loads(self._report.read_text())
-        return Ended(fired=self.fired, log=self.log, **report)
+        return Ended(fired=self.fired, log=self.log, timed_out=timed_out, **report)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave nothing running, whatever happened."""
+        if not self._gone():
+            self.kill()
+            self.wait()
 
     def _gone(self) -> bool:
         return self._supervisor.poll() is not None

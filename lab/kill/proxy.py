@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
 from typing import Self
 
-_CHUNK = 1 << 16
+CHUNK = 1 << 16
 
 
 class Proxy(ABC):
@@ -79,7 +79,7 @@ class Stream:
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield what arrives until the other side closes."""
-        while chunk := await self.reader.read(_CHUNK):
+        while chunk := await self.reader.read(CHUNK):
             yield chunk
 
     async def send(self, data: bytes) -> None:
@@ -102,11 +102,6 @@ class Trigger:
     def fire(self) -> None:
         """Say that it has happened."""
         self._fired.set()
-
-    @property
-    def fired(self) -> bool:
-        """Whether it has happened."""
-        return self._fired.is_set()
 
     def wait(self, *, seconds: float = 60.0) -> None:
         """Wait until it has happened.

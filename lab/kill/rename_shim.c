@@ -1,4 +1,5 @@
-/* Strikes the process group before or after the n-th rename to a path with a given ending.
+/* Strikes the process group before or after the n-th rename, counted per process, to a path with a
+ * given ending. A rename that fails has no "after".
  *
  * Preloaded into a driver. HOLDFAST_LAB_RENAME is "before|after:<ending>:<n>", HOLDFAST_LAB_FIRED the
  * file the point is written to first, HOLDFAST_LAB_STRIKE the signal's number. The JVM and Python
@@ -41,6 +42,6 @@ int rename(const char *source, const char *target) {
     int hit = matches(target, when);
     if (hit && !strcmp(when, "before")) strike();
     int result = real(source, target);
-    if (hit && !strcmp(when, "after")) strike();
+    if (hit && !strcmp(when, "after") && result == 0) strike();
     return result;
 }

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.kill.points import S3Request
-from lab.kill.proxy import Proxy, Stream
+from lab.kill.proxy import CHUNK, Proxy, Stream
 
-_CHUNK = 1 << 16
 _BODILESS = {"204", "304"}
 
 
@@ -84,17 +83,22 @@ class S3Proxy(Proxy):
             await upstream.send(re.sub(rb"(?i)\r\nexpect:[^\r]*", b"", request.raw))
             await _pass_body(client, upstream, request.fields)
             answer = await _read_head(upstream)
-            if armed is not None:
+            status = answer.first_line.split(" ")[1]
+            # Refused by the store, it did not happen: then there is no "after", and no kill.
+            if armed is not None and status.startswith("2"):
                 _strike(armed)
                 return
             await client.send(answer.raw)
-            if method != "HEAD" and answer.first_line.split(" ")[1] not in _BODILESS:
+            if method != "HEAD" and status not in _BODILESS:
                 await _pass_body(upstream, client, answer.fields)
 
 
 def _strike(armed: _Armed) -> None:
     armed.fired.write_text(f"{armed.point}\n")
-    os.killpg(armed.group, armed.strike)
+    try:
+        os.killpg(armed.group, armed.strike)
+    except ProcessLookupError:
+        armed.fired.unlink()  # nobody was struck
 
 
 async def _read_head(stream: Stream) -> _Head:
@@ -110,7 +114,7 @@ async def _pass_body(source: Stream, target: Stream, fields: dict[str, str]) -> 
         return
     left = int(fields.get("content-length", "0"))
     while left:
-        data = await source.reader.read(min(left, _CHUNK))
+        data = await source.reader.read(min(left, CHUNK))
         if not data:
             raise EOFError
         left -= len(data)

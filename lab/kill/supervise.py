@@ -33,11 +33,14 @@ def main(report: Path, command: list[str]) -> None:
     """Run the command, wait for every descendant, write the report."""
     libc = ctypes.CDLL(None)
     libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    lab, first = os.getppid(), 0
+    signal.signal(signal.SIGTERM, lambda *_: _kill_group(first))
     libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != lab:
+        return  # the lab was gone before we asked to be told
     began = time.monotonic()
     # Stdout is the line to the lab; what the command prints belongs into the log.
     first = subprocess.Popen(command, process_group=0, stdout=sys.stderr).pid
-    signal.signal(signal.SIGTERM, lambda *_: _kill_group(first))
     print(first, flush=True)
     status = _wait_for_all(first)
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -62,7 +65,7 @@ def _wait_for_all(first: int) -> int:
             status = os.waitstatus_to_exitcode(raw)
             # Python workers leave the group and end when their JVM is gone; give up on them late.
             signal.signal(signal.SIGALRM, lambda *_: _kill_stragglers())
-            signal.alarm(_STRAGGLER_SECONDS)
+            signal.setitimer(signal.ITIMER_REAL, _STRAGGLER_SECONDS, 1)
 
 
 def _kill_stragglers() -> None:
@@ -73,6 +76,8 @@ def _kill_stragglers() -> None:
 
 
 def _kill_group(first: int) -> None:
+    if not first:
+        sys.exit(1)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(first, signal.SIGKILL)
 

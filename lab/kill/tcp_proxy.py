@@ -5,7 +5,9 @@ It watches what clients send for some bytes, `COMMIT` say, and does one thing at
 - `cut`: the request does not go through, and the connection breaks.
 - `swallow`: the request goes through, the server has answered, and the connection breaks before the
   client sees the answer. The one fault after which a client must not simply try again.
-- `hold`: nothing more of that connection goes through until `release()`.
+- `hold`: the request, and what the client sends after it, is delayed until `release()`.
+
+What comes next from the server is taken for the answer: it is for clients that wait for each one.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -46,7 +47,8 @@ def test_every_exit_code_is_on_its_page_and_no_other() -> None:
 
 def test_the_help_in_the_readme_is_the_real_one() -> None:
     command = [str(Path(sys.executable).with_name("holdfast")), "--help"]
-    real = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    narrow = {**os.environ, "COLUMNS": "80"}
+    real = subprocess.run(command, check=True, capture_output=True, text=True, env=narrow).stdout
     assert real in README
 
 

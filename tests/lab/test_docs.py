@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.house.repository import ROOT
+
 BLOCKS = {
     f"{page.name}-{number}": block
     for page in sorted(ROOT.glob("docs/contributing/*.md"))

@@ -91,7 +91,7 @@ def test_a_driver_that_fails_by_itself_says_so_with_its_log(tmp_path: Path) -> N
 def test_a_driver_can_be_halted_at_a_point_and_go_on(tmp_path: Path) -> None:
     driver = make_driver(tmp_path, POINTS, str(tmp_path))
     running = driver.start(Named("loop", 2), strike=signal.SIGSTOP)
-    running.wait_until_struck()
+    running.wait_until_halted()
     assert entries(tmp_path) == ["entry-0"]
     running.resume()
     assert running.wait().status == 0
@@ -151,6 +151,23 @@ PUTS = """
         obstore.put(store, f"{sys.argv[2]}/entry-{number}", b"x" * 100_000)
     """
 
+RENAME_FAILS = """
+    import contextlib, os, pathlib, sys
+    os.chdir(sys.argv[1])
+    pathlib.Path("half").write_text("")
+    with contextlib.suppress(OSError):
+        os.rename("half", "taken")
+    """
+PUT_FAILS = (
+    PUTS.partition("for number")[0]
+    + """
+    try:
+        obstore.put(store, f"{sys.argv[2]}/taken", b"", mode="create")
+    except obstore.exceptions.AlreadyExistsError:
+        pass
+    """
+)
+
 
 @pytest.mark.parametrize(
     ("when", "left"), [("before", ["entry-0"]), ("after", ["entry-0", "entry-1"])]
@@ -172,6 +189,29 @@ def test_a_point_that_one_run_did_not_reach_strikes_no_later_run(s3: S3, tmp_pat
         with pytest.raises(KillDidNotFireError):
             driver.run_until_killed(S3Request("before", r"/entry-2$", nth=2))
         driver.run_to_end()
+        assert len(proxy.requests) == 2 * 3, "a connection was broken and a request sent again"
+    assert list(tmp_path.glob("runs/*.fired")) == []
+
+
+@pytest.mark.parametrize("point", [Rename("after", "taken"), S3Request("after", "/taken$")])
+def test_what_failed_has_no_after(point: Point, s3: S3, tmp_path: Path) -> None:
+    """A rename onto a directory and a conditional put onto an object both fail."""
+    (tmp_path / "taken").mkdir()
+    code = RENAME_FAILS if isinstance(point, Rename) else PUT_FAILS
+    with S3Proxy(s3.port) as proxy:
+        where = str(tmp_path) if isinstance(point, Rename) else str(proxy.port)
+        driver = make_driver(tmp_path, code, where, tmp_path.name, proxy=proxy)
+        obstore.put(s3.store(), f"{tmp_path.name}/taken", b"")
+        with pytest.raises(KillDidNotFireError) as raised:
+            driver.run_until_killed(point)
+    assert raised.value.status == "exit code 0"
+
+
+def test_a_driver_that_takes_too_long_is_ended_by_the_lab_and_that_is_said(tmp_path: Path) -> None:
+    driver = make_driver(tmp_path, "import signal; signal.pause()")
+    ended = driver.start().wait(seconds=0.5)
+    assert ended.timed_out
+    assert ended.describe().startswith("the lab's SIGKILL")
 
 
 def test_what_passes_the_s3_proxy_arrives_unchanged(s3: S3, tmp_path: Path) -> None:

@@ -7,20 +7,23 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import psycopg
 import pytest
 
 from lab.spark import archive_path, class_path
+from tests.house.repository import ROOT
 
-ROOT = Path(__file__).parents[2]
 LAB = [sys.executable, "-m", "lab"]
 
 
 def test_up_prints_addresses_that_answer_and_leaves_nothing_behind() -> None:
     with subprocess.Popen([*LAB, "up"], cwd=ROOT, stdout=subprocess.PIPE, text=True) as lab:
         assert lab.stdout is not None
+        killed_if_late = threading.Timer(120, lab.kill)
+        killed_if_late.start()
         lines = [lab.stdout.readline().strip() for _ in range(5)]
         addresses = dict(line.split(maxsplit=1) for line in lines[:4])
         assert list(addresses) == ["kafka", "postgres", "s3", "spark"]
@@ -29,7 +32,8 @@ def test_up_prints_addresses_that_answer_and_leaves_nothing_behind() -> None:
         exports = Path(addresses["spark"].split()[1])
         assert f"export KAFKA={addresses['kafka']}\n" in exports.read_text()
         lab.send_signal(signal.SIGTERM)
-        assert lab.wait(30) == 0
+        assert lab.wait() == 0
+        killed_if_late.cancel()
     assert not exports.parent.exists()
     with pytest.raises(psycopg.OperationalError):
         psycopg.connect(addresses["postgres"], connect_timeout=2)
@@ -40,7 +44,7 @@ def test_check_says_which_server_failed_and_exits_non_zero(tmp_path: Path) -> No
     for tool in ("sh", "uname"):
         (tmp_path / tool).symlink_to(f"/bin/{tool}")
     checked = subprocess.run(
-        [sys.executable, "-c", "from lab.check import check; raise SystemExit(not check())"],
+        [*LAB, "check"],
         cwd=ROOT,
         check=False,
         capture_output=True,
@@ -49,7 +53,7 @@ def test_check_says_which_server_failed_and_exits_non_zero(tmp_path: Path) -> No
     )
     assert checked.returncode == 1
     lines = checked.stdout.splitlines()
-    verdicts = dict(re.findall(r"^(\w+) +[\d.]+ s  (ok|failed)$", checked.stdout, re.MULTILINE))
+    verdicts = dict(re.findall(r"^(\w+) .*(ok|failed)$", checked.stdout, re.MULTILINE))
     assert verdicts == {"kafka": "failed", "postgres": "ok", "s3": "ok", "spark": "failed"}, lines
     assert "apt-get install openjdk-17-jre-headless" in checked.stdout
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import obstore
 import psutil
@@ -17,7 +15,8 @@ from confluent_kafka import Consumer, TopicPartition
 
 from lab import S3, Kafka, Postgres
 from lab.errors import ServerDidNotStartError
-from lab.server import wait_until
+from lab.server import _alive, wait_until
+from tests.house.repository import ROOT
 
 
 @pytest.fixture
@@ -40,9 +39,11 @@ def test_postgres_keeps_what_it_committed_over_a_crash(own_postgres: Postgres) -
 def test_a_paused_postgres_answers_again_when_it_goes_on(own_postgres: Postgres) -> None:
     with psycopg.connect(own_postgres.address) as connection:
         own_postgres.pause()
-        with pytest.raises(psycopg.OperationalError):
-            psycopg.connect(own_postgres.address, connect_timeout=2)
-        own_postgres.resume()
+        try:
+            with pytest.raises(psycopg.OperationalError):
+                psycopg.connect(own_postgres.address, connect_timeout=2)
+        finally:
+            own_postgres.resume()
         assert connection.execute("select 1").fetchone() == (1,)
 
 
@@ -87,16 +88,31 @@ def test_all_listen_on_loopback_only(kafka: Kafka, postgres: Postgres, s3: S3) -
 
 
 def test_a_server_ends_with_the_process_that_started_it() -> None:
-    code = "from lab import Postgres; p = Postgres().start()\n"
-    code += "print(p._process.pid, flush=True); input()"
-    owner = subprocess.Popen(
-        [sys.executable, "-c", code],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        cwd=Path(__file__).parents[2],
-    )
-    assert owner.stdout is not None
-    server = int(owner.stdout.readline())
-    os.kill(owner.pid, signal.SIGKILL)
-    owner.communicate()
-    assert wait_until(lambda: not psutil.pid_exists(server), seconds=20)
+    code = "import sys, pathlib; from lab import Postgres\n"
+    code += "server = Postgres(pathlib.Path(sys.argv[1])).start()\n"
+    code += "print(server._process.pid, flush=True); input()"
+    # Not tmp_path: the server's account must be able to enter it.
+    with tempfile.TemporaryDirectory() as directory:
+        owner = subprocess.Popen(
+            [sys.executable, "-c", code, directory],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=ROOT,
+        )
+        assert owner.stdout is not None
+        server = psutil.Process(int(owner.stdout.readline()))
+        owner.kill()
+        owner.communicate()
+        assert wait_until(lambda: not _alive(server), seconds=20)
+
+
+def test_a_start_that_is_interrupted_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: Postgres) -> bool:
+        raise KeyboardInterrupt
+
+    server = Postgres()
+    monkeypatch.setattr(Postgres, "_answers", interrupted)
+    with pytest.raises(KeyboardInterrupt), server:
+        pass
+    assert not server.directory.exists()
+    assert server._ended()

@@ -7,7 +7,6 @@ that the README shows.
 from __future__ import annotations
 
 import random
-from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -15,8 +14,9 @@ from pyspark.sql import SparkSession
 from benchmarks.damage_runs import Servers
 from benchmarks.restart_damage import SCENARIOS, Scenario, markdown_row, play
 from lab import Kafka, Postgres
+from tests.house.repository import ROOT
 
-README = (Path(__file__).parents[2] / "README.md").read_text()
+README = (ROOT / "README.md").read_text()
 BY_NAME = {scenario.name: scenario for scenario in SCENARIOS}
 
 

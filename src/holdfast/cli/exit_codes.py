@@ -10,6 +10,7 @@ from holdfast.errors import (
     LocationError,
     MissingExtraError,
     ReadError,
+    WriteError,
 )
 
 
@@ -37,11 +38,21 @@ class ExitCode(IntEnum):
     BUG = 70
     """A bug in Holdfast."""
 
+    INTERRUPTED = 130
+    """Interrupted by Ctrl-C."""
+
+
+_CODES: dict[type[HoldfastError], ExitCode] = {
+    ConfigError: ExitCode.USAGE,
+    LocationError: ExitCode.USAGE,
+    MissingExtraError: ExitCode.USAGE,
+    ReadError: ExitCode.NOT_JUDGED,
+    # Whether the store made the change is not known, so it is not "nothing was changed".
+    WriteError: ExitCode.STOPPED,
+    HoldfastError: ExitCode.REFUSED,
+}
+
 
 def exit_code_of(error: HoldfastError) -> ExitCode:
-    """Return the exit code of an error; one that has no line of its own changed nothing."""
-    if isinstance(error, ConfigError | LocationError | MissingExtraError):
-        return ExitCode.USAGE
-    if isinstance(error, ReadError):
-        return ExitCode.NOT_JUDGED
-    return ExitCode.REFUSED
+    """Return the exit code of an error: its own, or that of the nearest kind it belongs to."""
+    return next(_CODES[kind] for kind in type(error).__mro__ if kind in _CODES)

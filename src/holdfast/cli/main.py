@@ -35,12 +35,12 @@ def _run(arguments: list[str] | None) -> int:
         return error.exit_code
     except click.Abort:
         click.echo("Interrupted.", err=True)
-        return ExitCode.STOPPED
+        return ExitCode.INTERRUPTED
     except HoldfastError as error:
         click.echo(f"{error.code}\n  {error.what}\n  {error.why}\n  {error.how}", err=True)
         return exit_code_of(error)
     except Exception:  # noqa: BLE001 - the one place: what nobody foresaw is our bug, and says so
         traceback.print_exc()
-        click.echo("This is a bug in Holdfast. Please report it with the lines above.", err=True)
+        click.echo("This is a bug in Holdfast. Report it with the lines above.", err=True)
         return ExitCode.BUG
     return int(result or ExitCode.DONE)

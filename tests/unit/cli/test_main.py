@@ -9,7 +9,7 @@ import pytest
 from holdfast import __version__
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.main import holdfast, run
-from holdfast.errors import HoldfastError, MissingExtraError, ReadError
+from holdfast.errors import HoldfastError, MissingExtraError, ReadError, WriteError
 
 
 def exit_code(*arguments: str) -> int:
@@ -55,7 +55,8 @@ def test_an_unknown_verb_is_a_usage_error(capsys: pytest.CaptureFixture[str]) ->
         (HoldfastError(what="a", why="b", how="c"), ExitCode.REFUSED),
         (MissingExtraError("a", module="pyspark", extra="spark"), ExitCode.USAGE),
         (ReadError("a", why="b", how="c"), ExitCode.NOT_JUDGED),
-        (click.Abort(), ExitCode.STOPPED),
+        (WriteError("a", why="b", how="c"), ExitCode.STOPPED),
+        (click.Abort(), ExitCode.INTERRUPTED),
         (ZeroDivisionError(), ExitCode.BUG),
     ],
 )
