@@ -4,7 +4,7 @@ PYTEST := $(BIN)/python -m pytest
 LOCK := requirements/dev.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help dev lock check format unit spark drill bench pipeline lab docs clean
+.PHONY: help dev lock check format unit spark drill bench pipeline lab fixtures docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ pipeline: ## The reference pipeline on 100,000 messages, judged exactly
 
 lab: ## Start Kafka, PostgreSQL and S3 in the foreground and print their addresses
 	$(BIN)/python -m lab up
+
+fixtures: ## Make the checkpoints in tests/checkpoints anew, with real Spark 3.5 to 4.3
+	$(BIN)/python -m fixtures.make
 
 docs: ## Build the documentation into site/
 	$(BIN)/mkdocs build --strict

@@ -67,3 +67,9 @@ def test_every_make_command_and_module_that_is_named_exists(page: Path) -> None:
     for module in re.findall(r"python -m ((?:lab|examples|benchmarks)[a-z_.]*)", text):
         path = ROOT.joinpath(*module.split("."))
         assert path.with_suffix(".py").exists() or (path / "__main__.py").exists(), module
+
+
+def test_the_example_of_a_prediction_runs() -> None:
+    page = (ROOT / "docs/explanation/how-spark-restarts.md").read_text()
+    (block,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    subprocess.run([sys.executable, "-c", block], check=True)

@@ -10,7 +10,7 @@ import pytest
 import holdfast
 from tests.house.repository import ROOT, python_files
 
-CODE = python_files("src", "lab", "examples", "benchmarks")
+CODE = python_files("src", "lab", "examples", "benchmarks", "fixtures")
 TESTS = python_files("tests")
 VAGUE = {"utils", "util", "helpers", "helper", "common", "base", "core", "manager", "misc"}
 

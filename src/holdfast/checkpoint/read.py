@@ -43,6 +43,8 @@ class Checkpoint:
     has_state: bool
     leftovers: tuple[str, ...]
     """Temp files of writers that were stopped, in the directories of the logs."""
+    lone_sidecars: tuple[str, ...]
+    """Hadoop's checksums of entries that are not there: deleted by hand, and these forgotten."""
     foreign: tuple[str, ...]
     """Files and directories that Spark does not write there."""
 
@@ -72,6 +74,7 @@ def read_checkpoint(reader: Reader) -> Checkpoint:
         source_directories=reader.list(SOURCES).directories if SOURCES in root.directories else (),
         has_state=STATE in root.directories,
         leftovers=(*_named(top, Kind.TEMP), *offsets.leftovers, *commits.leftovers),
+        lone_sidecars=(*offsets.lone_sidecars, *commits.lone_sidecars),
         foreign=(
             *_named(top, Kind.FOREIGN, Kind.ENTRY, Kind.COMPACT),
             *(name for name in root.directories if name not in EXPECTED),
@@ -85,6 +88,7 @@ def read_checkpoint(reader: Reader) -> Checkpoint:
 class _Log(Generic[T]):
     entries: dict[BatchId, T | Unparsed]
     leftovers: tuple[str, ...]
+    lone_sidecars: tuple[str, ...]
     foreign: tuple[str, ...]
 
 
@@ -105,6 +109,11 @@ def _read_log(
     return _Log(
         entries=entries,
         leftovers=_named(paths, Kind.TEMP),
+        lone_sidecars=tuple(
+            path
+            for path in _named(paths, Kind.SIDECAR)
+            if f"{directory}/{parse_name(path).target}" not in paths
+        ),
         foreign=(
             *_named(paths, Kind.FOREIGN, Kind.COMPACT),
             *(f"{directory}/{name}" for name in listing.directories),
@@ -121,7 +130,7 @@ def _read(reader: Reader, path: str) -> bytes | Unparsed | None:
     try:
         return reader.read(path)
     except ReadError as error:
-        return Unparsed(path=path, reason=f"it could not be read: {error.why}")
+        return Unparsed(path=path, reason=f"it could not be read: {error.why}", unread=True)
 
 
 def _named(paths: list[str], *kinds: Kind) -> tuple[str, ...]:

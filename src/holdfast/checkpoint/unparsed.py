@@ -12,3 +12,5 @@ class Unparsed:
     path: str
     reason: str
     """What was found and what was expected, as half a sentence: "the file is empty"."""
+    unread: bool = False
+    """True when the store did not let us read it: what it holds is not known."""

@@ -42,6 +42,7 @@ def storage() -> MemoryStorage:
             "offsets/9": ENTRY % 9,
             "offsets/10": ENTRY % 10,
             "offsets/.10.crc": b"crc\0",
+            "offsets/.11.crc": b"crc\0",
             f"offsets/{TEMP}": b"",
             "offsets/8.bak": b"",
             "commits/9": b"v1\n{}",
@@ -63,6 +64,7 @@ def test_entries_are_in_order_of_their_numbers(storage: MemoryStorage) -> None:
 def test_what_is_not_an_entry_is_named_for_what_it_is(storage: MemoryStorage) -> None:
     checkpoint = read_checkpoint(storage)
     assert checkpoint.leftovers == (f"offsets/{TEMP}",)
+    assert checkpoint.lone_sidecars == ("offsets/.11.crc",)
     assert checkpoint.foreign == ("notes.txt", "backup", "offsets/8.bak")
     assert checkpoint.source_directories == ("0",)
     assert checkpoint.has_state
@@ -96,5 +98,5 @@ def test_an_entry_purged_meanwhile_is_left_out_and_one_that_may_not_be_read_is_n
     checkpoint = read_checkpoint(Flaky(storage.files))
     assert list(checkpoint.offsets) == [10]
     assert checkpoint.metadata == Unparsed(
-        path="metadata", reason="it could not be read: The store answered: 403."
+        path="metadata", reason="it could not be read: The store answered: 403.", unread=True
     )

@@ -1,0 +1,106 @@
+"""Predictions for versions and situations that the table on real Spark 4.2 does not reach."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.checkpoint import Checkpoint, read_checkpoint
+from holdfast.errors import ReadError
+from holdfast.evidence import Refuses, Resumes, RunsAgain, StartsFresh, Unknown, predict_next_start
+from holdfast.storage.memory import MemoryStorage
+from tests.unit.checkpoint.archives import ARCHIVES, open_archive
+
+ENTRY = b'v1\n{"batchWatermarkMs":0,"batchTimestampMs":1,"conf":{}}\n5'
+TEMP = "offsets/.0.3b1e0000-0000-4000-8000-000000000000.tmp"
+
+
+def checkpoint(*, offsets: str = "", commits: str = "", **files: bytes) -> Checkpoint:
+    """Make a checkpoint with these batches in its logs: `offsets="3 4"`."""
+    storage = {"metadata": b'{"id":"6f0c"}', **files}
+    storage |= {f"offsets/{batch}": ENTRY for batch in offsets.split()}
+    storage |= {f"commits/{batch}": b"v1\n{}" for batch in commits.split()}
+    return read_checkpoint(MemoryStorage(storage))
+
+
+def without_metadata(found: Checkpoint) -> Checkpoint:
+    files = {f"offsets/{batch}": ENTRY for batch in found.offsets}
+    return read_checkpoint(MemoryStorage(files))
+
+
+def test_a_purged_log_resumes_like_any_other() -> None:
+    predicted = predict_next_start(checkpoint(offsets="98 99", commits="98 99"))
+    assert predicted == Resumes(batch_id=100, follows_from=("offsets/99", "commits/99"))  # type: ignore[arg-type]
+
+
+def test_batches_that_are_passed_over_are_named() -> None:
+    predicted = predict_next_start(checkpoint(offsets="1 2 3 4 5", commits="1 2"))
+    assert isinstance(predicted, RunsAgain)
+    assert (predicted.batch_id, predicted.passed_over) == (5, (3, 4))
+
+
+@pytest.mark.parametrize(("spark", "refuses"), [((3, 5), False), ((4, 1), False), ((4, 2), True)])
+def test_without_metadata_older_versions_go_on_under_a_new_id(
+    spark: tuple[int, int], *, refuses: bool
+) -> None:
+    predicted = predict_next_start(without_metadata(checkpoint(offsets="0")), spark=spark)
+    assert isinstance(predicted, Refuses if refuses else RunsAgain)
+
+
+@pytest.mark.parametrize(
+    ("spark", "error"),
+    [
+        ((3, 5), None),
+        ((4, 0), None),
+        ((4, 1), "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY"),
+        ((4, 2), "assertion failed"),
+    ],
+)
+def test_commits_without_offsets_start_over_silently_in_older_versions(
+    spark: tuple[int, int], error: str | None
+) -> None:
+    predicted = predict_next_start(checkpoint(commits="0 1"), spark=spark)
+    if error is None:
+        assert isinstance(predicted, StartsFresh)
+    else:
+        assert isinstance(predicted, Refuses)
+        assert predicted.error == error
+
+
+def test_the_leftover_of_the_first_batch_stops_version_4_1_and_later() -> None:
+    left = read_checkpoint(MemoryStorage({"metadata": b'{"id":"6f0c"}', TEMP: b""}))
+    assert isinstance(predict_next_start(left, spark=(4, 0)), StartsFresh)
+    predicted = predict_next_start(left, spark=(4, 1))
+    assert isinstance(predicted, Refuses)
+    assert predicted.follows_from == (TEMP,)
+
+
+class Forbidden(MemoryStorage):
+    """A store that lists and does not let us read."""
+
+    def read(self, path: str, *, start: int = 0, length: int | None = None) -> bytes | None:
+        if path == "offsets/1":
+            raise ReadError(path, why="403", how="Ask.")
+        return super().read(path, start=start, length=length)
+
+
+def test_what_may_not_be_read_makes_it_unknown_and_not_refused() -> None:
+    files = {"metadata": b'{"id":"6f0c"}', "offsets/0": ENTRY, "offsets/1": ENTRY}
+    predicted = predict_next_start(read_checkpoint(Forbidden(files)))
+    assert isinstance(predicted, Unknown)
+    assert predicted.follows_from == ("offsets/1",)
+
+
+@pytest.mark.parametrize("name", [name for name in ARCHIVES if "killed" not in name])
+def test_real_checkpoints_resume_or_run_their_pending_batch_again(name: str) -> None:
+    archive = open_archive(name)
+    found = read_checkpoint(archive.checkpoint)
+    major, minor = name.split("-", maxsplit=1)[0].split(".")
+    predicted = predict_next_start(found, spark=(int(major), int(minor)))
+    if name.endswith("async"):
+        # Right for an ordinary start; async progress tracking itself keeps only some entries.
+        assert isinstance(predicted, Refuses)
+        assert "async progress tracking" in predicted.because
+        return
+    pending = max(found.offsets) > max(found.commits, default=-1)
+    assert isinstance(predicted, RunsAgain if pending else Resumes)
+    assert predicted.then is None
