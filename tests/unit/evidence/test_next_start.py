@@ -104,3 +104,43 @@ def test_real_checkpoints_resume_or_run_their_pending_batch_again(name: str) -> 
     pending = max(found.offsets) > max(found.commits, default=-1)
     assert isinstance(predicted, RunsAgain if pending else Resumes)
     assert predicted.then is None
+
+
+def test_offsets_behind_commits_run_again_and_fail_at_every_start() -> None:
+    predicted = predict_next_start(checkpoint(offsets="2 3", commits="2 3 4"))
+    assert isinstance(predicted, RunsAgain)
+    assert (predicted.batch_id, predicted.then) == (3, "CONCURRENT_STREAM_LOG_UPDATE")
+
+
+def test_a_forgotten_checksum_stops_the_entry_it_belongs_to() -> None:
+    blamed = "Multiple streaming queries are concurrently using"
+    again = predict_next_start(
+        checkpoint(offsets="3 4", commits="3", **{"commits/.4.crc": b"crc\0"})
+    )
+    assert isinstance(again, RunsAgain)
+    assert again.then == blamed
+    before = predict_next_start(
+        checkpoint(offsets="3 4", commits="3 4", **{"offsets/.5.crc": b"crc\0"})
+    )
+    assert isinstance(before, Refuses)
+    assert before.error == blamed
+    after = predict_next_start(
+        checkpoint(offsets="3 4", commits="3 4", **{"commits/.5.crc": b"crc\0"})
+    )
+    assert isinstance(after, Resumes)
+    assert after.then == blamed
+
+
+@pytest.mark.parametrize("path", ["metadata", "offsets/4", "offsets/3", "commits/4"])
+def test_a_needed_entry_that_cannot_be_understood_stops_the_start(path: str) -> None:
+    files = {
+        "metadata": b'{"id":"6f0c"}',
+        "offsets/3": ENTRY,
+        "offsets/4": ENTRY,
+        "commits/4": b"v1\n{}",
+        path: b"",
+    }
+    predicted = predict_next_start(read_checkpoint(MemoryStorage(files)))
+    assert isinstance(predicted, Refuses)
+    assert predicted.follows_from == (path,)
+    assert "the file is empty" in predicted.because
