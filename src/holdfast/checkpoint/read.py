@@ -62,8 +62,10 @@ def read_checkpoint(reader: Reader) -> Checkpoint:
         ReadError: A directory cannot be listed; nothing can be said then.
     """
     root = reader.list()
-    offsets = _read_log(reader, OFFSETS, parse_offset_entry)
+    # Commits first: a batch that a running query finishes in between must not look committed and
+    # never planned, which is the mark of deleted offset entries.
     commits = _read_log(reader, COMMITS, parse_commit_entry)
+    offsets = _read_log(reader, OFFSETS, parse_offset_entry)
     metadata = _read(reader, METADATA)
     top = [info.path for info in root.files if info.path != METADATA]
     return Checkpoint(
@@ -97,6 +99,7 @@ def _read_log(
 ) -> _Log[T]:
     listing = reader.list(directory)
     paths = [info.path for info in listing.files]
+    there = set(paths)
     batches = sorted((batch, path) for path in paths if (batch := _batch_of(path)) is not None)
     # A bucket answers in tens of milliseconds; a hundred entries one by one would take seconds.
     with ThreadPoolExecutor(READERS) as pool:
@@ -112,7 +115,7 @@ def _read_log(
         lone_sidecars=tuple(
             path
             for path in _named(paths, Kind.SIDECAR)
-            if f"{directory}/{parse_name(path).target}" not in paths
+            if f"{directory}/{parse_name(path).target}" not in there
         ),
         foreign=(
             *_named(paths, Kind.FOREIGN, Kind.COMPACT),

@@ -6,6 +6,7 @@ from holdfast.checkpoint import Unparsed, read_checkpoint
 from holdfast.checkpoint.layout import Kind, parse_name
 from holdfast.errors import ReadError
 from holdfast.storage.memory import MemoryStorage
+from holdfast.storage.read import Listing
 
 ENTRY = b'v1\n{"batchWatermarkMs":0,"batchTimestampMs":1,"conf":{}}\n{"logOffset":%d}'
 TEMP = ".42.3b1e0000-0000-4000-8000-000000000000.tmp"
@@ -100,3 +101,20 @@ def test_an_entry_purged_meanwhile_is_left_out_and_one_that_may_not_be_read_is_n
     assert checkpoint.metadata == Unparsed(
         path="metadata", reason="it could not be read: The store answered: 403.", unread=True
     )
+
+
+class Running(MemoryStorage):
+    """A store in which the query runs a whole batch after each log has been listed."""
+
+    def list(self, directory: str = "") -> Listing:
+        listing = super().list(directory)
+        if directory in ("offsets", "commits"):
+            batch = sum(path.startswith("commits/") for path in self.files)
+            self.files |= {f"offsets/{batch}": ENTRY % batch, f"commits/{batch}": b"v1\n{}"}
+        return listing
+
+
+def test_a_batch_finished_meanwhile_never_looks_committed_and_not_planned() -> None:
+    files = {"offsets/0": ENTRY % 0, "commits/0": b"v1\n{}"}
+    checkpoint = read_checkpoint(Running(files))
+    assert checkpoint.commits.keys() <= checkpoint.offsets.keys()
