@@ -19,7 +19,7 @@ dev: .venv/.complete ## Create .venv with everything for development, from the l
 	touch $@
 
 lock: ## Resolve the requirements anew (names, versions and hashes; no index addresses)
-	$(BIN)/uv pip compile pyproject.toml --upgrade --group dev --extra spark --extra postgres --extra kafka \
+	$(BIN)/uv pip compile pyproject.toml --upgrade --group dev --extra spark --extra state --extra postgres --extra kafka \
 		--universal --python-version 3.11 --generate-hashes --no-header --quiet -o $(LOCK)
 	echo "uv==$$($(BIN)/uv --version | cut -d' ' -f2)" | $(BIN)/uv pip compile - --universal --python-version 3.11 \
 		--generate-hashes --no-header --no-annotate --quiet -o requirements/bootstrap.txt

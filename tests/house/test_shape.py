@@ -44,11 +44,20 @@ def test_a_function_has_at_most_40_lines(path: Path) -> None:
     assert long == []
 
 
+def is_lazy_import(node: ast.stmt) -> bool:
+    """The one exception: `import holdfast` must not import what it can do."""
+    if isinstance(node, ast.If):
+        return ast.unparse(node.test) == "TYPE_CHECKING"
+    return isinstance(node, ast.FunctionDef) and node.name == "__getattr__"
+
+
 @pytest.mark.parametrize("path", [p for p in CODE if p.name == "__init__.py"], ids=name_of)
 def test_an_init_only_names_and_re_exports(path: Path) -> None:
     allowed = (ast.Expr, ast.Import, ast.ImportFrom, ast.Assign)
     assert lines_of(path) <= 30
     for node in ast.parse(path.read_text()).body:
+        if name_of(path) == "src/holdfast/__init__.py" and is_lazy_import(node):
+            continue
         assert isinstance(node, allowed), ast.unparse(node)
         if isinstance(node, ast.Assign):
             assert ast.unparse(node.targets[0]) in {"__all__", "__version__"}
@@ -71,4 +80,4 @@ def test_only_the_cli_catches_every_exception() -> None:
 
 
 def test_the_public_names_are_these() -> None:
-    assert sorted(holdfast.__all__) == ["__version__"]
+    assert sorted(holdfast.__all__) == ["__version__", "read_checkpoint"]

@@ -22,6 +22,7 @@ STATE = "state"
 
 # Java's long, which is what Spark parses the name as. It takes a sign too; nothing ever writes one.
 _BATCH = re.compile(r"(?P<batch>[0-9]{1,19})(?P<compact>\.compact)?")
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
 _LARGEST = 2**63 - 1
 _TEMP = re.compile(r"\.(?P<target>.+?)\.[0-9a-fA-F-]{36}(\.TID[0-9]+)?\.tmp")
 _SIDECAR = re.compile(r"\.(?P<target>.+)\.crc")
@@ -49,6 +50,11 @@ class Name:
     """Of an entry."""
     target: str | None = None
     """The file that a temp file would have become, or that a sidecar is for."""
+
+
+def parse_number(name: str) -> int | None:
+    """Return the number that a name or a setting is; None when it is none Spark would write."""
+    return int(name) if _NUMBER.fullmatch(name) else None
 
 
 def parse_name(path: str) -> Name:

@@ -1,8 +1,7 @@
-"""Reads the logs of a checkpoint: what is there, not whether it is good.
+"""Reads a checkpoint: what is there, not whether it is good.
 
 Files that cannot be understood, or may not be read, stay in the result as `Unparsed`. A running
 query adds and purges entries meanwhile: one that was listed and is gone when read is left out.
-State is not read here.
 """
 
 from __future__ import annotations
@@ -12,12 +11,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from holdfast.checkpoint.checksums import Sidecar, parse_sidecar
 from holdfast.checkpoint.commits import CommitEntry, parse_commit_entry
 from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS, SOURCES, STATE, Kind, parse_name
 from holdfast.checkpoint.metadata import QueryMetadata, parse_metadata
 from holdfast.checkpoint.offsets import OffsetEntry, parse_offset_entry
+from holdfast.checkpoint.sources.read import SourceLog, read_sources
+from holdfast.checkpoint.state.read import Operator, read_state
 from holdfast.checkpoint.unparsed import Unparsed
-from holdfast.errors import ReadError
+from holdfast.checkpoint.whole import read_whole
 from holdfast.ids import BatchId
 from holdfast.storage.location import Location
 from holdfast.storage.read import Reader
@@ -29,7 +31,7 @@ EXPECTED = frozenset({COMMITS, OFFSETS, SOURCES, STATE})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """The logs of a checkpoint."""
+    """Everything in a checkpoint that needs no state file to be opened."""
 
     location: Location
     metadata: QueryMetadata | Unparsed | None
@@ -38,13 +40,16 @@ class Checkpoint:
     """By batch, lowest first."""
     commits: Mapping[BatchId, CommitEntry | Unparsed]
     """By batch, lowest first."""
-    source_directories: tuple[str, ...]
-    """Names below `sources/`."""
-    has_state: bool
+    directories: frozenset[str]
+    """Those Spark knows that are there, empty ones too where the store can have them."""
+    sources: tuple[SourceLog, ...]
+    state: tuple[Operator, ...]
     leftovers: tuple[str, ...]
-    """Temp files of writers that were stopped, in the directories of the logs."""
+    """Temp files of writers that were stopped."""
     lone_sidecars: tuple[str, ...]
     """Hadoop's checksums of entries that are not there: deleted by hand, and these forgotten."""
+    stale_sidecars: tuple[str, ...]
+    """Hadoop's checksums that do not fit their entry: it was changed after Spark wrote it."""
     foreign: tuple[str, ...]
     """Files and directories that Spark does not write there."""
 
@@ -52,11 +57,24 @@ class Checkpoint:
     def unparsed(self) -> tuple[Unparsed, ...]:
         """Everything that is there and was not understood."""
         entries = [self.metadata, *self.offsets.values(), *self.commits.values()]
-        return tuple(entry for entry in entries if isinstance(entry, Unparsed))
+        began = [each for log in self.sources for each in (log.began, *log.unparsed)]
+        state = [each for operator in self.state for each in operator.unparsed]
+        return tuple(each for each in (*entries, *began, *state) if isinstance(each, Unparsed))
+
+    @property
+    def newest_readable(self) -> OffsetEntry | None:
+        """The newest offset entry that was understood."""
+        entries = [each for each in self.offsets.values() if isinstance(each, OffsetEntry)]
+        return entries[-1] if entries else None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing of a checkpoint is there: a wrong path, or a query never started."""
+        return self.metadata is None and not self.directories
 
 
 def read_checkpoint(reader: Reader) -> Checkpoint:
-    """Read the logs of the checkpoint at the reader's location.
+    """Read the checkpoint at the reader's location.
 
     Raises:
         ReadError: A directory cannot be listed; nothing can be said then.
@@ -66,22 +84,32 @@ def read_checkpoint(reader: Reader) -> Checkpoint:
     # never planned, which is the mark of deleted offset entries.
     commits = _read_log(reader, COMMITS, parse_commit_entry)
     offsets = _read_log(reader, OFFSETS, parse_offset_entry)
-    metadata = _read(reader, METADATA)
+    sources = read_sources(reader) if SOURCES in root.directories else ()
+    state = read_state(reader) if STATE in root.directories else ()
+    metadata = read_whole(reader, METADATA)
     top = [info.path for info in root.files if info.path != METADATA]
+    logs = (offsets, commits)
     return Checkpoint(
         location=reader.location,
         metadata=parse_metadata(METADATA, metadata) if isinstance(metadata, bytes) else metadata,
         offsets=offsets.entries,
         commits=commits.entries,
-        source_directories=reader.list(SOURCES).directories if SOURCES in root.directories else (),
-        has_state=STATE in root.directories,
-        leftovers=(*_named(top, Kind.TEMP), *offsets.leftovers, *commits.leftovers),
-        lone_sidecars=(*offsets.lone_sidecars, *commits.lone_sidecars),
+        directories=EXPECTED.intersection(root.directories),
+        sources=sources,
+        state=state,
+        leftovers=(
+            *_named(top, Kind.TEMP),
+            *(path for log in logs for path in log.leftovers),
+            *(path for source in sources for path in source.leftovers),
+            *(path for operator in state for path in operator.leftovers),
+        ),
+        lone_sidecars=tuple(path for log in logs for path in log.lone_sidecars),
+        stale_sidecars=tuple(path for log in logs for path in log.stale_sidecars),
         foreign=(
             *_named(top, Kind.FOREIGN, Kind.ENTRY, Kind.COMPACT),
             *(name for name in root.directories if name not in EXPECTED),
-            *offsets.foreign,
-            *commits.foreign,
+            *(path for log in logs for path in log.foreign),
+            *(path for operator in state for path in operator.foreign),
         ),
     )
 
@@ -91,6 +119,7 @@ class _Log(Generic[T]):
     entries: dict[BatchId, T | Unparsed]
     leftovers: tuple[str, ...]
     lone_sidecars: tuple[str, ...]
+    stale_sidecars: tuple[str, ...]
     foreign: tuple[str, ...]
 
 
@@ -99,23 +128,30 @@ def _read_log(
 ) -> _Log[T]:
     listing = reader.list(directory)
     paths = [info.path for info in listing.files]
-    there = set(paths)
     batches = sorted((batch, path) for path in paths if (batch := _batch_of(path)) is not None)
+    sidecars = {
+        f"{directory}/{parse_name(path).target}": path for path in _named(paths, Kind.SIDECAR)
+    }
     # A bucket answers in tens of milliseconds; a hundred entries one by one would take seconds.
+    wanted = [path for _, path in batches]
+    wanted += [sidecars[path] for path in wanted if path in sidecars]
     with ThreadPoolExecutor(READERS) as pool:
-        contents = list(pool.map(lambda entry: _read(reader, entry[1]), batches))
+        contents = dict(
+            zip(wanted, pool.map(lambda path: read_whole(reader, path), wanted), strict=True)
+        )
     entries = {
         batch: raw if isinstance(raw, Unparsed) else parse(path, batch, raw)
-        for (batch, path), raw in zip(batches, contents, strict=True)
-        if raw is not None
+        for batch, path in batches
+        if (raw := contents[path]) is not None
     }
     return _Log(
         entries=entries,
         leftovers=_named(paths, Kind.TEMP),
-        lone_sidecars=tuple(
+        lone_sidecars=tuple(path for target, path in sidecars.items() if target not in set(paths)),
+        stale_sidecars=tuple(
             path
-            for path in _named(paths, Kind.SIDECAR)
-            if f"{directory}/{parse_name(path).target}" not in there
+            for target, path in sidecars.items()
+            if _is_stale(path, contents.get(path), contents.get(target))
         ),
         foreign=(
             *_named(paths, Kind.FOREIGN, Kind.COMPACT),
@@ -124,16 +160,19 @@ def _read_log(
     )
 
 
+def _is_stale(
+    path: str, sidecar: bytes | Unparsed | None, content: bytes | Unparsed | None
+) -> bool:
+    """Return whether a sidecar certainly does not fit the entry beside it."""
+    if not isinstance(sidecar, bytes) or not isinstance(content, bytes):
+        return False
+    parsed = parse_sidecar(path, sidecar)
+    return isinstance(parsed, Sidecar) and not parsed.fits(content)
+
+
 def _batch_of(path: str) -> BatchId | None:
     name = parse_name(path)
     return name.batch_id if name.kind is Kind.ENTRY else None
-
-
-def _read(reader: Reader, path: str) -> bytes | Unparsed | None:
-    try:
-        return reader.read(path)
-    except ReadError as error:
-        return Unparsed(path=path, reason=f"it could not be read: {error.why}", unread=True)
 
 
 def _named(paths: list[str], *kinds: Kind) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import traceback
+from importlib import import_module
 
 import click
 
@@ -11,9 +12,37 @@ from holdfast import __version__
 from holdfast.cli.exit_codes import ExitCode, exit_code_of
 from holdfast.errors import HoldfastError
 
+VERBS = {"inspect": "Say what is in a checkpoint and what Spark will do on the next start."}
+"""Each verb is in the module of its name; loaded when it is called, so that help stays quick."""
+
+
+class Verbs(click.Group):
+    """A group that loads a verb when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name every verb."""
+        return sorted({*VERBS, *super().list_commands(ctx)})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load a verb."""
+        if cmd_name in VERBS:
+            command: click.Command = getattr(import_module(f"holdfast.cli.{cmd_name}"), cmd_name)
+            return command
+        return super().get_command(ctx, cmd_name)
+
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click passes it
+        formatter: click.HelpFormatter,
+    ) -> None:
+        """List the verbs without loading them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(VERBS.items()))
+
 
 @click.group(
     name="holdfast",
+    cls=Verbs,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 done, 1 found, 2 usage, 3 not judged, 4 refused, 5 stopped, 70 bug.",
 )

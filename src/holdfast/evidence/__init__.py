@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from holdfast.evidence.next_start import (
+from holdfast.evidence.next_start import predict_next_start
+from holdfast.evidence.outcomes import (
     NextStart,
     Refuses,
+    Reread,
     Resumes,
     RunsAgain,
     StartsFresh,
     Unknown,
-    predict_next_start,
 )
+from holdfast.evidence.overview import Overview, overview_of
+from holdfast.evidence.query import Query
 
 __all__ = [
     "NextStart",
+    "Overview",
+    "Query",
     "Refuses",
+    "Reread",
     "Resumes",
     "RunsAgain",
     "StartsFresh",
     "Unknown",
+    "overview_of",
     "predict_next_start",
 ]

@@ -1,4 +1,4 @@
-"""What Spark will do when the query is started again, as far as the logs decide it.
+"""What Spark will do when the query is started again.
 
 From Spark 4.2 `runtime/MicroBatchExecution.scala` (populateStartOffsets), `StreamExecution.scala`.
 With O the newest offset entry and C the newest commit entry:
@@ -10,104 +10,96 @@ With O the newest offset entry and C the newest commit entry:
 
 The entry before O must be there, and O, the one before it and C must be readable; older entries do
 not matter. On local disk an entry that was deleted without its checksums (`.<batch>.crc`) cannot be
-written again. State, the source and the sink can still refuse; they are not looked at here.
+written again. Then the logs of file sources and the state must hold what the batch needs. What the
+source still has, what the sink holds and whether the query was changed is not looked at here.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import replace
 
-from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS, parse_name
+from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS, STATE
+from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.checkpoint.unparsed import Unparsed
+from holdfast.evidence.needed_sources import find_rereads, judge_sources
+from holdfast.evidence.needed_state import judge_needed_state
+from holdfast.evidence.outcomes import (
+    NextStart,
+    Refuses,
+    Resumes,
+    RunsAgain,
+    StartsFresh,
+    Unknown,
+)
+from holdfast.evidence.query import Query, judge_query
+from holdfast.evidence.state import PARTITIONS
+from holdfast.evidence.versions import SparkVersion
 from holdfast.ids import BatchId
-
-SparkVersion = tuple[int, int]
 
 NEWEST_SPARK: SparkVersion = (4, 2)
 """The version that predictions are for unless another is named."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resumes:
-    """A new batch, from where the last one ended."""
+def predict_next_start(
+    checkpoint: Checkpoint,
+    *,
+    spark: SparkVersion = NEWEST_SPARK,
+    query: Query | None = None,
+    damaged: Collection[str] = (),
+) -> NextStart:
+    """Say what the next start of the query will do.
 
-    batch_id: BatchId
-    follows_from: tuple[str, ...]
-    then: str | None = None
-    """The error Spark fails with after the sink has been written; None for none."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunsAgain:
-    """A batch that was planned before, with the same range."""
-
-    batch_id: BatchId
-    follows_from: tuple[str, ...]
-    passed_over: tuple[BatchId, ...] = ()
-    """Batches that were planned, have no commit entry and are not run again."""
-    then: str | None = None
-    """The error Spark fails with after the sink has been written, at every start; None for none."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartsFresh:
-    """Batch 0: the options of the source decide where it begins."""
-
-    follows_from: tuple[str, ...]
-    new_query_id: bool = True
+    Args:
+        checkpoint: As read.
+        spark: The version that will be started.
+        query: What is known of the query that will be started; by default that it is the same.
+        damaged: Paths of state files that are there and were found to be unreadable.
+    """
+    by_logs = predict_by_logs(checkpoint, spark=spark)
+    if not isinstance(by_logs, Resumes | RunsAgain):
+        return by_logs
+    if query is not None and (refused := judge_query(checkpoint, query, spark=spark)):
+        return refused
+    stopped = judge_sources(checkpoint) or judge_needed_state(
+        checkpoint, by_logs.batch_id, spark=spark, damaged=damaged
+    )
+    return stopped or by_logs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refuses:
-    """Spark does not start: nothing is run and nothing is written."""
-
-    error: str
-    """What Spark's message names: an error condition, or words of it."""
-    because: str
-    follows_from: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unknown:
-    """It cannot be told."""
-
-    because: str
-    follows_from: tuple[str, ...]
-
-
-NextStart = Resumes | RunsAgain | StartsFresh | Refuses | Unknown
-
-
-def predict_next_start(checkpoint: Checkpoint, *, spark: SparkVersion = NEWEST_SPARK) -> NextStart:
-    """Say what the next start of the query will do, by its logs alone."""
+def predict_by_logs(checkpoint: Checkpoint, *, spark: SparkVersion = NEWEST_SPARK) -> NextStart:
+    """Say what the logs alone decide: which batch is run."""
     stopped = _judge_metadata(checkpoint, spark)
     if stopped is not None:
         return stopped
     if not checkpoint.offsets:
         return _without_offsets(checkpoint, spark)
-    stopped = _judge_needed_entries(checkpoint)
-    if stopped is not None:
-        return stopped
     newest = max(checkpoint.offsets)
     committed = max(checkpoint.commits, default=None)
+    stopped = _judge_needed_entries(checkpoint, spark)
+    if stopped is not None:
+        return stopped
     files = tuple(
         f"{log}/{batch}"
         for log, batch in ((OFFSETS, newest), (COMMITS, committed))
         if batch is not None
     )
+    rereads = find_rereads(checkpoint)
     if committed == newest:
-        return _resume(checkpoint, BatchId(newest + 1), files)
-    between = range((-1 if committed is None else committed) + 1, newest)
+        found = _resume(checkpoint, BatchId(newest + 1), files)
+        return replace(found, rereads=rereads) if isinstance(found, Resumes) else found
+    last = -1 if committed is None else committed
     return RunsAgain(
         batch_id=newest,
         follows_from=files,
-        passed_over=tuple(map(BatchId, between)),
+        passed_over=tuple(batch for batch in checkpoint.offsets if last < batch < newest),
+        rereads=rereads,
         then=_blocked(checkpoint, COMMITS, newest),
     )
 
 
-def _resume(checkpoint: Checkpoint, batch: BatchId, files: tuple[str, ...]) -> NextStart:
+def _resume(checkpoint: Checkpoint, batch: BatchId, files: tuple[str, ...]) -> Resumes | Refuses:
     error = _blocked(checkpoint, OFFSETS, batch)
     if error is not None:
         sidecar = f"{OFFSETS}/.{batch}.crc"
@@ -139,51 +131,96 @@ def _judge_metadata(checkpoint: Checkpoint, spark: SparkVersion) -> Refuses | Un
 
 
 def _without_offsets(checkpoint: Checkpoint, spark: SparkVersion) -> NextStart:
-    files = tuple(f"{COMMITS}/{batch}" for batch in checkpoint.commits)
-    first = [path for path in checkpoint.leftovers if _would_be(path, f"{OFFSETS}/0")]
+    commits = tuple(f"{COMMITS}/{batch}" for batch in checkpoint.commits)
     if checkpoint.commits and spark >= (4, 2):
         return Refuses(
             error="assertion failed",
             because="offsets is empty and commits is not",
-            follows_from=files,
+            follows_from=commits,
         )
-    if (checkpoint.commits or first) and spark >= (4, 1):
+    places = (f"{OFFSETS}/", f"{COMMITS}/", f"{STATE}/")
+    strays = (*checkpoint.leftovers, *checkpoint.foreign)
+    in_the_way = (
+        *commits,
+        *(path for path in strays if path.startswith(places)),
+        *(f"{STATE}/{operator.operator_id}" for operator in checkpoint.state),
+    )
+    if in_the_way and spark >= (4, 1):
         return Refuses(
             error="STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY",
-            because="the first batch wants an empty checkpoint",
-            follows_from=(*files, *first),
+            because=f"the first batch wants an empty checkpoint, and {in_the_way[0]} is there",
+            follows_from=in_the_way,
         )
     return StartsFresh(follows_from=(OFFSETS,), new_query_id=checkpoint.metadata is None)
 
 
-def _would_be(leftover: str, target: str) -> bool:
-    directory, _, _ = leftover.rpartition("/")
-    return f"{directory}/{parse_name(leftover).target}" == target
-
-
-def _judge_needed_entries(checkpoint: Checkpoint) -> Refuses | Unknown | None:
+def _judge_needed_entries(checkpoint: Checkpoint, spark: SparkVersion) -> Refuses | Unknown | None:
     newest = max(checkpoint.offsets)
-    needed = [checkpoint.offsets[newest]]
+    needed: list[object] = [checkpoint.offsets[newest]]
     if newest > 0:
         before = checkpoint.offsets.get(BatchId(newest - 1))
         if before is None:
             return Refuses(
                 error=f"batch {newest - 1} doesn't exist",
                 because=(
-                    f"Spark reads {OFFSETS}/{newest - 1} before it runs {newest}; only with async "
-                    "progress tracking, which keeps some entries, it does without"
+                    f"{OFFSETS}/{newest - 1} is not there, and Spark reads it before batch "
+                    f"{newest}; only async progress tracking, which keeps some, does without"
                 ),
                 follows_from=(f"{OFFSETS}/{newest}",),
             )
         needed.append(before)
+    if checkpoint.commits:
+        needed.append(checkpoint.commits[max(checkpoint.commits)])
     for entry in needed:
         if isinstance(entry, Unparsed):
             return _unusable(entry, error=entry.path.rpartition("/")[2])
-    if checkpoint.commits:
-        commit = checkpoint.commits[max(checkpoint.commits)]
-        if isinstance(commit, Unparsed):
-            return _unusable(commit, error=commit.path.rpartition("/")[2])
+    return _judge_pinned(checkpoint, newest, spark)
+
+
+def _judge_pinned(
+    checkpoint: Checkpoint, newest: BatchId, spark: SparkVersion
+) -> Refuses | Unknown | None:
+    """Judge the second line of the newest entries: settings, and that there are any."""
+    entry, before = checkpoint.offsets[newest], checkpoint.offsets.get(BatchId(newest - 1))
+    committed = max(checkpoint.commits, default=None)
+    path = f"{OFFSETS}/{newest}"
+    if not isinstance(entry, OffsetEntry):
+        return None
+    if entry.metadata is None:
+        return _without_settings(checkpoint, entry, spark)
+    if committed is None or committed >= newest or not isinstance(before, OffsetEntry):
+        return None
+    pinned = [
+        each.metadata.conf.get(PARTITIONS) if each.metadata else None for each in (entry, before)
+    ]
+    if None in pinned and spark == (4, 2):
+        because = f"{path} or the entry before it does not pin {PARTITIONS}"
+        return Refuses(error="None.get", because=because, follows_from=(path,))
+    if None not in pinned and pinned[0] != pinned[1] and spark >= (4, 2):
+        because = f"{path} pins {pinned[0]} partitions, the entry before it {pinned[1]}"
+        error = "STREAMING_UNFINISHED_REPARTITION_DETECTED"
+        return Refuses(error=error, because=because, follows_from=(path,))
     return None
+
+
+def _without_settings(
+    checkpoint: Checkpoint, entry: OffsetEntry, spark: SparkVersion
+) -> Refuses | Unknown:
+    path = f"{OFFSETS}/{entry.batch_id}"
+    committed = max(checkpoint.commits, default=-1)
+    others = [each for each in checkpoint.offsets.values() if isinstance(each, OffsetEntry)]
+    if all(each.metadata is None for each in others):
+        because = (
+            "it was written by continuous processing: started so again it goes on after epoch "
+            f"{committed}, started in micro-batches Spark refuses"
+        )
+        return Unknown(because=because, follows_from=(path,))
+    is_new_check = spark >= (4, 2) and entry.batch_id > committed
+    return Refuses(
+        error=f"Batch {entry.batch_id} metadata not found" if is_new_check else "WatermarkTracker",
+        because=f"the second line of {path} is empty",
+        follows_from=(path,),
+    )
 
 
 def _unusable(entry: Unparsed, *, error: str) -> Refuses | Unknown:

@@ -67,8 +67,8 @@ def test_what_is_not_an_entry_is_named_for_what_it_is(storage: MemoryStorage) ->
     assert checkpoint.leftovers == (f"offsets/{TEMP}",)
     assert checkpoint.lone_sidecars == ("offsets/.11.crc",)
     assert checkpoint.foreign == ("notes.txt", "backup", "offsets/8.bak")
-    assert checkpoint.source_directories == ("0",)
-    assert checkpoint.has_state
+    assert [source.name for source in checkpoint.sources] == ["0"]
+    assert [operator.operator_id for operator in checkpoint.state] == [0]
 
 
 def test_what_was_not_understood_is_listed(storage: MemoryStorage) -> None:

@@ -1,14 +1,23 @@
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.checkpoint.sources import Offset, OpaqueOffset, parse_offset
 from holdfast.checkpoint.sources.delta import DeltaOffset
-from holdfast.checkpoint.sources.files import FileEntry, FileOffset, parse_file_log
+from holdfast.checkpoint.sources.files import (
+    MOST_LINE_BYTES,
+    FileEntry,
+    FileOffset,
+    parse_file_log,
+)
 from holdfast.checkpoint.sources.kafka import KafkaOffset, count_records, parse_initial_offset
 from holdfast.checkpoint.sources.rate import CountOffset, RateMicroBatchOffset, parse_start_time
+from holdfast.checkpoint.text import split_lines
 from holdfast.checkpoint.unparsed import Unparsed
 
 DELTA = (
@@ -75,21 +84,24 @@ def test_rates_start_time_is_read() -> None:
         assert isinstance(parse_start_time("sources/0/0", raw), Unparsed)
 
 
-LOG = (
-    b'v1\n{"path":"file:///in/a%20b.json","timestamp":5,"batchId":0}\n'
-    b'{"path":"file:///in/c.json","timestamp":6,"batchId":1}'
-)
+ENTRY = b'{"path":"file:///in/c.json","timestamp":6,"batchId":1}'
+LOG = b'v1\n{"path":"file:///in/a%20b.json","timestamp":5,"batchId":0}\n' + ENTRY
 FILES = [
     FileEntry(path="file:///in/a%20b.json", timestamp_ms=5, log_offset=0),
     FileEntry(path="file:///in/c.json", timestamp_ms=6, log_offset=1),
 ]
 
 
+def pieces(raw: bytes, size: int) -> Iterator[bytes]:
+    return (raw[start : start + size] for start in range(0, len(raw), size))
+
+
 @pytest.mark.parametrize("size", [1, 2, 7, 64, 10_000])
-@pytest.mark.parametrize("raw", [LOG, LOG + b"\n", LOG.replace(b"\n", b"\r\n")])
+@pytest.mark.parametrize(
+    "raw", [LOG, LOG + b"\n", LOG.replace(b"\n", b"\r\n"), LOG.replace(b"\n", b"\r") + b"\r"]
+)
 def test_a_file_log_is_read_in_pieces_of_any_size(size: int, raw: bytes) -> None:
-    chunks = (raw[start : start + size] for start in range(0, len(raw), size))
-    assert list(parse_file_log("sources/0/1", chunks)) == FILES
+    assert list(parse_file_log("sources/0/1", pieces(raw, size))) == FILES
 
 
 @pytest.mark.parametrize(
@@ -100,7 +112,14 @@ def test_a_file_log_is_read_in_pieces_of_any_size(size: int, raw: bytes) -> None
         (LOG[:-5], "line 3 is not a file entry"),
         (b"v1\n{}", "line 2 is not a file entry"),
         (b'v1\n{"path":1,"timestamp":1,"batchId":0}', "line 2 is not a file entry"),
+        (LOG + b"\n\n", "line 4 is not a file entry"),
+        (LOG + ENTRY, "line 3 is not a file entry"),
+        (b"v1\n" + ENTRY.replace(b",", b",\n"), "line 2 is not a file entry"),
+        (b"v1\n" + ENTRY.replace(b"c.json", b"\xff"), "line 2 is not a file entry"),
+        (b"v1\n" + ENTRY.replace(b"{", b'{"more":"\xff",'), "line 2 is not a file entry"),
+        (b"v1\n" + ENTRY.replace(b"{", b'{"more":' + b"[" * 9999), "line 2 is not a file entry"),
     ],
+    ids=str,
 )
 def test_a_file_log_that_is_damaged_ends_where_it_is(raw: bytes, reason: str) -> None:
     *entries, last = parse_file_log("sources/0/1", iter([raw]))
@@ -108,8 +127,41 @@ def test_a_file_log_that_is_damaged_ends_where_it_is(raw: bytes, reason: str) ->
     assert all(isinstance(entry, FileEntry) for entry in entries)
 
 
+@pytest.mark.parametrize("size", [99_999, MOST_LINE_BYTES, 2 * MOST_LINE_BYTES])
+@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n"])
+def test_a_line_may_be_as_long_as_the_bound_and_no_longer(size: int, end: bytes) -> None:
+    longest = b"v1\n" + ENTRY.ljust(MOST_LINE_BYTES)
+    assert list(parse_file_log("sources/0/1", pieces(longest + end, size))) == FILES[1:]
+    (last,) = parse_file_log("sources/0/1", pieces(longest + b" " + end, size))
+    assert last == Unparsed(path="sources/0/1", reason="line 2 is longer than 1,048,576 bytes")
+
+
+def test_a_file_without_line_ends_is_given_up_before_it_fills_the_memory() -> None:
+    for begin in (b"", b"v1\n"):
+        chunks = itertools.chain([begin], itertools.repeat(b" " * 100_000, 200))
+        (last,) = parse_file_log("sources/0/1", chunks)
+        assert isinstance(last, Unparsed)
+        assert len(list(chunks)) > 180
+
+
+PIECES = st.sampled_from([ENTRY, b"v1", b"\n", b"\r", b"\r\n", b" ", b"{}", b"\xff"])
+
+
+@given(st.lists(PIECES), st.integers(min_value=1, max_value=70))
+def test_a_file_log_has_the_lines_that_other_logs_have(parts: list[bytes], size: int) -> None:
+    raw = b"v1\n" + b"".join(parts)
+    found = list(parse_file_log("sources/0/1", pieces(raw, size)))
+    lines = split_lines(raw.replace(b"\xff", b"?")) or []
+    good = list(itertools.takewhile(lambda line: line.strip(" ") == ENTRY.decode(), lines[1:]))
+    assert found[: len(good)] == [FILES[1]] * len(good)
+    number = len(good) + 2
+    bad = [Unparsed(path="sources/0/1", reason=f"line {number} is not a file entry")]
+    assert found[len(good) :] == (bad if number <= len(lines) else [])
+
+
 @given(st.binary())
 def test_no_bytes_make_a_source_log_raise(raw: bytes) -> None:
     list(parse_file_log("sources/0/1", iter([b"v1\n" + raw])))
+    list(parse_file_log("sources/0/1", iter([b"v1\n" + ENTRY.replace(b"c", raw)])))
     parse_initial_offset("sources/0/0", b"\0" + raw)
     parse_start_time("sources/0/0", raw)

@@ -10,13 +10,19 @@ from holdfast.evidence import Refuses, Resumes, RunsAgain, StartsFresh, Unknown,
 from holdfast.storage.memory import MemoryStorage
 from tests.unit.checkpoint.archives import ARCHIVES, open_archive
 
-ENTRY = b'v1\n{"batchWatermarkMs":0,"batchTimestampMs":1,"conf":{}}\n5'
+ENTRY = (
+    b'v1\n{"batchWatermarkMs":0,"batchTimestampMs":1,'
+    b'"conf":{"spark.sql.shuffle.partitions":"2"}}\n5'
+)
+UNPINNED = b'v1\n{"batchWatermarkMs":0,"batchTimestampMs":1,"conf":{}}\n5'
 TEMP = "offsets/.0.3b1e0000-0000-4000-8000-000000000000.tmp"
 
 
-def checkpoint(*, offsets: str = "", commits: str = "", **files: bytes) -> Checkpoint:
+def checkpoint(
+    files: dict[str, bytes] | None = None, *, offsets: str = "", commits: str = ""
+) -> Checkpoint:
     """Make a checkpoint with these batches in its logs: `offsets="3 4"`."""
-    storage = {"metadata": b'{"id":"6f0c"}', **files}
+    storage = {"metadata": b'{"id":"6f0c"}', **(files or {})}
     storage |= {f"offsets/{batch}": ENTRY for batch in offsets.split()}
     storage |= {f"commits/{batch}": b"v1\n{}" for batch in commits.split()}
     return read_checkpoint(MemoryStorage(storage))
@@ -101,6 +107,10 @@ def test_real_checkpoints_resume_or_run_their_pending_batch_again(name: str) -> 
         assert isinstance(predicted, Refuses)
         assert "async progress tracking" in predicted.because
         return
+    if name.endswith("continuous"):
+        assert isinstance(predicted, Unknown)
+        assert "continuous processing" in predicted.because
+        return
     pending = max(found.offsets) > max(found.commits, default=-1)
     assert isinstance(predicted, RunsAgain if pending else Resumes)
     assert predicted.then is None
@@ -114,18 +124,16 @@ def test_offsets_behind_commits_run_again_and_fail_at_every_start() -> None:
 
 def test_a_forgotten_checksum_stops_the_entry_it_belongs_to() -> None:
     blamed = "Multiple streaming queries are concurrently using"
-    again = predict_next_start(
-        checkpoint(offsets="3 4", commits="3", **{"commits/.4.crc": b"crc\0"})
-    )
+    again = predict_next_start(checkpoint({"commits/.4.crc": b"crc\0"}, offsets="3 4", commits="3"))
     assert isinstance(again, RunsAgain)
     assert again.then == blamed
     before = predict_next_start(
-        checkpoint(offsets="3 4", commits="3 4", **{"offsets/.5.crc": b"crc\0"})
+        checkpoint({"offsets/.5.crc": b"crc\0"}, offsets="3 4", commits="3 4")
     )
     assert isinstance(before, Refuses)
     assert before.error == blamed
     after = predict_next_start(
-        checkpoint(offsets="3 4", commits="3 4", **{"commits/.5.crc": b"crc\0"})
+        checkpoint({"commits/.5.crc": b"crc\0"}, offsets="3 4", commits="3 4")
     )
     assert isinstance(after, Resumes)
     assert after.then == blamed
@@ -144,3 +152,29 @@ def test_a_needed_entry_that_cannot_be_understood_stops_the_start(path: str) -> 
     assert isinstance(predicted, Refuses)
     assert predicted.follows_from == (path,)
     assert "the file is empty" in predicted.because
+
+
+@pytest.mark.parametrize(
+    ("spark", "refuses"), [((3, 5), False), ((4, 1), False), ((4, 2), True), ((4, 3), False)]
+)
+def test_a_pending_batch_without_pinned_partitions_stops_version_4_2_alone(
+    spark: tuple[int, int], *, refuses: bool
+) -> None:
+    files = {"offsets/4": UNPINNED, "offsets/3": UNPINNED}
+    predicted = predict_next_start(checkpoint(files, commits="3"), spark=spark)
+    assert isinstance(predicted, Refuses if refuses else RunsAgain)
+
+
+def test_an_unfinished_repartition_stops_version_4_2_and_later() -> None:
+    more = ENTRY.replace(b'"2"', b'"4"')
+    found = checkpoint({"offsets/4": more}, offsets="3", commits="3")
+    assert isinstance(predict_next_start(found, spark=(4, 1)), RunsAgain)
+    predicted = predict_next_start(found, spark=(4, 2))
+    assert isinstance(predicted, Refuses)
+    assert predicted.error == "STREAMING_UNFINISHED_REPARTITION_DETECTED"
+
+
+def test_a_batch_number_of_nineteen_digits_is_not_counted_up_to() -> None:
+    predicted = predict_next_start(checkpoint(offsets=f"{2**63 - 2} {2**63 - 1}", commits="0"))
+    assert isinstance(predicted, RunsAgain)
+    assert predicted.passed_over == (2**63 - 2,)

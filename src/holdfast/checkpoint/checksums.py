@@ -1,0 +1,98 @@
+"""Checksums beside files: Hadoop's sidecars, and Spark's own.
+
+Hadoop's `.<name>.crc`, on local disk only, from hadoop-common 3.5 `fs/ChecksumFs.java`:
+
+    63 72 63 00 · int32 bytes per checksum (512) · one CRC-32 per that many bytes, big-endian
+
+Spark does not verify them on the logs of a checkpoint: one that does not fit says that somebody has
+changed the file since Spark wrote it, no more.
+
+Spark's `<name>.crc` beside state files, from Spark 4.1 `ChecksumCheckpointFileManager.scala` (4.1:
+always; from 4.2 with state format 2 only). Spark does verify these.
+
+    {"algorithm":"CRC32C","value":<signed int32>,"mainFileSize":<bytes>,"timestampMs":…,"creator":…}
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import dataclass
+
+import msgspec
+
+from holdfast.checkpoint.unparsed import Unparsed
+
+_MAGIC = b"crc\0"
+_HEADER = struct.Struct(">4si")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sidecar:
+    """What Hadoop's sidecar says."""
+
+    bytes_per_checksum: int
+    checksums: tuple[int, ...]
+
+    def fits(self, content: bytes) -> bool:
+        """Return whether the content is the one that was written."""
+        pieces = range(0, len(content), self.bytes_per_checksum)
+        found = tuple(zlib.crc32(content[at : at + self.bytes_per_checksum]) for at in pieces)
+        return found == self.checksums
+
+
+def parse_sidecar(path: str, raw: bytes) -> Sidecar | Unparsed:
+    """Read Hadoop's `.<name>.crc`."""
+    if len(raw) < _HEADER.size or (len(raw) - _HEADER.size) % 4:
+        return Unparsed(path=path, reason=f"{len(raw)} bytes are no list of checksums")
+    magic, bytes_per_checksum = _HEADER.unpack_from(raw)
+    if magic != _MAGIC or bytes_per_checksum <= 0:
+        return Unparsed(path=path, reason="it does not begin as Hadoop's checksums do")
+    count = (len(raw) - _HEADER.size) // 4
+    checksums = struct.unpack_from(f">{count}I", raw, _HEADER.size)
+    return Sidecar(bytes_per_checksum=bytes_per_checksum, checksums=checksums)
+
+
+class SparkChecksum(msgspec.Struct, frozen=True, kw_only=True):
+    """What Spark's own checksum file says."""
+
+    algorithm: str
+    value: int
+    size_bytes: int = msgspec.field(name="mainFileSize")
+
+    def fits(self, content: bytes) -> bool | None:
+        """Return whether the content is the one that was written; None for another algorithm."""
+        if self.algorithm != "CRC32C":
+            return None
+        return len(content) == self.size_bytes and crc32c(content) == self.value & 0xFFFFFFFF
+
+
+_DECODER = msgspec.json.Decoder(SparkChecksum)
+
+
+def parse_spark_checksum(path: str, raw: bytes) -> SparkChecksum | Unparsed:
+    """Read Spark's `<name>.crc`."""
+    try:
+        return _DECODER.decode(raw)
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        return Unparsed(path=path, reason="it is not a checksum as Spark writes it")
+
+
+def _make_table() -> tuple[int, ...]:
+    table = []
+    for value in range(256):
+        for _ in range(8):
+            value = (value >> 1) ^ (0x82F63B78 if value & 1 else 0)  # noqa: PLW2901 - the algorithm
+        table.append(value)
+    return tuple(table)
+
+
+_TABLE = _make_table()
+
+
+def crc32c(content: bytes) -> int:
+    """Return the Castagnoli CRC-32, which Python's library does not have: about 10 MB a second."""
+    value, table = 0xFFFFFFFF, _TABLE
+    for byte in content:
+        value = (value >> 8) ^ table[(value ^ byte) & 0xFF]
+    return value ^ 0xFFFFFFFF

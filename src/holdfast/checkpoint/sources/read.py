@@ -1,0 +1,120 @@
+"""Reads what the sources keep below `sources/`: names of their logs, and where they began.
+
+The log of a file source can have 50 million entries: which files it has is read here, what is in
+them is for `parse_file_log`. Kafka and rate keep a single file `0` that says where the first run
+began. Iceberg and others keep directories of their own, which are left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from holdfast.checkpoint.layout import SOURCES, Kind, parse_name
+from holdfast.checkpoint.sources.files import parse_file_log
+from holdfast.checkpoint.sources.kafka import KafkaOffset, parse_initial_offset
+from holdfast.checkpoint.sources.rate import parse_start_time
+from holdfast.checkpoint.unparsed import Unparsed
+from holdfast.checkpoint.whole import read_whole
+from holdfast.ids import BatchId
+from holdfast.storage.read import FileInfo, Reader, read_chunks
+
+_LONGEST_START_TIME = 64
+_LARGEST_CHECKED = 4 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartTime:
+    """When a rate source was first started."""
+
+    epoch_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceLog:
+    """What one source keeps."""
+
+    name: str
+    """Of its directory: the source's place in the plan (`0`), or its name."""
+    began: KafkaOffset | StartTime | Unparsed | None
+    """Where the first run began; None when the source keeps a log of files instead."""
+    entries: tuple[BatchId, ...]
+    """Numbers of the log's plain files, lowest first."""
+    compacts: tuple[BatchId, ...]
+    """Numbers of the files that hold everything up to them (`<n>.compact`), lowest first."""
+    unparsed: tuple[Unparsed, ...]
+    """Plain files above the newest compact one that were not understood."""
+    size_bytes: int
+    leftovers: tuple[str, ...]
+
+
+def read_sources(reader: Reader) -> tuple[SourceLog, ...]:
+    """Read what lies below `sources/`.
+
+    Raises:
+        ReadError: A directory cannot be listed.
+    """
+    return tuple(_read_source(reader, name) for name in reader.list(SOURCES).directories)
+
+
+def count_files(reader: Reader, log: SourceLog, numbers: range) -> int | None:
+    """Count the files that entries of a file source's log name.
+
+    None when that cannot be told cheaply: an entry is gone, damaged, or merged into a compact file.
+    """
+    if len(numbers) > len(log.entries) or not set(numbers) <= set(log.entries):
+        return None
+    total = 0
+    for number in numbers:
+        path = f"{SOURCES}/{log.name}/{number}"
+        for entry in parse_file_log(path, read_chunks(reader, path)):
+            if isinstance(entry, Unparsed):
+                return None
+            total += 1
+    return total
+
+
+def _read_source(reader: Reader, name: str) -> SourceLog:
+    files = reader.list(f"{SOURCES}/{name}").files
+    named = [(parse_name(info.path), info) for info in files]
+    entries = {each.batch_id: info for each, info in named if each.kind is Kind.ENTRY}
+    compacts = [each.batch_id for each, _ in named if each.kind is Kind.COMPACT]
+    began = _read_beginning(reader, entries[BatchId(0)]) if list(entries) == [0] else None
+    newest = max((number for number in compacts if number is not None), default=-1)
+    tail = [info for number, info in entries.items() if number is not None and number > newest]
+    return SourceLog(
+        name=name,
+        began=began,
+        entries=tuple(sorted(batch for batch in entries if batch is not None)),
+        compacts=tuple(sorted(batch for batch in compacts if batch is not None)),
+        unparsed=tuple(_check_tail(reader, tail)) if began is None else (),
+        size_bytes=sum(info.size_bytes for each, info in named if each.batch_id is not None),
+        leftovers=tuple(info.path for each, info in named if each.kind is Kind.TEMP),
+    )
+
+
+def _check_tail(reader: Reader, tail: list[FileInfo]) -> Iterator[Unparsed]:
+    """Yield what cannot be read of the log's newest files: Spark reads them all at every start."""
+    for info in tail:
+        if info.size_bytes > _LARGEST_CHECKED:
+            continue
+        raw = read_whole(reader, info.path)
+        if isinstance(raw, Unparsed):
+            yield raw
+        elif raw is not None:
+            entries = parse_file_log(info.path, iter((raw,)))
+            yield from (each for each in entries if isinstance(each, Unparsed))
+
+
+def _read_beginning(reader: Reader, info: FileInfo) -> KafkaOffset | StartTime | Unparsed | None:
+    """Read the file `0` of Kafka or rate; None when it is a file source's."""
+    head = read_whole(reader, info.path, length=_LONGEST_START_TIME)
+    if head is None or isinstance(head, Unparsed):
+        return head
+    if head.startswith(b"\0"):
+        raw = read_whole(reader, info.path)
+        return parse_initial_offset(info.path, raw) if isinstance(raw, bytes) else raw
+    if b"{" in head or head.strip() == b"v1":
+        return None
+    found = parse_start_time(info.path, head)
+    return StartTime(epoch_ms=found) if isinstance(found, int) else found

@@ -1,0 +1,231 @@
+"""Reads what lies below `state/`: operators, their stores in every partition, and their files.
+
+Only names, sizes and the small descriptions are read, partition by partition side by side: a
+checkpoint can hold four million state files. What is inside them is for `count_rows`.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from holdfast.checkpoint.layout import STATE, Kind, parse_name, parse_number
+from holdfast.checkpoint.state.files import CHECKSUM_SUFFIX, StateFile, parse_state_name
+from holdfast.checkpoint.state.operators import OperatorMetadata, parse_operator_metadata
+from holdfast.checkpoint.state.schema import StateSchema, parse_state_schema
+from holdfast.checkpoint.unparsed import Unparsed
+from holdfast.checkpoint.whole import read_whole
+from holdfast.ids import BatchId
+from holdfast.storage.read import FileInfo, Reader
+
+DEFAULT_STORE = "default"
+LISTERS = 16
+_METADATA, _SCHEMA = "_metadata", "_stateSchema"
+_DATA = ("SSTs", "logs")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Store:
+    """One store in one partition."""
+
+    partition: int
+    name: str
+    directory: str
+    files: tuple[StateFile, ...]
+    """By version."""
+    data_files: Mapping[str, int]
+    """RocksDB's own files with their sizes, by their names below the directory."""
+    checksums: int
+    """How many files Spark wrote a checksum of its own beside."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Of all its files."""
+        return sum(file.size_bytes for file in self.files) + sum(self.data_files.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operator:
+    """One operator with state."""
+
+    operator_id: int
+    metadata: tuple[OperatorMetadata | Unparsed, ...]
+    """Oldest first; Spark 3.5 writes none."""
+    schemas: tuple[StateSchema | Unparsed, ...]
+    stores: tuple[Store, ...]
+    """By partition and name."""
+    leftovers: tuple[str, ...]
+    lone_sidecars: tuple[str, ...]
+    """Hadoop's checksums of metadata and schemas that are not there."""
+    foreign: tuple[str, ...]
+
+    @property
+    def name(self) -> str | None:
+        """What Spark calls it; None when no metadata says."""
+        newest = self.metadata[-1] if self.metadata else None
+        return newest.name if isinstance(newest, OperatorMetadata) else None
+
+    @property
+    def unparsed(self) -> tuple[Unparsed, ...]:
+        """Everything that is there and was not understood."""
+        return tuple(each for each in (*self.metadata, *self.schemas) if isinstance(each, Unparsed))
+
+
+def read_state(reader: Reader) -> tuple[Operator, ...]:
+    """Read what lies below `state/`, lowest operator first.
+
+    Raises:
+        ReadError: A directory cannot be listed.
+    """
+    numbers = _numbers(reader.list(STATE).directories)
+    with ThreadPoolExecutor(LISTERS) as pool:
+        return tuple(_read_operator(reader, number, pool) for number in numbers)
+
+
+def _read_operator(reader: Reader, number: int, pool: ThreadPoolExecutor) -> Operator:
+    home = f"{STATE}/{number}"
+    names = reader.list(home).directories
+    partitions = _numbers(names)
+    found = list(pool.map(lambda each: _read_partition(reader, f"{home}/{each}", each), partitions))
+    described = [
+        info.path
+        for directory in (_METADATA, _SCHEMA)
+        if directory in names
+        for info in reader.walk(f"{home}/{directory}")
+    ]
+    described += [path for part in found for path in part.described]
+    schemas = [path for path in described if path.startswith(f"{home}/{_SCHEMA}/")]
+    schemas += [path for path in described if path.endswith(f"/{_METADATA}/schema")]
+    known = {_METADATA, _SCHEMA, *map(str, partitions)}
+    strangers = [name for name in names if name not in known]
+    return Operator(
+        operator_id=number,
+        metadata=tuple(_read_metadata(reader, home, described)),
+        schemas=tuple(_read_schemas(reader, sorted(schemas))),
+        stores=tuple(store for part in found for store in part.stores),
+        leftovers=tuple(path for part in found for path in part.leftovers),
+        lone_sidecars=tuple(_lone_sidecars(described)),
+        foreign=(
+            *(f"{home}/{name}" for name in strangers),
+            *(path for part in found for path in part.foreign),
+        ),
+    )
+
+
+def _numbers(names: Iterable[str]) -> list[int]:
+    return sorted(number for name in names if (number := parse_number(name)) is not None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Partition:
+    stores: tuple[Store, ...]
+    described: tuple[str, ...]
+    """Files below `_metadata`, checksums too."""
+    leftovers: tuple[str, ...]
+    foreign: tuple[str, ...]
+
+
+class _Found:
+    """Collects the files of one store."""
+
+    def __init__(self) -> None:
+        self.files: list[StateFile] = []
+        self.data_files: dict[str, int] = {}
+        self.checksums = 0
+
+
+def _read_partition(reader: Reader, home: str, partition: int) -> _Partition:
+    stores: dict[str, _Found] = {}
+    described, leftovers, foreign = [], [], []
+    for info in reader.walk(home):
+        below = info.path.removeprefix(f"{home}/")
+        store = _store_of(below)
+        kind = parse_name(info.path).kind
+        if kind is Kind.TEMP:
+            leftovers.append(info.path)
+        elif posixpath.basename(posixpath.dirname(below)) == _METADATA:
+            described.append(info.path)
+        elif kind is Kind.SIDECAR:
+            continue
+        else:
+            inside = below if store == DEFAULT_STORE else below.removeprefix(f"{store}/")
+            if not _collect(stores.setdefault(store, _Found()), inside, info):
+                foreign.append(info.path)
+    return _Partition(
+        stores=tuple(
+            Store(
+                partition=partition,
+                name=store,
+                directory=home if store == DEFAULT_STORE else f"{home}/{store}",
+                files=tuple(sorted(found.files, key=_order)),
+                data_files=found.data_files,
+                checksums=found.checksums,
+            )
+            for store, found in sorted(stores.items())
+        ),
+        described=tuple(described),
+        leftovers=tuple(leftovers),
+        foreign=tuple(foreign),
+    )
+
+
+def _lone_sidecars(paths: list[str]) -> Iterator[str]:
+    there = set(paths)
+    for path in paths:
+        name = parse_name(path)
+        if name.kind is Kind.SIDECAR and f"{posixpath.dirname(path)}/{name.target}" not in there:
+            yield path
+
+
+def _store_of(below: str) -> str:
+    """Return the store that a file belongs to: the default one lies right in the partition."""
+    first, slash, _ = below.partition("/")
+    return first if slash and first not in (*_DATA, _METADATA) else DEFAULT_STORE
+
+
+def _collect(found: _Found, inside: str, info: FileInfo) -> bool:
+    """Take up a file by its name inside the store's directory; False when it is none of Spark's."""
+    if inside.startswith(tuple(f"{directory}/" for directory in _DATA)):
+        found.data_files[inside] = info.size_bytes
+        return True
+    if inside.endswith(CHECKSUM_SUFFIX):
+        is_ours = parse_state_name(inside.removesuffix(CHECKSUM_SUFFIX), 0) is not None
+        found.checksums += is_ours
+        return is_ours
+    file = parse_state_name(inside, info.size_bytes)
+    if file is None:
+        return False
+    found.files.append(file)
+    return True
+
+
+def _order(file: StateFile) -> tuple[int, int, str]:
+    return file.version, file.kind, file.unique_id or ""
+
+
+def _read_metadata(
+    reader: Reader, home: str, paths: Iterable[str]
+) -> Iterator[OperatorMetadata | Unparsed]:
+    once = f"{home}/{_METADATA}/{_METADATA.removeprefix('_')}"
+    numbered: list[tuple[int, str, BatchId | None]] = [
+        (-1, path, None) for path in paths if path == once
+    ]
+    for path in paths:
+        name = parse_name(path)
+        if posixpath.dirname(path) == f"{home}/{_METADATA}/v2" and name.batch_id is not None:
+            numbered.append((name.batch_id, path, name.batch_id))
+    for _, path, batch_id in sorted(numbered):
+        raw = read_whole(reader, path)
+        if raw is not None:
+            yield raw if isinstance(raw, Unparsed) else parse_operator_metadata(path, batch_id, raw)
+
+
+def _read_schemas(reader: Reader, paths: Iterable[str]) -> Iterator[StateSchema | Unparsed]:
+    for path in paths:
+        if parse_name(path).kind is Kind.SIDECAR:
+            continue
+        raw = read_whole(reader, path)
+        if raw is not None:
+            yield raw if isinstance(raw, Unparsed) else parse_state_schema(path, raw)

@@ -1,0 +1,52 @@
+"""One batch, for people."""
+
+from __future__ import annotations
+
+from holdfast.checkpoint.commits import CommitEntry
+from holdfast.checkpoint.offsets import OffsetEntry
+from holdfast.checkpoint.read import Checkpoint
+from holdfast.checkpoint.unparsed import Unparsed
+from holdfast.cli.inspection import BatchDetail
+from holdfast.cli.table import columns
+from holdfast.cli.wording import amount, moment, position, source_kind
+
+
+def render_batch(checkpoint: Checkpoint, batch: BatchDetail) -> list[str]:
+    """Return what the entries of a batch say."""
+    entry = checkpoint.offsets.get(batch.batch_id)
+    rows: list[tuple[str, ...]] = [(f"  batch {batch.batch_id}", _planned(entry))]
+    if isinstance(entry, OffsetEntry) and entry.metadata is not None:
+        watermark = entry.metadata.batch_watermark_ms
+        rows.append(("  watermark", moment(watermark) if watermark else "none"))
+    rows.append(("  committed", _committed(checkpoint.commits.get(batch.batch_id))))
+    for each in batch.ranges:
+        name = f"  source {each.source}"
+        rows.append((name, f"{source_kind(each.end)}: {amount(each.amount)}"))
+        rows.append(("    from", position(each.start) if each.start else "not known"))
+        rows.append(("    to", position(each.end)))
+    if isinstance(entry, OffsetEntry) and entry.metadata is not None:
+        rows += [
+            ("  pinned", f"{key}={value}") for key, value in sorted(entry.metadata.conf.items())
+        ]
+    return ["", *columns(rows)]
+
+
+def _planned(entry: OffsetEntry | Unparsed | None) -> str:
+    match entry:
+        case None:
+            return "was not planned, or its entry is no longer kept"
+        case Unparsed(reason=reason):
+            return f"its offset entry cannot be read: {reason}"
+        case OffsetEntry(metadata=metadata):
+            at = None if metadata is None else moment(metadata.batch_timestamp_ms)
+            return f"planned at {at}" if at else "planned by continuous processing"
+
+
+def _committed(commit: CommitEntry | Unparsed | None) -> str:
+    match commit:
+        case None:
+            return "no"
+        case Unparsed(reason=reason):
+            return f"its commit entry cannot be read: {reason}"
+        case CommitEntry(next_watermark_ms=watermark):
+            return f"yes, next watermark {moment(watermark)}" if watermark else "yes"

@@ -1,0 +1,132 @@
+"""The form `json-v1` of `holdfast inspect`: its fields, from which its schema is made.
+
+Within a version fields are added, never renamed or removed. The schema is committed as
+docs/reference/inspect.schema.json.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+FORMAT = "holdfast.inspect/json-v1"
+
+
+class RereadJson(msgspec.Struct):
+    """A source that is read again, after a batch or from its beginning."""
+
+    source: str
+    after: int | None
+
+
+class NextStartJson(msgspec.Struct, rename="camel", omit_defaults=True):
+    """What the next start will do."""
+
+    kind: str
+    spark: str
+    follows_from: tuple[str, ...]
+    batch_id: int | None = None
+    passed_over: tuple[int, ...] = ()
+    rereads: tuple[RereadJson, ...] = ()
+    then_fails_with: str | None = None
+    error: str | None = None
+    because: str | None = None
+    in_batch: int | None = None
+    new_query_id: bool | None = None
+
+
+class SourceJson(msgspec.Struct, rename="camel"):
+    """What one source gives to a batch."""
+
+    source: str
+    kind: str
+    start: Any
+    end: Any
+    amount: int | None
+    unit: str | None
+
+
+class OperatorJson(msgspec.Struct, rename="camel"):
+    """One operator with state."""
+
+    operator_id: int
+    name: str | None
+    provider: str | None
+    partitions: int
+    expected_partitions: int | None
+    versions: tuple[int, ...]
+    needs_version: int
+    size_bytes: int
+    missing: tuple[str, ...]
+    damaged: tuple[str, ...]
+
+
+class UnparsedJson(msgspec.Struct, rename="camel"):
+    """A file that was not understood, or could not be read."""
+
+    path: str
+    reason: str
+    unread: bool
+
+
+class StoreJson(msgspec.Struct, rename="camel"):
+    """One store in one partition, looked into."""
+
+    directory: str
+    operator_id: int
+    partition: int
+    store: str
+    versions: tuple[int, ...]
+    size_bytes: int
+    rows: int | None
+    why_not: str | None
+    damaged: tuple[UnparsedJson, ...]
+
+
+class BatchJson(msgspec.Struct, rename="camel"):
+    """One batch."""
+
+    batch_id: int
+    planned: bool
+    committed: bool
+    sources: tuple[SourceJson, ...]
+    conf: dict[str, str]
+
+
+class FileJson(msgspec.Struct, rename="camel"):
+    """One file."""
+
+    path: str
+    size_bytes: int
+
+
+class InspectJson(msgspec.Struct, rename="camel"):
+    """What `holdfast inspect` found."""
+
+    format: str
+    holdfast: str
+    location: str
+    found: bool
+    summary: tuple[str, ...]
+    next_start: NextStartJson
+    on_other_versions: tuple[NextStartJson, ...]
+    query_id: str | None
+    written_by: tuple[str, ...]
+    readable_by: tuple[str, ...]
+    planned: tuple[int, ...]
+    committed: tuple[int, ...]
+    pending: tuple[int, ...]
+    rewind: tuple[int, ...]
+    newest_ms: int | None
+    watermark_ms: int | None
+    sources: tuple[SourceJson, ...]
+    operators: tuple[OperatorJson, ...]
+    leftovers: tuple[str, ...]
+    forgotten_checksums: tuple[str, ...]
+    edited: tuple[str, ...]
+    foreign: tuple[str, ...]
+    unparsed: tuple[UnparsedJson, ...]
+    stores: tuple[StoreJson, ...] | None
+    batch: BatchJson | None
+    files: tuple[FileJson, ...] | None

@@ -1,0 +1,202 @@
+"""`holdfast inspect --format json`: the same facts for programs, in a form that has a version."""
+
+from __future__ import annotations
+
+import msgspec
+
+from holdfast import __version__
+from holdfast.checkpoint.metadata import QueryMetadata
+from holdfast.checkpoint.offsets import OffsetEntry
+from holdfast.checkpoint.read import Checkpoint
+from holdfast.checkpoint.sources import Offset, OpaqueOffset
+from holdfast.checkpoint.sources.delta import DeltaOffset
+from holdfast.checkpoint.sources.files import FileOffset
+from holdfast.checkpoint.sources.kafka import KafkaOffset
+from holdfast.checkpoint.sources.rate import CountOffset, RateMicroBatchOffset
+from holdfast.checkpoint.state import NotCounted, Store
+from holdfast.checkpoint.unparsed import Unparsed
+from holdfast.cli.inspect_form import (
+    FORMAT,
+    BatchJson,
+    FileJson,
+    InspectJson,
+    NextStartJson,
+    OperatorJson,
+    RereadJson,
+    SourceJson,
+    StoreJson,
+    UnparsedJson,
+)
+from holdfast.cli.inspection import BatchDetail, Inspection
+from holdfast.cli.next_start_text import say_next_start
+from holdfast.evidence.outcomes import (
+    NextStart,
+    Refuses,
+    Resumes,
+    RunsAgain,
+    StartsFresh,
+    Unknown,
+)
+from holdfast.evidence.progress import SourceRange
+from holdfast.evidence.state import OperatorState, provider_of
+from holdfast.evidence.state_content import StoreContent
+from holdfast.evidence.versions import SparkVersion
+
+_NEXT_STARTS: dict[type[NextStart], str] = {
+    Resumes: "resumes",
+    RunsAgain: "runs-again",
+    StartsFresh: "starts-fresh",
+    Refuses: "refuses",
+    Unknown: "unknown",
+}
+_SOURCES: dict[type[Offset | None], str] = {
+    KafkaOffset: "kafka",
+    DeltaOffset: "delta",
+    FileOffset: "files",
+    RateMicroBatchOffset: "rate-micro-batch",
+    CountOffset: "number",
+    OpaqueOffset: "unknown",
+    type(None): "none",
+}
+
+
+def render_json(inspection: Inspection) -> str:
+    """Return the document as indented text."""
+    raw = msgspec.json.encode(make_document(inspection))
+    return msgspec.json.format(raw, indent=2).decode()
+
+
+def make_document(inspection: Inspection) -> InspectJson:
+    """Return the facts in the form that has a version."""
+    overview = inspection.overview
+    checkpoint, progress = overview.checkpoint, overview.progress
+    query = checkpoint.metadata
+    return InspectJson(
+        format=FORMAT,
+        holdfast=__version__,
+        location=str(checkpoint.location),
+        found=not checkpoint.is_empty,
+        summary=tuple(say_next_start(overview)),
+        next_start=_next_start(overview.next_start, overview.spark),
+        on_other_versions=tuple(
+            _next_start(each, version) for version, each in overview.elsewhere.items()
+        ),
+        query_id=query.query_id if isinstance(query, QueryMetadata) else None,
+        written_by=tuple(map(_version, overview.writers.versions)),
+        readable_by=tuple(map(_version, overview.readers.versions)),
+        planned=progress.planned,
+        committed=progress.committed,
+        pending=progress.pending,
+        rewind=progress.rewind,
+        newest_ms=progress.newest_ms,
+        watermark_ms=progress.watermark_ms,
+        sources=tuple(map(_source, progress.sources)),
+        operators=tuple(map(_operator, overview.state)),
+        leftovers=checkpoint.leftovers,
+        forgotten_checksums=checkpoint.lone_sidecars,
+        edited=checkpoint.stale_sidecars,
+        foreign=checkpoint.foreign,
+        unparsed=tuple(map(_unparsed, checkpoint.unparsed)),
+        stores=_stores(inspection),
+        batch=None if inspection.batch is None else _batch(checkpoint, inspection.batch),
+        files=_files(inspection),
+    )
+
+
+def _version(version: SparkVersion) -> str:
+    return f"{version[0]}.{version[1]}"
+
+
+def _next_start(found: NextStart, spark: SparkVersion) -> NextStartJson:
+    document = NextStartJson(
+        kind=_NEXT_STARTS[type(found)], spark=_version(spark), follows_from=found.follows_from
+    )
+    match found:
+        case Resumes() | RunsAgain():
+            document.batch_id = found.batch_id
+            document.rereads = tuple(
+                RereadJson(source=each.source, after=each.after) for each in found.rereads
+            )
+            document.then_fails_with = found.then
+        case StartsFresh(new_query_id=new_query_id):
+            document.new_query_id = new_query_id
+        case Refuses() | Unknown():
+            document.because = found.because
+    if isinstance(found, RunsAgain):
+        document.passed_over = found.passed_over
+    if isinstance(found, Refuses):
+        document.error = found.error
+        document.in_batch = found.in_batch
+    return document
+
+
+def _source(found: SourceRange) -> SourceJson:
+    return SourceJson(
+        source=found.source,
+        kind=_SOURCES[type(found.end)],
+        start=msgspec.to_builtins(found.start, str_keys=True),
+        end=msgspec.to_builtins(found.end, str_keys=True),
+        amount=None if found.amount is None else found.amount.number,
+        unit=None if found.amount is None else found.amount.unit,
+    )
+
+
+def _operator(found: OperatorState) -> OperatorJson:
+    operator = found.operator
+    return OperatorJson(
+        operator_id=operator.operator_id,
+        name=operator.name,
+        provider=provider_of(operator),
+        partitions=len({store.partition for store in operator.stores}),
+        expected_partitions=found.partitions,
+        versions=_versions(*operator.stores),
+        needs_version=found.version,
+        size_bytes=sum(store.size_bytes for store in operator.stores),
+        missing=found.missing,
+        damaged=found.damaged,
+    )
+
+
+def _versions(*stores: Store) -> tuple[int, ...]:
+    return tuple(sorted({file.version for store in stores for file in store.files}))
+
+
+def _unparsed(found: Unparsed) -> UnparsedJson:
+    return UnparsedJson(path=found.path, reason=found.reason, unread=found.unread)
+
+
+def _stores(inspection: Inspection) -> tuple[StoreJson, ...] | None:
+    return None if inspection.stores is None else tuple(map(_store, inspection.stores))
+
+
+def _store(found: StoreContent) -> StoreJson:
+    store, rows = found.store, found.rows
+    return StoreJson(
+        directory=store.directory,
+        operator_id=found.operator_id,
+        partition=store.partition,
+        store=store.name,
+        versions=_versions(store),
+        size_bytes=store.size_bytes,
+        rows=rows if isinstance(rows, int) else None,
+        why_not=rows.why if isinstance(rows, NotCounted) else None,
+        damaged=tuple(map(_unparsed, found.damaged)),
+    )
+
+
+def _batch(checkpoint: Checkpoint, found: BatchDetail) -> BatchJson:
+    entry = checkpoint.offsets.get(found.batch_id)
+    metadata = entry.metadata if isinstance(entry, OffsetEntry) else None
+    return BatchJson(
+        batch_id=found.batch_id,
+        planned=entry is not None,
+        committed=found.batch_id in checkpoint.commits,
+        sources=tuple(map(_source, found.ranges)),
+        conf={} if metadata is None else dict(metadata.conf),
+    )
+
+
+def _files(inspection: Inspection) -> tuple[FileJson, ...] | None:
+    if inspection.files is None:
+        return None
+    return tuple(FileJson(path=file.path, size_bytes=file.size_bytes) for file in inspection.files)

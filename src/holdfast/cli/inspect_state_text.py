@@ -1,0 +1,86 @@
+"""State, for people: a table per operator, and one per store when asked for."""
+
+from __future__ import annotations
+
+from holdfast.checkpoint.state import BrokenChain, NotCounted
+from holdfast.cli.table import columns
+from holdfast.cli.wording import batches, size
+from holdfast.evidence.state import OperatorState, provider_of
+from holdfast.evidence.state_content import StoreContent
+
+_SHOWN_MISSING = 5
+
+
+def render_state(state: tuple[OperatorState, ...], *, looked_into: bool) -> list[str]:
+    """Return one line per operator, under a heading; nothing without state.
+
+    Args:
+        state: Held against what the next start needs.
+        looked_into: Whether the files were read, not only listed.
+    """
+    if not state:
+        return []
+    rows: list[tuple[str, ...]] = [
+        ("  operator", "name", "provider", "partitions", "versions", "needs", "size", "whole")
+    ]
+    rows += [(*_operator_row(each), _whole(each, looked_into=looked_into)) for each in state]
+    missing = [path for each in state for path in each.missing]
+    lines = ["", *columns(rows)]
+    lines += [f"  damaged  {path}" for each in state for path in each.damaged[:_SHOWN_MISSING]]
+    lines += [f"  missing  {path}" for path in missing[:_SHOWN_MISSING]]
+    if len(missing) > _SHOWN_MISSING:
+        lines.append(f"  missing  and {len(missing) - _SHOWN_MISSING:,} more")
+    return lines
+
+
+def _operator_row(found: OperatorState) -> tuple[str, ...]:
+    operator = found.operator
+    partitions = len({store.partition for store in operator.stores})
+    expected = "" if found.partitions in (None, partitions) else f" of {found.partitions}"
+    common = sorted({file.version for store in operator.stores for file in store.files})
+    return (
+        f"  {operator.operator_id}",
+        operator.name or "not known",
+        provider_of(operator) or "not known",
+        f"{partitions}{expected}",
+        batches(common),
+        "none" if found.version == 0 else f"{found.version}",
+        size(sum(store.size_bytes for store in operator.stores)),
+    )
+
+
+def _whole(found: OperatorState, *, looked_into: bool) -> str:
+    if found.missing or found.damaged:
+        return "no"
+    # Of RocksDB the snapshots are always looked into; files of changes only with --state.
+    return "yes" if looked_into else "yes, by name"
+
+
+def render_stores(stores: tuple[StoreContent, ...]) -> list[str]:
+    """Return one line per store, with its rows; nothing without state."""
+    if not stores:
+        return []
+    rows: list[tuple[str, ...]] = [("  store", "versions", "size", "rows", "loaded from")]
+    rows += [_store_row(each) for each in stores]
+    damaged = [each for store in stores for each in store.damaged]
+    return ["", *columns(rows), *(f"  damaged  {each.path}: {each.reason}" for each in damaged)]
+
+
+def _store_row(found: StoreContent) -> tuple[str, ...]:
+    numbers = sorted({file.version for file in found.store.files})
+    return (
+        f"  {found.store.directory}",
+        batches(numbers),
+        size(found.store.size_bytes),
+        f"{found.rows:,}" if isinstance(found.rows, int) else "not counted",
+        _loaded_from(found),
+    )
+
+
+def _loaded_from(found: StoreContent) -> str:
+    if isinstance(found.chain, BrokenChain):
+        return f"{found.chain.missing[-1]} is not there"
+    if isinstance(found.rows, NotCounted):
+        return found.rows.why
+    files = [file.name for file in found.chain.files]
+    return f"{files[0]} … {files[-1]}" if len(files) > 1 else "".join(files) or "nothing: empty"

@@ -1,0 +1,91 @@
+"""What the next start will do, in sentences; the first one is the answer."""
+
+from __future__ import annotations
+
+from holdfast.cli.wording import batches, count, describe_range, position, source_kind, versions
+from holdfast.evidence.outcomes import (
+    NextStart,
+    Refuses,
+    Reread,
+    Resumes,
+    RunsAgain,
+    StartsFresh,
+    Unknown,
+)
+from holdfast.evidence.overview import Overview
+
+
+def say_next_start(overview: Overview) -> list[str]:
+    """Say what the next start will do."""
+    return [*_say(overview, overview.next_start), *_say_elsewhere(overview)]
+
+
+def _say(overview: Overview, found: NextStart) -> list[str]:
+    match found:
+        case Resumes():
+            return _say_resumes(overview, found)
+        case RunsAgain():
+            return _say_runs_again(overview, found)
+        case StartsFresh():
+            return _say_fresh(overview, found)
+        case Refuses(error=error, because=because, in_batch=batch):
+            first = "Spark will refuse to start" if batch is None else f"Batch {batch} will fail"
+            return [f"{first}: {because}.", f"Its error will say: {error}"]
+        case Unknown(because=because):
+            return [f"What the next start does is not known: {because}."]
+
+
+def _say_resumes(overview: Overview, found: Resumes) -> list[str]:
+    sources = overview.progress.sources
+    where = "; ".join(f"{source_kind(each.end)}, {position(each.end)}" for each in sources)
+    said = [
+        f"Batch {found.batch_id - 1} is done: the next start begins batch {found.batch_id} "
+        f"where it ended ({where or 'no source'})."
+    ]
+    return [*said, *_say_rereads(found.rereads), *_say_then(found.then)]
+
+
+def _say_runs_again(overview: Overview, found: RunsAgain) -> list[str]:
+    batch = found.batch_id
+    ranges = "; ".join(map(describe_range, overview.progress.sources)) or "no source"
+    said = [
+        f"Batch {batch} is pending: the next start runs it again, same range ({ranges}).",
+        f"A sink that does not recognise batch {batch} will hold those records twice.",
+    ]
+    if found.passed_over:
+        verb = "is" if len(found.passed_over) == 1 else "are"
+        said.append(
+            f"{count(len(found.passed_over), 'batch')} ({batches(found.passed_over)}) without a "
+            f"commit entry {verb} not run again: "
+            "what had not reached the sink is lost."
+        )
+    return [*said, *_say_rereads(found.rereads), *_say_then(found.then)]
+
+
+def _say_fresh(overview: Overview, found: StartsFresh) -> list[str]:
+    id_ = "a new query id" if found.new_query_id else "the query id that is there"
+    said = [f"The next start begins with batch 0 and {id_}; the source's options decide where."]
+    if overview.checkpoint.directories:
+        said.append("What an earlier run wrote to the sink, it may write again.")
+    return said
+
+
+def _say_rereads(rereads: tuple[Reread, ...]) -> list[str]:
+    return [
+        f"Source {each.source} has lost its offset: it is read again "
+        + ("from its beginning." if each.after is None else f"from the end of batch {each.after}.")
+        for each in rereads
+    ]
+
+
+def _say_then(error: str | None) -> list[str]:
+    return [] if error is None else [f"Then it fails, at every start, with: {error}"]
+
+
+def _say_elsewhere(overview: Overview) -> list[str]:
+    """Say what versions that do something else would do, each answer once."""
+    said: dict[str, list[tuple[int, int]]] = {}
+    for version, found in overview.elsewhere.items():
+        if version in overview.readers.versions:
+            said.setdefault(_say(overview, found)[0], []).append(version)
+    return [f"On {versions(found)}: {sentence}" for sentence, found in said.items()]

@@ -1,0 +1,83 @@
+"""Shows on a terminal that a long reading goes on; otherwise says nothing."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from holdfast.storage.location import Location
+from holdfast.storage.read import FileInfo, Listing, Reader
+
+SHOWN_AFTER_S = 0.5
+
+
+class WatchedReader:
+    """Reads as the reader it wraps does, and counts."""
+
+    def __init__(self, reader: Reader) -> None:
+        """Wrap a reader."""
+        self._reader = reader
+        self._lock = threading.Lock()
+        self.listed = 0
+        self.read_files = 0
+
+    @property
+    def location(self) -> Location:
+        """Where it reads."""
+        return self._reader.location
+
+    def list(self, directory: str = "") -> Listing:
+        """Count the files of a directory."""
+        listing = self._reader.list(directory)
+        with self._lock:
+            self.listed += len(listing.files)
+        return listing
+
+    def walk(self, directory: str = "") -> Iterator[FileInfo]:
+        """Count the files below a directory."""
+        for info in self._reader.walk(directory):
+            with self._lock:
+                self.listed += 1
+            yield info
+
+    def stat(self, path: str) -> FileInfo | None:
+        """Look at one file."""
+        return self._reader.stat(path)
+
+    def read(self, path: str, *, start: int = 0, length: int | None = None) -> bytes | None:
+        """Count one reading."""
+        with self._lock:
+            self.read_files += start == 0
+        return self._reader.read(path, start=start, length=length)
+
+
+@contextmanager
+def watch(reader: Reader) -> Iterator[WatchedReader]:
+    """Give a reader whose progress is shown on stderr while it takes long and is a terminal."""
+    watched = WatchedReader(reader)
+    if not sys.stderr.isatty():
+        yield watched
+        return
+    done = threading.Event()
+    shower = threading.Thread(target=_show, args=(watched, done), daemon=True)
+    shower.start()
+    try:
+        yield watched
+    finally:
+        done.set()
+        shower.join()
+
+
+def _show(watched: WatchedReader, done: threading.Event) -> None:
+    if done.wait(SHOWN_AFTER_S):
+        return
+    from rich.console import Console  # noqa: PLC0415 - slow to import, and most calls never wait
+
+    with Console(stderr=True).status(f"Reading {watched.location} …") as status:
+        while not done.wait(0.2):
+            status.update(
+                f"Reading {watched.location}: "
+                f"{watched.listed:,} files listed, {watched.read_files:,} read"
+            )

@@ -1,0 +1,134 @@
+"""Words and numbers as people read them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from holdfast.checkpoint.sources import Offset, OpaqueOffset
+from holdfast.checkpoint.sources.delta import DeltaOffset
+from holdfast.checkpoint.sources.files import FileOffset
+from holdfast.checkpoint.sources.kafka import KafkaOffset
+from holdfast.checkpoint.sources.rate import CountOffset, RateMicroBatchOffset
+from holdfast.evidence.progress import Amount, SourceRange
+from holdfast.evidence.versions import SparkVersion
+
+_SHOWN_TOPICS = 3
+_SHOWN_TEXT = 60
+_KINDS: dict[type[Offset], str] = {
+    FileOffset: "files",
+    RateMicroBatchOffset: "rate-micro-batch",
+    CountOffset: "rate, socket or memory",
+    OpaqueOffset: "a source not known here",
+}
+_PLURALS = {"log entry": "log entries", "entry": "entries", "batch": "batches"}
+
+
+def count(number: int, unit: str) -> str:
+    """Return `1 record`, `12,340 records`."""
+    return f"{number:,} {unit if number == 1 else _PLURALS.get(unit, f'{unit}s')}"
+
+
+def batches(numbers: Sequence[int]) -> str:
+    """Return `none`, `7`, `0 … 41`, and with its gaps `0 … 3, 5 … 41`."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    shown = [" … ".join(f"{each}" for each in run) for run in runs]
+    if len(shown) > 6:
+        shown[3:-2] = [f"({len(shown) - 5} more ranges)"]
+    return ", ".join(shown) or "none"
+
+
+def versions(found: Sequence[SparkVersion]) -> str:
+    """Return `Spark 4.0 or 4.1`."""
+    names = [f"{major}.{minor}" for major, minor in found]
+    if not names:
+        return "not known"
+    return "Spark " + " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def size(number: int) -> str:
+    """Return `17 B`, `2.3 MB`."""
+    value, unit = float(number), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if value < 1000:
+            break
+        value, unit = value / 1000, larger
+    return f"{number:,} B" if unit == "B" else f"{value:,.1f} {unit}"
+
+
+def moment(epoch_ms: int) -> str:
+    """Return a time in UTC; what no clock says is shown as the number it is."""
+    try:
+        return f"{datetime.fromtimestamp(epoch_ms / 1000, tz=UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except (ValueError, OverflowError, OSError):
+        return f"{epoch_ms} ms"
+
+
+def ago(epoch_ms: int, now: datetime) -> str:
+    """Return `3 h 12 min ago`."""
+    seconds = int(now.timestamp() - epoch_ms / 1000)
+    if seconds < 0:
+        return "in the future, by this machine's clock"
+    days, hours, minutes = seconds // 86400, seconds // 3600 % 24, seconds // 60 % 60
+    if days:
+        return f"{days:,} d {hours} h ago"
+    if hours:
+        return f"{hours} h {minutes} min ago"
+    return f"{minutes} min ago" if minutes else f"{seconds} s ago"
+
+
+def source_kind(offset: Offset | None) -> str:
+    """Name a source by its offset: the entry does not."""
+    if isinstance(offset, KafkaOffset):
+        names = sorted(offset.partitions)
+        more = f" and {len(names) - _SHOWN_TOPICS} more" if len(names) > _SHOWN_TOPICS else ""
+        return f"kafka {', '.join(names[:_SHOWN_TOPICS])}{more}"
+    if isinstance(offset, DeltaOffset):
+        return f"delta table {offset.table_id}"
+    return "no offset yet" if offset is None else _KINDS[type(offset)]
+
+
+def position(offset: Offset | None) -> str:
+    """Say where a source stands."""
+    match offset:
+        case KafkaOffset():
+            total = sum(each for part in offset.partitions.values() for each in part.values())
+            shown = f"{count(offset.partition_count, 'partition')}, at {total:,}"
+        case DeltaOffset(version=version, index=index):
+            shown = f"at table version {version:,}" + ("" if index < 0 else f", file {index}")
+        case FileOffset(log_offset=number):
+            shown = f"at log entry {number:,}"
+        case RateMicroBatchOffset(rows=number):
+            shown = f"at row {number:,}"
+        case CountOffset(value=number):
+            shown = f"at {number:,}"
+        case OpaqueOffset(text=text):
+            shown = f"at {text if len(text) <= _SHOWN_TEXT else text[:_SHOWN_TEXT] + '…'}"
+        case None:
+            shown = "not read yet"
+    return shown
+
+
+def amount(found: Amount | None) -> str:
+    """Return `12,340 records`; say when it cannot be told."""
+    return "an amount that cannot be told" if found is None else count(found.number, found.unit)
+
+
+def describe_range(found: SourceRange) -> str:
+    """Say what a source gives to a batch: `kafka sensors, 8 partitions, 12,340 records`."""
+    kind = source_kind(found.end)
+    if isinstance(found.end, KafkaOffset):
+        kind = f"{kind}, {count(found.end.partition_count, 'partition')}"
+    return kind if found.end is None else f"{kind}, {amount(found.amount)}"
+
+
+def printable(text: str) -> str:
+    """Return a line that cannot steer a terminal: names in a checkpoint may come from anybody."""
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
+    )

@@ -1,0 +1,82 @@
+"""What the next start needs of the sources' own files, and offsets that are gone.
+
+From Spark 4.2 `runtime/FileStreamSource.scala`: at every start it reads its log from the newest
+compact file on, and the entries of the newest batch once more, also when that is committed. Any of
+them that is missing or damaged ends the start.
+
+A source whose line in an entry is `-` has no offset there. When an older entry has one, somebody
+took it away, and Spark reads again what it has read before.
+"""
+
+from __future__ import annotations
+
+from holdfast.checkpoint.layout import SOURCES
+from holdfast.checkpoint.offsets import OffsetEntry
+from holdfast.checkpoint.read import Checkpoint
+from holdfast.checkpoint.sources import parse_offset
+from holdfast.checkpoint.sources.files import FileOffset
+from holdfast.checkpoint.sources.read import SourceLog
+from holdfast.evidence.outcomes import Refuses, Reread, Unknown
+from holdfast.ids import BatchId
+
+
+def judge_sources(checkpoint: Checkpoint) -> Refuses | Unknown | None:
+    """Say whether the log of a file source stops the next start."""
+    entry = checkpoint.offsets[max(checkpoint.offsets)]
+    if not isinstance(entry, OffsetEntry):
+        return None
+    logs = {log.name: log for log in checkpoint.sources}
+    for each in entry.offsets:
+        offset = None if each.text is None else parse_offset(each.text)
+        # One directory can serve two lines (a stream joined with itself), so only what is told
+        # apart is judged; with no directory at all there is nothing to tell apart.
+        if isinstance(offset, FileOffset) and (each.source in logs or not logs):
+            found = _judge_log(each.source, logs.get(each.source), offset)
+            if found is not None:
+                return found
+    return None
+
+
+def _judge_log(source: str, log: SourceLog | None, offset: FileOffset) -> Refuses | Unknown | None:
+    home = f"{SOURCES}/{source}"
+    there = set() if log is None else {*log.entries, *log.compacts}
+    newest = max((offset.log_offset, *there))
+    base = max(log.compacts, default=-1) if log is not None else -1
+    missing = next((number for number in range(newest, base, -1) if number not in there), None)
+    if offset.log_offset >= 0 and missing is not None:
+        path = f"{home}/{missing}"
+        because = f"{path} is not there, and the source reads its log before anything else"
+        return Refuses(error="doesn't exist", because=because, follows_from=(path,))
+    for broken in () if log is None else log.unparsed:
+        because = f"{broken.path}: {broken.reason}"
+        if broken.unread:
+            return Unknown(because=because, follows_from=(broken.path,))
+        return Refuses(error="STREAM_FAILED", because=because, follows_from=(broken.path,))
+    return None
+
+
+def find_rereads(checkpoint: Checkpoint) -> tuple[Reread, ...]:
+    """Name the sources that a start reads again because their offset was taken away."""
+    newest = max(checkpoint.offsets)
+    entry, before = (_offsets(checkpoint, newest - back) for back in (0, 1))
+    older: set[str] = set()
+    for batch in checkpoint.offsets:
+        if batch < newest:
+            older |= {source for source, text in _offsets(checkpoint, batch).items() if text}
+    is_pending = newest not in checkpoint.commits
+    rereads = []
+    for source, text in entry.items():
+        if text is None and source in older:
+            is_known = before.get(source) is not None and not is_pending
+            after = BatchId(newest - 1) if is_known else None
+            rereads.append(Reread(source=source, after=after))
+        elif text and before.get(source, text) is None and is_pending and source in older:
+            rereads.append(Reread(source=source, after=None))
+    return tuple(rereads)
+
+
+def _offsets(checkpoint: Checkpoint, batch: int) -> dict[str, str | None]:
+    entry = checkpoint.offsets.get(BatchId(batch))
+    return (
+        {each.source: each.text for each in entry.offsets} if isinstance(entry, OffsetEntry) else {}
+    )

@@ -1,0 +1,142 @@
+"""Whether the state that the next batch needs can be loaded.
+
+From Spark 4.2 `state/HDFSBackedStateStoreProvider.scala`, `RocksDB.scala`: state is loaded in the
+tasks of the batch, when it is already planned and its sink called. A whole file that cannot be read
+is passed over for an older one and the changes since; a file of changes that is missing ends the
+batch. In state format 2 the newest commit says which file is version N: it must be that of batch
+N - 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from holdfast.checkpoint.commits import CommitEntry
+from holdfast.checkpoint.layout import COMMITS, STATE
+from holdfast.checkpoint.read import Checkpoint
+from holdfast.checkpoint.unparsed import Unparsed
+from holdfast.evidence.outcomes import Refuses, Unknown
+from holdfast.evidence.state import HDFS, ROCKSDB, OperatorState, judge_state, provider_of
+from holdfast.evidence.versions import SparkVersion
+from holdfast.ids import BatchId
+
+_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+
+
+def judge_needed_state(
+    checkpoint: Checkpoint,
+    batch_id: BatchId,
+    *,
+    spark: SparkVersion,
+    damaged: Collection[str] = (),
+) -> Refuses | Unknown | None:
+    """Say whether a batch fails because its state cannot be loaded."""
+    stopped = _judge_descriptions(checkpoint)
+    if stopped is not None or batch_id == 0:
+        return stopped
+    stopped = _judge_directories(checkpoint, spark)
+    if stopped is not None:
+        return stopped
+    for operator in judge_state(checkpoint, batch_id, damaged=damaged):
+        error = (
+            "CANNOT_LOAD_STATE_STORE" if damaged else _missing_error(checkpoint, operator, spark)
+        )
+        stopped = _judge_ids(checkpoint, operator) or _judge_files(operator, error)
+        if stopped is not None:
+            return stopped
+    return None
+
+
+def _judge_descriptions(checkpoint: Checkpoint) -> Refuses | Unknown | None:
+    """Judge schemas and checksums that lie about; metadata that is damaged Spark passes over."""
+    for operator in checkpoint.state:
+        for schema in operator.schemas:
+            if isinstance(schema, Unparsed):
+                because = f"{schema.path}: {schema.reason}"
+                if schema.unread:
+                    return Unknown(because=because, follows_from=(schema.path,))
+                return Refuses(error="STREAM_FAILED", because=because, follows_from=(schema.path,))
+        for path in operator.lone_sidecars:
+            because = f"{path} is there without its file, which Spark would write again"
+            return Refuses(error="already exists", because=because, follows_from=(path,))
+    return None
+
+
+def _judge_directories(checkpoint: Checkpoint, spark: SparkVersion) -> Refuses | None:
+    newest = checkpoint.commits[max(checkpoint.commits)] if checkpoint.commits else None
+    has_ids = isinstance(newest, CommitEntry) and bool(newest.state_ids)
+    if not checkpoint.state and (STATE in checkpoint.directories or has_ids):
+        is_named = spark >= (4, 2)
+        return Refuses(
+            error="STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY"
+            if is_named
+            else "CANNOT_LOAD_STATE_STORE",
+            because="state/ is empty, and the query has state",
+            follows_from=(STATE,),
+        )
+    numbers = [operator.operator_id for operator in checkpoint.state]
+    missing = next((place for place, number in enumerate(numbers) if place != number), None)
+    if missing is not None and spark >= (4, 0):
+        path = f"{STATE}/{missing}"
+        return Refuses(
+            error="STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA",
+            because=f"{path} is not there, and a later operator is",
+            follows_from=(path,),
+        )
+    return None
+
+
+def _judge_ids(checkpoint: Checkpoint, found: OperatorState) -> Refuses | None:
+    files = [file for each in found.stores for file in each.store.files]
+    if not any(file.unique_id for file in files):
+        return None
+    batch_id = BatchId(found.version)
+    newest = max(checkpoint.commits, default=None)
+    commit = None if newest is None else checkpoint.commits[newest]
+    ids = commit.state_ids if isinstance(commit, CommitEntry) else None
+    if not ids or str(found.operator.operator_id) not in ids:
+        path = COMMITS if newest is None else f"{COMMITS}/{newest}"
+        because = f"{path} does not say which state files count (stateUniqueIds)"
+        error = "CANNOT_LOAD_STATE_STORE"
+        return Refuses(error=error, because=because, follows_from=(path,), in_batch=batch_id)
+    if newest is not None and newest + 1 != batch_id:
+        because = f"batch {batch_id} needs the state files of {COMMITS}/{batch_id - 1}"
+        return Refuses(
+            error="CANNOT_LOAD_STATE_STORE.CANNOT_READ_STREAMING_STATE_FILE",
+            because=f"{because}, and the newest commit is {newest}",
+            follows_from=(f"{COMMITS}/{newest}",),
+            in_batch=batch_id,
+        )
+    return None
+
+
+def _judge_files(found: OperatorState, error: str) -> Refuses | None:
+    batch_id = BatchId(found.version)
+    broken = found.damaged
+    if broken:
+        return Refuses(
+            error="CANNOT_LOAD_STATE_STORE",
+            because=f"{broken[0]} is damaged, and batch {batch_id} needs it",
+            follows_from=broken,
+            in_batch=batch_id,
+        )
+    missing = found.missing
+    if not missing:
+        return None
+    return Refuses(
+        error=error,
+        because=f"{missing[0]} is not there, and batch {batch_id} needs it",
+        follows_from=missing,
+        in_batch=batch_id,
+    )
+
+
+def _missing_error(checkpoint: Checkpoint, found: OperatorState, spark: SparkVersion) -> str:
+    entry = checkpoint.newest_readable
+    conf = {} if entry is None or entry.metadata is None else entry.metadata.conf
+    pinned = ROCKSDB if "RocksDB" in conf.get(_PROVIDER, "") else HDFS
+    if (provider_of(found.operator) or pinned) == ROCKSDB:
+        return "CANNOT_LOAD_STATE_STORE.CANNOT_READ_STREAMING_STATE_FILE"
+    if spark < (4, 0):
+        return "Error reading delta file"
+    return "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS"

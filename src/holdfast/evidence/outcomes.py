@@ -1,0 +1,71 @@
+"""What a start of a query can come to. Each outcome names the files it follows from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from holdfast.ids import BatchId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reread:
+    """A source whose offset is gone from an entry: Spark reads again what it has read before."""
+
+    source: str
+    after: BatchId | None
+    """What lies after this batch is read again; None: everything, from the source's beginning."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resumes:
+    """A new batch, from where the last one ended."""
+
+    batch_id: BatchId
+    follows_from: tuple[str, ...]
+    rereads: tuple[Reread, ...] = ()
+    then: str | None = None
+    """The error Spark fails with after the sink has been written; None for none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunsAgain:
+    """A batch that was planned before, with the same range."""
+
+    batch_id: BatchId
+    follows_from: tuple[str, ...]
+    passed_over: tuple[BatchId, ...] = ()
+    """Batches that were planned, have no commit entry and are not run again."""
+    rereads: tuple[Reread, ...] = ()
+    then: str | None = None
+    """The error Spark fails with after the sink has been written, at every start; None for none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartsFresh:
+    """Batch 0: the options of the source decide where it begins."""
+
+    follows_from: tuple[str, ...]
+    new_query_id: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refuses:
+    """Spark does not get going: no row reaches the sink."""
+
+    error: str
+    """What Spark's message names: an error condition, or words of it."""
+    because: str
+    follows_from: tuple[str, ...]
+    in_batch: BatchId | None = None
+    """The batch it fails in: planned, and its sink called, before the failure. None: earlier."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unknown:
+    """It cannot be told."""
+
+    because: str
+    follows_from: tuple[str, ...]
+
+
+NextStart = Resumes | RunsAgain | StartsFresh | Refuses | Unknown

@@ -1,0 +1,74 @@
+"""Everything that a checkpoint alone tells, in one value: what `holdfast inspect` shows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from holdfast.checkpoint.read import Checkpoint
+from holdfast.evidence.next_start import NEWEST_SPARK, predict_by_logs, predict_next_start
+from holdfast.evidence.outcomes import NextStart, Resumes, RunsAgain
+from holdfast.evidence.progress import Progress, find_progress
+from holdfast.evidence.state import OperatorState, judge_state
+from holdfast.evidence.versions import (
+    KNOWN,
+    Readers,
+    SparkVersion,
+    Writers,
+    find_readers,
+    find_writers,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """What a checkpoint alone tells."""
+
+    checkpoint: Checkpoint
+    spark: SparkVersion
+    """The version that the prediction is for."""
+    next_start: NextStart
+    elsewhere: Mapping[SparkVersion, NextStart]
+    """Predictions for versions that would do something else."""
+    progress: Progress
+    state: tuple[OperatorState, ...]
+    """Held against the version that the next start loads."""
+    writers: Writers
+    readers: Readers
+
+
+def overview_of(
+    checkpoint: Checkpoint, *, spark: SparkVersion | None = None, damaged: Collection[str] = ()
+) -> Overview:
+    """Say what a checkpoint tells.
+
+    Args:
+        checkpoint: As read.
+        spark: The version that will be started; by default the newest that can have written it.
+        damaged: Paths of state files that are there and were found to be unreadable.
+    """
+    writers = find_writers(checkpoint)
+    chosen = spark or max(writers.versions, default=NEWEST_SPARK)
+    next_start = predict_next_start(checkpoint, spark=chosen, damaged=damaged)
+    others = {
+        version: predict_next_start(checkpoint, spark=version, damaged=damaged) for version in KNOWN
+    }
+    return Overview(
+        checkpoint=checkpoint,
+        spark=chosen,
+        next_start=next_start,
+        elsewhere={version: each for version, each in others.items() if each != next_start},
+        progress=find_progress(checkpoint),
+        state=judge_state(checkpoint, needed_version(checkpoint), damaged=damaged),
+        writers=writers,
+        readers=find_readers(checkpoint),
+    )
+
+
+def needed_version(checkpoint: Checkpoint) -> int:
+    """Return the state version that the next start loads: as the batch it runs is numbered."""
+    by_logs = predict_by_logs(checkpoint)
+    if isinstance(by_logs, Resumes | RunsAgain):
+        return by_logs.batch_id
+    newest = max(checkpoint.offsets, default=-1)
+    return newest + 1 if newest in checkpoint.commits else max(newest, 0)

@@ -1,0 +1,70 @@
+"""What is known of the query that will be started, beside its checkpoint.
+
+A checkpoint does not hold the query. Where somebody knows it, because a guarded start recorded it,
+Spark's own comparisons can be made before it is started: from Spark 4.2 `OffsetSeq.scala`
+(toStreamProgress: number of sources) and `IncrementalExecution.scala`
+(checkOperatorValidWithMetadata: operators by name).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from holdfast.checkpoint.offsets import OffsetEntry
+from holdfast.checkpoint.read import Checkpoint
+from holdfast.checkpoint.state.operators import OperatorMetadata
+from holdfast.evidence.outcomes import Refuses
+from holdfast.evidence.versions import SparkVersion
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """What is known of a query."""
+
+    sources: int
+    operators: tuple[str, ...]
+    """Names of the operators with state, in the order of their ids; empty when it has none."""
+
+
+def judge_query(checkpoint: Checkpoint, query: Query, *, spark: SparkVersion) -> Refuses | None:
+    """Say whether Spark refuses this query on this checkpoint."""
+    newest = checkpoint.offsets[max(checkpoint.offsets)]
+    if isinstance(newest, OffsetEntry) and newest.version == 1:
+        there = len(newest.offsets)
+        if there != query.sources:
+            return Refuses(
+                error=f"There are [{there}] sources in the checkpoint offsets and now there are "
+                f"[{query.sources}] sources",
+                because=f"offsets/{newest.batch_id} has {there} sources, the query {query.sources}",
+                follows_from=(f"offsets/{newest.batch_id}",),
+            )
+    return _judge_operators(checkpoint, query, spark)
+
+
+def _judge_operators(checkpoint: Checkpoint, query: Query, spark: SparkVersion) -> Refuses | None:
+    if query.operators and not checkpoint.state and max(checkpoint.commits, default=-1) >= 0:
+        is_named = spark >= (4, 2)
+        return Refuses(
+            error="STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY"
+            if is_named
+            else "Error reading delta file",
+            because=f"the query has state ({', '.join(query.operators)}) and state/ is empty",
+            follows_from=("state",),
+        )
+    # Spark passes over metadata that it cannot read, and then compares nothing.
+    known = {
+        operator.operator_id: operator.metadata[-1]
+        for operator in checkpoint.state
+        if operator.metadata and isinstance(operator.metadata[-1], OperatorMetadata)
+    }
+    named = {number: metadata.name for number, metadata in known.items()}
+    if spark < (4, 0) or not named or named == dict(enumerate(query.operators)):
+        return None
+    return Refuses(
+        error="STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA",
+        because=(
+            f"state/ belongs to {', '.join(map(str, named.values()))}, "
+            f"the query has {', '.join(query.operators) or 'no operator with state'}"
+        ),
+        follows_from=tuple(metadata.path for metadata in known.values()),
+    )

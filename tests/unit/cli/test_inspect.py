@@ -1,0 +1,196 @@
+"""`holdfast inspect`, as people and programs call it."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from holdfast.cli.exit_codes import ExitCode
+from holdfast.cli.inspect_form import FORMAT, InspectJson
+from holdfast.cli.main import run
+from tests.house.repository import ROOT
+from tests.unit.checkpoint.archives import ARCHIVES, DIRECTORY
+
+SCHEMA = ROOT / "docs/reference/inspect.schema.json"
+
+Inspect = Callable[..., tuple[int, list[str]]]
+
+
+def unpack(name: str, into: Path) -> Path:
+    with tarfile.open(DIRECTORY / f"{name}.tar.xz") as archive:
+        archive.extractall(into, filter="data")
+    return into / "checkpoint"
+
+
+@pytest.fixture
+def inspect(capsys: pytest.CaptureFixture[str]) -> Inspect:
+    def call(*arguments: str | Path) -> tuple[int, list[str]]:
+        with pytest.raises(SystemExit) as exited:
+            run(["inspect", *map(str, arguments)])
+        assert isinstance(exited.value.code, int)
+        return exited.value.code, capsys.readouterr().out.splitlines()
+
+    return call
+
+
+def test_the_first_line_of_a_pending_batch_says_so_with_numbers(
+    inspect: Inspect, tmp_path: Path
+) -> None:
+    code, lines = inspect(unpack("4.2-killed-commits", tmp_path))
+    assert code == ExitCode.DONE
+    assert lines[0] == (
+        "Batch 2 is pending: the next start runs it again, same range (files, 1 file)."
+    )
+    assert lines[1] == "A sink that does not recognise batch 2 will hold those records twice."
+
+
+def test_the_first_line_of_a_finished_batch_says_where_the_next_begins(
+    inspect: Inspect, tmp_path: Path
+) -> None:
+    _, lines = inspect(unpack("4.2-kafka", tmp_path))
+    assert lines[0] == (
+        "Batch 6 is done: the next start begins batch 7 where it ended "
+        "(kafka fixtures, 2 partitions, at 40)."
+    )
+
+
+def test_a_refusal_names_the_file_and_sparks_words(inspect: Inspect, tmp_path: Path) -> None:
+    checkpoint = unpack("4.2-kafka", tmp_path)
+    (checkpoint / "offsets/5").unlink()
+    code, lines = inspect(checkpoint)
+    assert code == ExitCode.DONE
+    assert lines[0].startswith("Spark will refuse to start: offsets/5 is not there")
+    assert lines[1] == "Its error will say: batch 5 doesn't exist"
+
+
+def test_a_state_file_that_is_gone_is_the_first_thing_said(
+    inspect: Inspect, tmp_path: Path
+) -> None:
+    checkpoint = unpack("4.2-aggregation", tmp_path)
+    for file in (checkpoint / "state/0/1").glob("*6.*"):
+        file.unlink()
+    _, lines = inspect(checkpoint)
+    assert lines[0] == "Batch 6 will fail: state/0/1/6.delta is not there, and batch 6 needs it."
+    assert any(line.startswith("  0 ") and line.endswith(" no") for line in lines)
+    assert "  missing  state/0/1/6.delta" in lines
+
+
+def test_a_damaged_state_file_is_found_when_state_is_asked_for(
+    inspect: Inspect, tmp_path: Path
+) -> None:
+    checkpoint = unpack("4.2-killed-commits", tmp_path)
+    delta = checkpoint / "state/0/0/1.delta"
+    delta.write_bytes(delta.read_bytes()[:40])
+    assert inspect(checkpoint)[1][0].startswith("Batch 2 is pending")
+    _, lines = inspect(checkpoint, "--state")
+    assert lines[0] == "Batch 2 will fail: state/0/0/1.delta is damaged, and batch 2 needs it."
+
+
+def test_rows_are_counted_when_state_is_asked_for(inspect: Inspect, tmp_path: Path) -> None:
+    _, lines = inspect(unpack("4.2-aggregation", tmp_path), "--state", "--format", "json")
+    document = json.loads("\n".join(lines))
+    assert sum(store["rows"] for store in document["stores"]) == 6
+
+
+def test_a_location_with_nothing_in_it_is_said_first_and_is_not_fine(
+    inspect: Inspect, tmp_path: Path
+) -> None:
+    code, lines = inspect(tmp_path / "not-there")
+    assert code == ExitCode.NOT_JUDGED
+    assert lines[0] == f"There is no checkpoint at {tmp_path / 'not-there'}."
+
+
+def test_a_path_that_is_one_part_short_is_helped(inspect: Inspect, tmp_path: Path) -> None:
+    unpack("4.2-kafka", tmp_path)
+    code, lines = inspect(tmp_path)
+    assert code == ExitCode.NOT_JUDGED
+    assert lines[-1] == f"There is one below it: {tmp_path / 'checkpoint'}"
+
+
+def test_one_batch_is_shown_with_its_range_and_settings(inspect: Inspect, tmp_path: Path) -> None:
+    _, lines = inspect(unpack("4.2-kafka", tmp_path), "--batch", "3")
+    text = "\n".join(lines)
+    assert "batch 3" in text
+    assert "kafka fixtures: " in text
+    assert "spark.sql.shuffle.partitions=" in text
+
+
+def test_a_version_that_does_something_else_is_named(inspect: Inspect, tmp_path: Path) -> None:
+    checkpoint = unpack("4.2-kafka", tmp_path)
+    (checkpoint / "metadata").unlink()
+    _, lines = inspect(checkpoint)
+    assert lines[0].startswith("Spark will refuse to start: metadata is not there")
+    assert lines[2].startswith("On Spark 3.5, 4.0 or 4.1: Batch 6 is done")
+    _, older = inspect(checkpoint, "--spark", "4.1")
+    assert older[0].startswith("Batch 6 is done")
+
+
+@pytest.mark.parametrize("arguments", [["--spark", "2.4"], ["--storage-option", "x"]])
+def test_a_wrong_option_is_a_usage_error(
+    inspect: Inspect, tmp_path: Path, arguments: list[str]
+) -> None:
+    assert inspect(tmp_path, *arguments)[0] == ExitCode.USAGE
+
+
+def test_names_in_a_checkpoint_cannot_steer_the_terminal(inspect: Inspect, tmp_path: Path) -> None:
+    checkpoint = unpack("4.2-kafka", tmp_path)
+    (checkpoint / "offsets" / "\x1b[2J\nBatch 9 is done").write_bytes(b"")
+    _, lines = inspect(checkpoint, "--files")
+    assert not any("\x1b" in line for line in lines)
+    assert not any(line.startswith("Batch 9") for line in lines)
+
+
+def test_reading_changes_nothing(inspect: Inspect, tmp_path: Path) -> None:
+    checkpoint = unpack("4.2-aggregation-format-2", tmp_path)
+
+    def look() -> dict[Path, tuple[int, int, bytes]]:
+        files = [path for path in checkpoint.rglob("*") if path.is_file()]
+        return {
+            each: (each.stat().st_mtime_ns, each.stat().st_ino, each.read_bytes()) for each in files
+        }
+
+    before = look()
+    inspect(checkpoint, "--state", "--files", "--batch", "2")
+    assert look() == before
+
+
+def documents(inspect: Inspect, tmp_path: Path, *names: str) -> list[dict[str, Any]]:
+    found = []
+    for name in names:
+        _, lines = inspect(
+            unpack(name, tmp_path / name), "--state", "--files", "--batch", "1", "--format", "json"
+        )
+        found.append(json.loads("\n".join(lines)))
+    return found
+
+
+def test_the_json_is_of_the_committed_form(inspect: Inspect, tmp_path: Path) -> None:
+    names = [name for name in ARCHIVES if name.startswith("4.2")]
+    for document in documents(inspect, tmp_path, *names):
+        assert document["format"] == FORMAT
+        msgspec.convert(document, InspectJson, strict=True)
+
+
+def test_the_committed_schema_is_the_form() -> None:
+    schema = msgspec.json.format(msgspec.json.encode(msgspec.json.schema(InspectJson)), indent=2)
+    assert SCHEMA.read_bytes() == schema + b"\n"
+
+
+def test_json_and_text_say_the_same_first(inspect: Inspect, tmp_path: Path) -> None:
+    checkpoint = unpack("4.2-killed-commits", tmp_path)
+    _, text = inspect(checkpoint)
+    _, lines = inspect(checkpoint, "--format", "json")
+    document = json.loads("\n".join(lines))
+    assert document["summary"] == text[:2]
+    assert document["nextStart"] == {
+        "kind": "runs-again",
+        "spark": "4.2",
+        "followsFrom": ["offsets/2", "commits/1"],
+        "batchId": 2,
+    }

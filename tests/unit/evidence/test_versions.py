@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import pytest
+
+from holdfast.checkpoint import read_checkpoint
+from holdfast.evidence.versions import KNOWN, find_readers, find_writers
+from tests.unit.checkpoint.archives import ARCHIVES, open_archive
+
+SINCE = {
+    "aggregation-format-2": (4, 0),
+    "aggregation-format-2-zip": (4, 0),
+    "transform-with-state": (4, 0),
+    "transform-format-2": (4, 0),
+    "join-format-2": (4, 0),
+    "join-one-store": (4, 1),
+    "join-by-time": (4, 2),
+    "aggregation-offsets-v2": (4, 2),
+    "two-sources-offsets-v2": (4, 2),
+    "named-sources": (4, 2),
+    "named-sink": (4, 2),
+}
+"""Cases whose files older versions cannot read."""
+
+
+def version_of(name: str) -> tuple[int, int]:
+    major, minor = name.partition("-")[0].split(".")
+    return int(major), int(minor)
+
+
+@pytest.mark.parametrize("name", ARCHIVES)
+def test_the_version_that_wrote_it_is_among_those_that_can_have(name: str) -> None:
+    writers = find_writers(read_checkpoint(open_archive(name).checkpoint))
+    if name.endswith("continuous"):
+        assert writers.versions == ()  # it pins nothing
+        return
+    assert version_of(name) in writers.versions
+    assert len(writers.versions) <= 2
+    assert writers.follows_from
+
+
+@pytest.mark.parametrize("name", ARCHIVES)
+def test_the_version_that_wrote_it_can_read_it(name: str) -> None:
+    assert version_of(name) in find_readers(read_checkpoint(open_archive(name).checkpoint)).versions
+
+
+@pytest.mark.parametrize("name", ARCHIVES)
+def test_versions_that_do_not_know_a_file_cannot_read_it(name: str) -> None:
+    readers = find_readers(read_checkpoint(open_archive(name).checkpoint))
+    since = SINCE.get(name.partition("-")[2], KNOWN[0])
+    assert readers.versions == tuple(version for version in KNOWN if version >= since)
+    assert bool(readers.because) == (since > KNOWN[0])
