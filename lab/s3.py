@@ -16,6 +16,8 @@ from lab.server import Server, free_ports
 
 ACCESS_KEY = "lab"
 SECRET_KEY = "loopback-only"  # noqa: S105 - guards nothing but a scratch server on 127.0.0.1
+READER = "reader"
+"""Access key of somebody who may list and read the bucket and nothing else; the same secret."""
 REGION = "us-east-1"
 BUCKET = "lake"
 
@@ -76,12 +78,19 @@ class S3(Server):
 
     def _prepare(self) -> None:
         (self.directory / "data").mkdir(exist_ok=True)
-        identity = {
-            "name": "lab",
-            "credentials": [{"accessKey": ACCESS_KEY, "secretKey": SECRET_KEY}],
-            "actions": ["Admin", "Read", "Write", "List", "Tagging"],
+        rights = {
+            ACCESS_KEY: ["Admin", "Read", "Write", "List", "Tagging"],
+            READER: [f"Read:{BUCKET}", f"List:{BUCKET}"],
         }
-        (self.directory / "s3.json").write_text(json.dumps({"identities": [identity]}))
+        identities = [
+            {
+                "name": key,
+                "credentials": [{"accessKey": key, "secretKey": SECRET_KEY}],
+                "actions": actions,
+            }
+            for key, actions in rights.items()
+        ]
+        (self.directory / "s3.json").write_text(json.dumps({"identities": identities}))
 
     def _command(self) -> list[str]:
         ports = [f"-{role}.port={port}" for role, port in self._ports.items()]

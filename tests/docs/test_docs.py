@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -73,3 +74,46 @@ def test_the_example_of_a_prediction_runs() -> None:
     page = (ROOT / "docs/explanation/how-spark-restarts.md").read_text()
     (block,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     subprocess.run([sys.executable, "-c", block], check=True)
+
+
+@pytest.fixture
+def fixture_checkpoints(tmp_path: Path) -> Path:
+    """A directory in which the checkpoints that pages name are unpacked."""
+    for name in ("4.2-killed-commits",):
+        with tarfile.open(ROOT / f"tests/checkpoints/{name}.tar.xz") as archive:
+            archive.extractall(tmp_path / "tests/checkpoints" / name, filter="data")
+    return tmp_path
+
+
+def without_age(text: str) -> str:
+    """Return a text without how long ago something was, which changes by the minute."""
+    return re.sub(r", [0-9,]+ (?:d|h|min|s)(?: [0-9]+ (?:h|min))? ago", "", text)
+
+
+def test_the_commands_of_the_inspect_page_print_what_it_shows(fixture_checkpoints: Path) -> None:
+    page = (ROOT / "docs/guides/inspect.md").read_text()
+    blocks = re.findall(r"```console\n\$ (.*?)\n(.*?)```", page, re.DOTALL)
+    assert blocks
+    for command, shown in blocks:
+        words = [str(Path(sys.executable).with_name("holdfast")), *command.split()[1:]]
+        ran = subprocess.run(
+            words, check=True, capture_output=True, text=True, cwd=fixture_checkpoints
+        )
+        assert without_age(ran.stdout) == shown
+
+
+def test_the_python_of_the_inspect_page_runs(fixture_checkpoints: Path) -> None:
+    page = (ROOT / "docs/guides/inspect.md").read_text()
+    (block,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    command = [sys.executable, "-c", block]
+    ran = subprocess.run(
+        command, check=True, capture_output=True, text=True, cwd=fixture_checkpoints
+    )
+    assert ran.stdout.startswith("RunsAgain(batch_id=2, follows_from=('offsets/2', 'commits/1')")
+    assert ran.stdout.endswith("\n(0, 1)\n")
+
+
+def test_every_file_of_a_checkpoint_is_on_the_page_of_formats() -> None:
+    page = (ROOT / "docs/reference/checkpoint-formats.md").read_text()
+    for module in re.findall(r"`(checkpoint/[a-z_/]+\.py)`", page):
+        assert (ROOT / "src/holdfast" / module).exists(), module

@@ -29,7 +29,7 @@ class ByteSource:
 
     def ended(self) -> bool:
         """Return whether nothing is left."""
-        return not self._fill()
+        return self._at >= len(self._held) and not self._fill()
 
     def take(self, length: int) -> bytes:
         """Return exactly the next bytes.

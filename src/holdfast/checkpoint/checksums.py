@@ -25,6 +25,8 @@ from holdfast.checkpoint.unparsed import Unparsed
 
 _MAGIC = b"crc\0"
 _HEADER = struct.Struct(">4si")
+_LARGEST = 4 << 20
+"""In bytes: enough for an entry of 512 MB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,14 +39,16 @@ class Sidecar:
     def fits(self, content: bytes) -> bool:
         """Return whether the content is the one that was written."""
         pieces = range(0, len(content), self.bytes_per_checksum)
+        if len(pieces) != len(self.checksums):
+            return False
         found = tuple(zlib.crc32(content[at : at + self.bytes_per_checksum]) for at in pieces)
         return found == self.checksums
 
 
 def parse_sidecar(path: str, raw: bytes) -> Sidecar | Unparsed:
     """Read Hadoop's `.<name>.crc`."""
-    if len(raw) < _HEADER.size or (len(raw) - _HEADER.size) % 4:
-        return Unparsed(path=path, reason=f"{len(raw)} bytes are no list of checksums")
+    if not _HEADER.size <= len(raw) <= _LARGEST or (len(raw) - _HEADER.size) % 4:
+        return Unparsed(path=path, reason=f"{len(raw):,} bytes are no list of checksums")
     magic, bytes_per_checksum = _HEADER.unpack_from(raw)
     if magic != _MAGIC or bytes_per_checksum <= 0:
         return Unparsed(path=path, reason="it does not begin as Hadoop's checksums do")

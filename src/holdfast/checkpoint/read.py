@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from holdfast.checkpoint.checksums import Sidecar, parse_sidecar
+from holdfast.checkpoint.checksums import parse_sidecar
 from holdfast.checkpoint.commits import CommitEntry, parse_commit_entry
 from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS, SOURCES, STATE, Kind, parse_name
 from holdfast.checkpoint.metadata import QueryMetadata, parse_metadata
@@ -163,11 +163,11 @@ def _read_log(
 def _is_stale(
     path: str, sidecar: bytes | Unparsed | None, content: bytes | Unparsed | None
 ) -> bool:
-    """Return whether a sidecar certainly does not fit the entry beside it."""
+    """Return whether a sidecar that was read does not fit the entry beside it."""
     if not isinstance(sidecar, bytes) or not isinstance(content, bytes):
         return False
     parsed = parse_sidecar(path, sidecar)
-    return isinstance(parsed, Sidecar) and not parsed.fits(content)
+    return isinstance(parsed, Unparsed) or not parsed.fits(content)
 
 
 def _batch_of(path: str) -> BatchId | None:

@@ -22,6 +22,9 @@ from holdfast.checkpoint.unparsed import Unparsed
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _VERSION = re.compile(r"v([1-9][0-9]{0,8})")
 _SHOWN = 40
+_MOST_LINES = 10_000
+"""A line per source: no query has more. Each costs a hundred bytes, and a file can be all ends."""
+_LARGEST = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +49,8 @@ def parse_versioned(path: str, raw: bytes, *, newest: int) -> VersionedText | Un
         return Unparsed(path=path, reason="it is not UTF-8 text")
     if not lines:
         return Unparsed(path=path, reason="the file is empty")
+    if len(lines) > _MOST_LINES:
+        return Unparsed(path=path, reason=f"it has more than {_MOST_LINES:,} lines")
     matched = _VERSION.fullmatch(lines[0])
     if matched is None:
         shown = lines[0][:_SHOWN]
@@ -61,12 +66,17 @@ def parse_versioned(path: str, raw: bytes, *, newest: int) -> VersionedText | Un
 
 
 def split_lines(raw: bytes) -> list[str] | None:
-    """Return the lines of a text as Spark's reader sees them; None when it is not UTF-8."""
+    """Return the lines of a text as Spark's reader sees them; None when it is not UTF-8.
+
+    Beyond the most that make sense, the rest of the text is one more line.
+    """
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
         return None
-    lines = _LINE_END.split(text)
+    # Nothing but \n in by far the most: a million partitions are one line of 20 MB.
+    most = _MOST_LINES
+    lines = _LINE_END.split(text, most) if "\r" in text else text.split("\n", most)
     if lines[-1] == "":
         lines.pop()
     return lines
@@ -87,5 +97,7 @@ def parse_json_object(text: str) -> dict[str, Any] | None:
 
 
 def whole_number(value: object) -> int | None:
-    """Return an integer of a JSON value; None for anything else, true and false too."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    """Return an integer of a JSON value; None for anything else, and what no Java long can be."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if -_LARGEST - 1 <= value <= _LARGEST else None

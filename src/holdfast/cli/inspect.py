@@ -10,7 +10,6 @@ import click
 
 from holdfast.checkpoint.read import Checkpoint, read_checkpoint
 from holdfast.cli.exit_codes import ExitCode
-from holdfast.cli.inspect_json import render_json
 from holdfast.cli.inspect_text import render_text
 from holdfast.cli.inspection import Inspection, inspect_checkpoint
 from holdfast.cli.watch import watch
@@ -71,6 +70,8 @@ def inspect(  # noqa: PLR0913 - one parameter per option
             files=files,
         )
     if form == "json":
+        from holdfast.cli.inspect_json import render_json  # noqa: PLC0415 - costs 50 ms
+
         click.echo(render_json(inspection))
     else:
         _echo(render_text(inspection, now=datetime.now(tz=UTC)))

@@ -21,6 +21,8 @@ class Archive:
 
     name: str
     checkpoint: MemoryStorage
+    output: MemoryStorage
+    """What a file sink keeps beside its data; empty when there is none."""
     answers: dict[str, Any]
 
     @property
@@ -39,9 +41,11 @@ def open_archive(name: str) -> Archive:
             if content is not None:
                 files[member.name.removeprefix("./")] = content.read()
     answers = json.loads(files["answers.json"])
-    below = {
-        path.removeprefix("checkpoint/"): content
-        for path, content in files.items()
-        if path.startswith("checkpoint/")
-    }
-    return Archive(name=name, checkpoint=MemoryStorage(below), answers=answers)
+
+    def below(directory: str) -> MemoryStorage:
+        found = {path: raw for path, raw in files.items() if path.startswith(f"{directory}/")}
+        return MemoryStorage({path.partition("/")[2]: raw for path, raw in found.items()})
+
+    return Archive(
+        name=name, checkpoint=below("checkpoint"), output=below("output"), answers=answers
+    )

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.checkpoint.file_log import MOST_LINE_BYTES
 from holdfast.checkpoint.sources import Offset, OpaqueOffset, parse_offset
 from holdfast.checkpoint.sources.delta import DeltaOffset
 from holdfast.checkpoint.sources.files import (
-    MOST_LINE_BYTES,
     FileEntry,
     FileOffset,
     parse_file_log,

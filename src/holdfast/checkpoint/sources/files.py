@@ -4,8 +4,7 @@ Offset, from Spark 4.3 `sources/FileStreamSourceOffset.scala`: an index into the
 
     {"logOffset":7}
 
-`sources/<i>/<n>` and `<n>.compact`, from `runtime/FileStreamSourceLog.scala` and
-`CompactibleFileStreamLog.scala`: a versioned text, one JSON object per file.
+`sources/<i>/<n>` and `<n>.compact`, from `runtime/FileStreamSourceLog.scala`: a file log.
 
     v1
     {"path":"file:///in/f000.json","timestamp":<modified, ms>,"batchId":<log offset>}
@@ -22,13 +21,9 @@ from typing import Any
 
 import msgspec
 
+from holdfast.checkpoint.file_log import parse_entries
 from holdfast.checkpoint.text import whole_number
 from holdfast.checkpoint.unparsed import Unparsed
-
-MOST_LINE_BYTES = 1 << 20
-"""Far more than a path and two numbers; a file without line ends must not fill the memory."""
-
-_VERSION_LINE = b"v1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,46 +52,5 @@ def make_file_offset(found: dict[str, Any]) -> FileOffset | None:
 
 
 def parse_file_log(path: str, chunks: Iterator[bytes]) -> Iterator[FileEntry | Unparsed]:
-    """Yield the entries of one file of the log, in constant memory.
-
-    What cannot be understood ends the file: Spark would refuse it whole.
-    """
-    lines = enumerate(_lines(chunks), start=1)
-    _, first = next(lines, (0, None))
-    if first is None:
-        yield Unparsed(path=path, reason="the file is empty")
-        return
-    if first != _VERSION_LINE:
-        yield Unparsed(path=path, reason=f"its first line is {first[:40]!r}, not 'v1'")
-        return
-    decode = _DECODER.decode
-    for number, line in lines:
-        if len(line) > MOST_LINE_BYTES:
-            reason = f"line {number} is longer than {MOST_LINE_BYTES:,} bytes"
-            yield Unparsed(path=path, reason=reason)
-            return
-        try:
-            # As text: of bytes, the decoder would let pass what is not UTF-8 in a field it skips.
-            entry = decode(line.decode())
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-            yield Unparsed(path=path, reason=f"line {number} is not a file entry")
-            return
-        yield entry
-
-
-def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    r"""Yield the lines of a stream of bytes, as Spark's reader sees them.
-
-    They end with \n, \r\n or \r, and one line end at the very end begins no further line. Of a line
-    that is too long only the beginning is held: it is yielded, longer than the bound, as the last.
-    """
-    rest = b""
-    for chunk in chunks:
-        seen = rest + chunk
-        # A \r at the very end may be half of a \r\n, so it waits for the next chunk.
-        cut = max(seen.rfind(b"\n"), seen.rfind(b"\r", 0, -1)) + 1
-        yield from seen[:cut].splitlines()
-        rest = seen[cut:]
-        if len(rest) > MOST_LINE_BYTES + 1:
-            break
-    yield from rest.splitlines()
+    """Yield the entries of one file of the log, in constant memory."""
+    return parse_entries(path, chunks, _DECODER.decode)

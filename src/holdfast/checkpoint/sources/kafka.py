@@ -70,14 +70,18 @@ def parse_initial_offset(path: str, raw: bytes) -> KafkaOffset | Unparsed:
 def count_records(start: KafkaOffset | None, end: KafkaOffset) -> int | None:
     """Return how many offsets lie between two entries; None when that cannot be told.
 
-    A partition that the start does not name is new, and where it began is not in the entry.
+    A partition that the start does not name is new, and where it began is not in the entry. One
+    that went back, or is gone, was deleted or made again: what is read of it is not there either.
     """
     if start is None:
         return None
     total = 0
     for topic, offsets in end.partitions.items():
         before: Mapping[int, Any] = start.partitions.get(topic, {})
-        if not offsets.keys() <= before.keys():
+        if offsets.keys() != before.keys():
             return None
-        total += sum(offset - before[partition] for partition, offset in offsets.items())
+        steps = [offset - before[partition] for partition, offset in offsets.items()]
+        if min(steps, default=0) < 0:
+            return None
+        total += sum(steps)
     return total

@@ -59,7 +59,7 @@ def find_chain(
         if base is not None:
             return Chain(version=version, base=base, changes=tuple(reversed(changes)))
         if not found:
-            first = max(1, lowest - 1, number - _MOST_NAMED)
+            first = max(1, min(lowest - 1, number), number - _MOST_NAMED)
             missing = [each for each in range(first, number + 1) if each not in at]
             return BrokenChain(version=version, missing=_names(files, missing, ids))
         changes.append(found[0])

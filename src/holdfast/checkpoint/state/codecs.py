@@ -92,15 +92,29 @@ def _unpack_lz4(source: ByteSource) -> Iterator[bytes]:
         packed_bytes, raw_bytes, _checksum = struct.unpack("<iiI", source.take(12))
         if raw_bytes == 0 and packed_bytes == 0:
             continue
-        if not 0 <= raw_bytes <= LARGEST_BLOCK:
+        if not 0 < raw_bytes <= LARGEST_BLOCK:
             raise BrokenBytesError(f"a block of {raw_bytes} bytes makes no sense")
         packed = source.take(packed_bytes)
         if method == _LZ4_PACKED:
-            yield _decompress("lz4_raw", packed, raw_bytes)
+            yield _decompress_lz4(packed, raw_bytes)
         elif method == _LZ4_STORED and packed_bytes == raw_bytes:
             yield packed
         else:
             raise BrokenBytesError("a block is neither packed nor stored")
+
+
+def _decompress_lz4(packed: bytes, raw_bytes: int) -> bytes:
+    """Unpack a block that must be as long as it says.
+
+    pyarrow leaves what a shorter block does not fill as it was in memory. One byte less must
+    therefore be too little.
+    """
+    raw = _decompress("lz4_raw", packed, raw_bytes)
+    try:
+        _decompress("lz4_raw", packed, raw_bytes - 1)
+    except BrokenBytesError:
+        return raw
+    raise BrokenBytesError("a block is shorter than it says")
 
 
 def _unpack_snappy(source: ByteSource) -> Iterator[bytes]:

@@ -140,30 +140,29 @@ def _read_partition(reader: Reader, home: str, partition: int) -> _Partition:
     stores: dict[str, _Found] = {}
     described, leftovers, foreign = [], [], []
     for info in reader.walk(home):
-        below = info.path.removeprefix(f"{home}/")
-        store = _store_of(below)
+        directory, _, name = info.path[len(home) + 1 :].rpartition("/")
+        # First what there can be millions of.
+        if (file := parse_state_name(name, info.size_bytes)) and "/" not in directory:
+            stores.setdefault(directory, _Found()).files.append(file)
+            continue
         kind = parse_name(info.path).kind
         if kind is Kind.TEMP:
             leftovers.append(info.path)
-        elif posixpath.basename(posixpath.dirname(below)) == _METADATA:
+        elif posixpath.basename(directory) == _METADATA:
             described.append(info.path)
-        elif kind is Kind.SIDECAR:
-            continue
-        else:
-            inside = below if store == DEFAULT_STORE else below.removeprefix(f"{store}/")
-            if not _collect(stores.setdefault(store, _Found()), inside, info):
-                foreign.append(info.path)
+        elif kind is not Kind.SIDECAR and not _collect(stores, directory, info):
+            foreign.append(info.path)
     return _Partition(
         stores=tuple(
             Store(
                 partition=partition,
-                name=store,
-                directory=home if store == DEFAULT_STORE else f"{home}/{store}",
+                name=directory or DEFAULT_STORE,
+                directory=f"{home}/{directory}" if directory else home,
                 files=tuple(sorted(found.files, key=_order)),
                 data_files=found.data_files,
                 checksums=found.checksums,
             )
-            for store, found in sorted(stores.items())
+            for directory, found in sorted(stores.items())
         ),
         described=tuple(described),
         leftovers=tuple(leftovers),
@@ -179,25 +178,18 @@ def _lone_sidecars(paths: list[str]) -> Iterator[str]:
             yield path
 
 
-def _store_of(below: str) -> str:
-    """Return the store that a file belongs to: the default one lies right in the partition."""
-    first, slash, _ = below.partition("/")
-    return first if slash and first not in (*_DATA, _METADATA) else DEFAULT_STORE
-
-
-def _collect(found: _Found, inside: str, info: FileInfo) -> bool:
-    """Take up a file by its name inside the store's directory; False when it is none of Spark's."""
-    if inside.startswith(tuple(f"{directory}/" for directory in _DATA)):
-        found.data_files[inside] = info.size_bytes
+def _collect(stores: dict[str, _Found], directory: str, info: FileInfo) -> bool:
+    """Take up RocksDB's own files and Spark's checksums; False when a file is neither."""
+    name = posixpath.basename(info.path)
+    home, _, last = directory.rpartition("/")
+    if last in _DATA:
+        stores.setdefault(home, _Found()).data_files[f"{last}/{name}"] = info.size_bytes
         return True
-    if inside.endswith(CHECKSUM_SUFFIX):
-        is_ours = parse_state_name(inside.removesuffix(CHECKSUM_SUFFIX), 0) is not None
-        found.checksums += is_ours
-        return is_ours
-    file = parse_state_name(inside, info.size_bytes)
-    if file is None:
+    if not name.endswith(CHECKSUM_SUFFIX) or "/" in directory:
         return False
-    found.files.append(file)
+    if parse_state_name(name.removesuffix(CHECKSUM_SUFFIX), 0) is None:
+        return False
+    stores.setdefault(directory, _Found()).checksums += 1
     return True
 
 
