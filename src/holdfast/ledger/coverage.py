@@ -1,0 +1,163 @@
+"""What a batch covers, from the files that Spark wrote before it: its range and its digest.
+
+The digest is the SHA-256 of canonical JSON over the start and end offsets of every source, the
+entries of file sources in between (an index into their log can mean other files), the watermark and
+the batch's time (batches without data differ only there). The same number with another digest is
+another batch. A source without an offset is left out, so that before the first batch all is `{}`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from holdfast.checkpoint.layout import OFFSETS, SOURCES
+from holdfast.checkpoint.offsets import OffsetEntry, parse_offset_entry
+from holdfast.checkpoint.sources import parse_offset
+from holdfast.checkpoint.sources.files import FileEntry, FileOffset, parse_file_log
+from holdfast.checkpoint.text import parse_json
+from holdfast.checkpoint.unparsed import Unparsed
+from holdfast.checkpoint.whole import read_whole
+from holdfast.ids import BatchId
+from holdfast.storage.read import Reader
+
+NOTHING_READ = "{}"
+"""Offsets before the first batch."""
+_TAIL_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """What a batch covers."""
+
+    batch_id: BatchId
+    start_offsets: str
+    end_offsets: str
+    digest: str
+
+
+def read_coverage(reader: Reader, batch_id: BatchId) -> Coverage | Unparsed:
+    """Read what a batch covers; what is missing or damaged is named.
+
+    Raises:
+        ReadError: A directory of the checkpoint cannot be listed.
+    """
+    entry = _read_entry(reader, batch_id)
+    before = _read_entry(reader, BatchId(batch_id - 1)) if batch_id > 0 else None
+    for each in (entry, before):
+        if isinstance(each, Unparsed):
+            return each
+    assert isinstance(entry, OffsetEntry)
+    assert not isinstance(before, Unparsed)
+    files = _read_files(reader, before, entry)
+    if isinstance(files, Unparsed):
+        return files
+    start, end = _offsets(before), _offsets(entry)
+    metadata = entry.metadata
+    covered = {
+        "start": start,
+        "end": end,
+        "files": files,
+        "watermark": None if metadata is None else metadata.batch_watermark_ms,
+        "time": None if metadata is None else metadata.batch_timestamp_ms,
+    }
+    return Coverage(
+        batch_id=batch_id,
+        start_offsets=canonical(start),
+        end_offsets=canonical(end),
+        digest=hashlib.sha256(canonical(covered).encode()).hexdigest(),
+    )
+
+
+def canonical(value: object) -> str:
+    """Return JSON that is the same for the same value: sorted, without spaces."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def canonical_offsets(texts: dict[str, str | None]) -> str:
+    """Return offsets as a running query gives them, in the form that coverage has."""
+    return canonical({source: _value(text) for source, text in texts.items() if text is not None})
+
+
+def _value(text: str) -> object:
+    parsed = parse_json(text)
+    return text if parsed is None else parsed
+
+
+def _offsets(entry: OffsetEntry | None) -> dict[str, object]:
+    if entry is None:
+        return {}
+    return {each.source: _value(each.text) for each in entry.offsets if each.text is not None}
+
+
+def _read_entry(reader: Reader, batch_id: BatchId) -> OffsetEntry | Unparsed:
+    path = f"{OFFSETS}/{batch_id}"
+    raw = read_whole(reader, path)
+    if raw is None:
+        return Unparsed(path=path, reason="it is not there")
+    return raw if isinstance(raw, Unparsed) else parse_offset_entry(path, batch_id, raw)
+
+
+def _read_files(
+    reader: Reader, before: OffsetEntry | None, entry: OffsetEntry
+) -> dict[str, list[tuple[str, int]]] | Unparsed:
+    """Read which files each file source gives to the batch."""
+    starts = {each.source: each.text for each in before.offsets} if before else {}
+    files: dict[str, list[tuple[str, int]]] = {}
+    for each in entry.offsets:
+        offset = None if each.text is None else parse_offset(each.text)
+        if not isinstance(offset, FileOffset):
+            continue
+        text = starts.get(each.source)
+        start = None if text is None else parse_offset(text)
+        first = start.log_offset + 1 if isinstance(start, FileOffset) else 0
+        files[each.source] = []
+        for found in _entries(reader, each.source, range(first, offset.log_offset + 1)):
+            if isinstance(found, Unparsed):
+                return found
+            files[each.source].append((found.path, found.timestamp_ms))
+        files[each.source].sort()
+    return files
+
+
+def _entries(reader: Reader, source: str, numbers: range) -> Iterator[FileEntry | Unparsed]:
+    """Yield the entries of a file source's log with these numbers."""
+    directories = reader.list(SOURCES).directories
+    # A stream joined with itself has two lines and one directory.
+    home = f"{SOURCES}/{source if source in directories else (*directories, source)[0]}"
+    for number in numbers:
+        path = f"{home}/{number}"
+        raw = read_whole(reader, path)
+        if raw is None:
+            yield from _compacted(reader, path, number)
+        elif isinstance(raw, Unparsed):
+            yield raw
+        else:
+            yield from parse_file_log(path, iter((raw,)))
+
+
+def _compacted(reader: Reader, plain: str, number: int) -> Iterator[FileEntry | Unparsed]:
+    """Yield one number's entries of its compact file: they are its last, so its end is read."""
+    path = f"{plain}.compact"
+    info = reader.stat(path)
+    if info is None:
+        yield Unparsed(path=plain, reason="it is not there")
+        return
+    length = _TAIL_BYTES
+    while True:
+        start = max(0, info.size_bytes - length)
+        raw = reader.read(path, start=start, length=length) or b""
+        # Cut inside a line; what is before it does not matter once an older entry is seen.
+        text = raw if start == 0 else b"v1\n" + raw.partition(b"\n")[2]
+        found = list(parse_file_log(path, iter((text,))))
+        is_enough = start == 0 or any(
+            isinstance(each, FileEntry) and each.log_offset < number for each in found[:1]
+        )
+        if is_enough:
+            yield from (
+                each for each in found if isinstance(each, Unparsed) or each.log_offset == number
+            )
+            return
+        length *= 4

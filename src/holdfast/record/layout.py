@@ -1,0 +1,72 @@
+"""Where everything of a stream is: a pure function of root, stream and generation.
+
+    <root>/sensor-raw-ingest                generation 1: a plain Spark checkpoint
+    <root>/sensor-raw-ingest.g2             generation 2, after a reset
+    <root>/_holdfast/sensor-raw-ingest/     the record; nothing of ours is inside a checkpoint
+
+Listings always end in `/`: `sensor-raw-ingest` is a prefix of `sensor-raw-ingest.g2`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from holdfast.errors import ConfigError
+from holdfast.storage.location import Location
+
+HOME = "_holdfast"
+GENERATIONS = "generations"
+LEASES = "leases"
+CONTRACTS = "contracts"
+RUNS = "runs"
+REMOVED = "removed"
+
+_STREAM = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
+_DATE = re.compile(r"(?<![0-9])(19|20)[0-9]{2}-?(0[1-9]|1[0-2])-?(0[1-9]|[12][0-9]|3[01])(?![0-9])")
+_UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}")
+_TEMP_ROOTS = ("/tmp/", "/var/tmp/", "/dev/shm/")  # noqa: S108 - recognised, not used
+
+
+def check_stream_name(stream: str) -> None:
+    """Refuse a name that cannot be the name of a stream for its whole life.
+
+    Raises:
+        ConfigError: It is not of the form, or changes with every start.
+    """
+    if not _STREAM.fullmatch(stream):
+        raise ConfigError(
+            f"The stream's name {stream!r} is not one: lower-case letters, digits and hyphens, "
+            "beginning with a letter or digit, 63 at most."
+        )
+    for found, kind in ((_DATE.search(stream), "a date"), (_UUID.search(stream), "a uuid")):
+        if found:
+            raise ConfigError(
+                f"The stream's name {stream!r} holds {kind} ({found[0]}). A name that changes "
+                "makes every start a new stream, which reads everything again or skips it. Name "
+                "the stream after what it does; Holdfast numbers its generations itself."
+            )
+
+
+def is_temporary(root: Location) -> bool:
+    """Return whether a root lies where machines are cleaned up."""
+    return root.scheme == "file" and f"{root.path}/".startswith(_TEMP_ROOTS)
+
+
+def checkpoint_location(root: Location, stream: str, generation: int) -> Location:
+    """Return where a generation's checkpoint is, unless an adopted one is elsewhere."""
+    return root.join(stream if generation == 1 else f"{stream}.g{generation}")
+
+
+def record_location(root: Location, stream: str) -> Location:
+    """Return where the record of a stream is."""
+    return root.join(HOME, stream)
+
+
+def generation_path(generation: int) -> str:
+    """Return the path of a generation's file in the record."""
+    return f"{GENERATIONS}/{generation:04d}.json"
+
+
+def lease_path(epoch: int) -> str:
+    """Return the path of an epoch's lease in the record."""
+    return f"{LEASES}/{epoch:06d}.json"

@@ -1,0 +1,62 @@
+"""Who holds a lease: a process, told apart from every other that had its number before."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import msgspec
+
+_PROC = Path("/proc")
+
+
+class Owner(msgspec.Struct, frozen=True, kw_only=True):
+    """A process on a machine."""
+
+    host: str
+    pid: int
+    machine: str = ""
+    """This boot of this machine, in this pid namespace; empty where the system does not tell."""
+    pid_started: str = ""
+    """When the process began, as the system counts; a number is used again, this is not."""
+
+    def __str__(self) -> str:
+        return f"{self.host}/{self.pid}"
+
+
+def this_process() -> Owner:
+    """Return the owner that this process is."""
+    pid = os.getpid()
+    return Owner(
+        host=socket.gethostname(), pid=pid, machine=_machine(), pid_started=_started(pid) or ""
+    )
+
+
+def is_certainly_dead(owner: Owner) -> bool:
+    """Return whether a process is known to be gone: only one of this machine can be."""
+    here = _machine()
+    if not here or owner.machine != here or not owner.pid_started:
+        return False
+    return _started(owner.pid) != owner.pid_started
+
+
+def _machine() -> str:
+    try:
+        boot = (_PROC / "sys/kernel/random/boot_id").read_text().strip()
+        namespace = (_PROC / "self/ns/pid").readlink()
+    except OSError:
+        return ""
+    return f"{boot} {namespace}"
+
+
+def _started(pid: int) -> str | None:
+    """Return when a process began; None when there is none, or it has ended and is not reaped."""
+    try:
+        text = (_PROC / str(pid) / "stat").read_text()
+    except OSError:
+        return None
+    # The name in parentheses may hold anything; the fields after it may not.
+    fields = text.rpartition(")")[2].split()
+    state, started = fields[0], fields[19]
+    return None if state in ("Z", "X") else started

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+
+import pytest
+
+from holdfast.checkpoint import OffsetEntry, Unparsed, read_checkpoint
+from holdfast.ids import BatchId
+from holdfast.ledger.coverage import (
+    NOTHING_READ,
+    Coverage,
+    canonical,
+    canonical_offsets,
+    read_coverage,
+)
+from holdfast.storage.memory import MemoryStorage
+from tests.unit.checkpoint.archives import ARCHIVES, open_archive
+
+MICRO_BATCHES = [name for name in ARCHIVES if not name.endswith(("async", "continuous"))]
+HEAD = b'v1\n{"batchWatermarkMs":%d,"batchTimestampMs":%d,"conf":{}}\n'
+FILE = b'{"path":"file:///in/%s","timestamp":5,"batchId":%d}\n'
+
+
+def covered(storage: MemoryStorage, batch: int) -> Coverage:
+    found = read_coverage(storage, BatchId(batch))
+    assert isinstance(found, Coverage), found
+    return found
+
+
+@pytest.mark.parametrize("name", MICRO_BATCHES)
+def test_every_batch_of_a_real_checkpoint_is_covered_and_each_follows_from_the_one_before(
+    name: str,
+) -> None:
+    storage = open_archive(name).checkpoint
+    kept = [
+        batch
+        for batch, entry in read_checkpoint(storage).offsets.items()
+        if isinstance(entry, OffsetEntry)
+        and (batch == 0 or f"offsets/{batch - 1}" in storage.files)
+    ]
+    coverages = [covered(storage, batch) for batch in kept]
+    assert len({each.digest for each in coverages}) == len(coverages)
+    for before, after in pairwise(coverages):
+        if after.batch_id == before.batch_id + 1:
+            assert after.start_offsets == before.end_offsets
+    if kept[0] == 0:
+        assert coverages[0].start_offsets == NOTHING_READ
+
+
+def kafka(*entries: bytes, time: int = 1, watermark: int = 0) -> MemoryStorage:
+    files = {f"offsets/{n}": HEAD % (watermark, time) + text for n, text in enumerate(entries)}
+    return MemoryStorage(files)
+
+
+def test_the_order_of_keys_and_spaces_do_not_matter() -> None:
+    one = kafka(b'{"t":{"0":1}}', b'{"t":{"0":5,"1":6}}')
+    other = kafka(b'{"t": {"0": 1}}', b'{"t":{"1":6,"0":5}}')
+    assert covered(one, 1) == covered(other, 1)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        kafka(b'{"t":{"0":1}}', b'{"t":{"0":6}}'),
+        kafka(b'{"t":{"0":2}}', b'{"t":{"0":5}}'),
+        kafka(b'{"t":{"0":1}}', b'{"t":{"0":5}}', time=2),
+        kafka(b'{"t":{"0":1}}', b'{"t":{"0":5}}', watermark=2),
+    ],
+)
+def test_another_range_time_or_watermark_is_another_batch(other: MemoryStorage) -> None:
+    one = kafka(b'{"t":{"0":1}}', b'{"t":{"0":5}}')
+    assert covered(one, 1).digest != covered(other, 1).digest
+
+
+def files_read(*names: bytes, compact: bool = False, older: int = 0) -> MemoryStorage:
+    log = b"v1\n" + b"".join(FILE % (b"old%d" % n, 0) for n in range(older))
+    log += b"".join(FILE % (name, 1) for name in names)
+    return MemoryStorage(
+        {
+            "offsets/0": HEAD % (0, 1) + b'{"logOffset":0}',
+            "offsets/1": HEAD % (0, 2) + b'{"logOffset":1}',
+            "sources/0/0": b"v1\n" + FILE % (b"first", 0),
+            f"sources/0/1{'.compact' if compact else ''}": log.rstrip(),
+        }
+    )
+
+
+def test_the_same_index_with_another_file_is_another_batch() -> None:
+    assert covered(files_read(b"a"), 1).digest != covered(files_read(b"b"), 1).digest
+    assert covered(files_read(b"a", b"b"), 1) == covered(files_read(b"b", b"a"), 1)
+
+
+@pytest.mark.parametrize("older", [0, 3, 60_000])
+def test_an_entry_that_was_compacted_covers_the_same_files(older: int) -> None:
+    """At 60,000 older entries the compact file is read from its end, piece by piece."""
+    plain = covered(files_read(b"a", b"b"), 1)
+    assert covered(files_read(b"a", b"b", compact=True, older=older), 1) == plain
+
+
+@pytest.mark.parametrize("path", ["offsets/0", "offsets/1", "sources/0/1"])
+@pytest.mark.parametrize("damage", ["gone", "empty"])
+def test_what_is_missing_or_damaged_is_named(path: str, damage: str) -> None:
+    storage = files_read(b"a")
+    if damage == "gone":
+        del storage.files[path]
+    else:
+        storage.files[path] = b""
+    found = read_coverage(storage, BatchId(1))
+    assert isinstance(found, Unparsed)
+    assert found.path == path
+
+
+def test_offsets_of_a_running_query_have_the_same_form() -> None:
+    storage = kafka(b'{"t": {"1": 6, "0": 5}}')
+    assert canonical_offsets({"0": '{"t":{"0":5,"1":6}}', "1": None}) == (
+        covered(storage, 0).end_offsets
+    )
+    assert json.loads(canonical({"é": 1})) == {"é": 1}
