@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
+_INT32 = struct.Struct(">i")
 LONGEST_TAKE = 64 << 20
 """More than this in one piece is no length that Spark wrote."""
 
@@ -68,8 +69,13 @@ class ByteSource:
 
     def int32(self) -> int:
         """Return a signed 32-bit number."""
-        (value,) = struct.unpack(">i", self.take(4))
-        return int(value)
+        at = self._at
+        if len(self._held) - at < _INT32.size:
+            return int.from_bytes(self.take(_INT32.size), "big", signed=True)
+        # In place: there are two of them in every record.
+        self._at = at + _INT32.size
+        value: int = _INT32.unpack_from(self._held, at)[0]
+        return value
 
     def int16(self) -> int:
         """Return a signed 16-bit number."""

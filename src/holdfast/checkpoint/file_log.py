@@ -37,7 +37,7 @@ def parse_entries(
     lines = enumerate(_lines(chunks), start=1)
     _, first = next(lines, (0, None))
     if first is None:
-        yield Unparsed(path=path, reason="the file is empty")
+        yield Unparsed(path=path, reason="the file is empty", spark_says="Incomplete log file")
         return
     if first != _VERSION_LINE:
         yield Unparsed(path=path, reason=f"its first line is {first[:40]!r}, not 'v1'")

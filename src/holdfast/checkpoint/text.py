@@ -48,19 +48,23 @@ def parse_versioned(path: str, raw: bytes, *, newest: int) -> VersionedText | Un
     if lines is None:
         return Unparsed(path=path, reason="it is not UTF-8 text")
     if not lines:
-        return Unparsed(path=path, reason="the file is empty")
+        return Unparsed(path=path, reason="the file is empty", spark_says="Incomplete log file")
     if len(lines) > _MOST_LINES:
         return Unparsed(path=path, reason=f"it has more than {_MOST_LINES:,} lines")
     matched = _VERSION.fullmatch(lines[0])
     if matched is None:
         shown = lines[0][:_SHOWN]
         return Unparsed(
-            path=path, reason=f"its first line is {shown!r}, not a version such as 'v1'"
+            path=path,
+            reason=f"its first line is {shown!r}, not a version such as 'v1'",
+            spark_says="malformed",
         )
     version = int(matched[1])
     if version > newest:
         return Unparsed(
-            path=path, reason=f"version v{version} is newer than v{newest}, the newest known here"
+            path=path,
+            reason=f"version v{version} is newer than v{newest}, the newest known here",
+            spark_says="UnsupportedLogVersion",
         )
     return VersionedText(version=version, lines=tuple(lines[1:]))
 

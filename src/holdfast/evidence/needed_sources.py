@@ -51,7 +51,8 @@ def _judge_log(source: str, log: SourceLog | None, offset: FileOffset) -> Refuse
         because = f"{broken.path}: {broken.reason}"
         if broken.unread:
             return Unknown(because=because, follows_from=(broken.path,))
-        return Refuses(error="STREAM_FAILED", because=because, follows_from=(broken.path,))
+        error = broken.spark_says or "Unexpected end-of-input"
+        return Refuses(error=error, because=because, follows_from=(broken.path,))
     return None
 
 

@@ -10,12 +10,14 @@ N - 1.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from holdfast.checkpoint.commits import CommitEntry
 from holdfast.checkpoint.layout import COMMITS, STATE
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.evidence.outcomes import Refuses, Unknown
+from holdfast.evidence.query import Query
 from holdfast.evidence.state import HDFS, ROCKSDB, OperatorState, judge_state, provider_of
 from holdfast.evidence.versions import SparkVersion
 from holdfast.ids import BatchId
@@ -28,19 +30,35 @@ def judge_needed_state(
     batch_id: BatchId,
     *,
     spark: SparkVersion,
+    query: Query | None = None,
     damaged: Collection[str] = (),
 ) -> Refuses | Unknown | None:
-    """Say whether a batch fails because its state cannot be loaded."""
+    """Say whether a batch fails because its state cannot be loaded.
+
+    Args:
+        checkpoint: As read.
+        batch_id: The batch that is run.
+        spark: The version that will be started.
+        query: What is known of the query; operators that it does not have, Spark does not look at.
+        damaged: Paths of state files that are there and were found to be unreadable.
+    """
+    if query is not None:
+        if not query.operators:
+            return None
+        known = len(query.operators)
+        state = tuple(each for each in checkpoint.state if each.operator_id < known)
+        checkpoint = replace(checkpoint, state=state)
     stopped = _judge_descriptions(checkpoint)
     if stopped is not None or batch_id == 0:
         return stopped
     stopped = _judge_directories(checkpoint, spark)
     if stopped is not None:
         return stopped
+    stopped = None if query is None else _missing_operator(checkpoint, query, batch_id)
+    if stopped is not None:
+        return stopped
     for operator in judge_state(checkpoint, batch_id, damaged=damaged):
-        error = (
-            "CANNOT_LOAD_STATE_STORE" if damaged else _missing_error(checkpoint, operator, spark)
-        )
+        error = _missing_error(checkpoint, operator, spark)
         stopped = _judge_ids(checkpoint, operator) or _judge_files(operator, error)
         if stopped is not None:
             return stopped
@@ -84,6 +102,18 @@ def _judge_directories(checkpoint: Checkpoint, spark: SparkVersion) -> Refuses |
             follows_from=(path,),
         )
     return None
+
+
+def _missing_operator(checkpoint: Checkpoint, query: Query, batch_id: BatchId) -> Refuses | None:
+    """Judge operators of the query that have no state; Spark compares names only if it has some."""
+    there = {operator.operator_id for operator in checkpoint.state}
+    missing = [number for number in range(len(query.operators)) if number not in there]
+    if not missing or not there:
+        return None
+    path = f"{STATE}/{missing[0]}"
+    because = f"{path} is not there, and the query has {query.operators[missing[0]]} there"
+    error = "CANNOT_LOAD_STATE_STORE"
+    return Refuses(error=error, because=because, follows_from=(path,), in_batch=batch_id)
 
 
 def _judge_ids(checkpoint: Checkpoint, found: OperatorState) -> Refuses | None:
@@ -132,6 +162,8 @@ def _judge_files(found: OperatorState, error: str) -> Refuses | None:
 
 
 def _missing_error(checkpoint: Checkpoint, found: OperatorState, spark: SparkVersion) -> str:
+    if found.passed_over:
+        return "CANNOT_LOAD_STATE_STORE"
     entry = checkpoint.newest_readable
     conf = {} if entry is None or entry.metadata is None else entry.metadata.conf
     pinned = ROCKSDB if "RocksDB" in conf.get(_PROVIDER, "") else HDFS

@@ -63,7 +63,7 @@ def predict_next_start(
     if query is not None and (refused := judge_query(checkpoint, query, spark=spark)):
         return refused
     stopped = judge_sources(checkpoint) or judge_needed_state(
-        checkpoint, by_logs.batch_id, spark=spark, damaged=damaged
+        checkpoint, by_logs.batch_id, spark=spark, query=query, damaged=damaged
     )
     return stopped or by_logs
 
@@ -173,7 +173,7 @@ def _judge_needed_entries(checkpoint: Checkpoint, spark: SparkVersion) -> Refuse
         needed.append(checkpoint.commits[max(checkpoint.commits)])
     for entry in needed:
         if isinstance(entry, Unparsed):
-            return _unusable(entry, error=entry.path.rpartition("/")[2])
+            return _unusable(entry, error=entry.spark_says or "STREAM_FAILED")
     return _judge_pinned(checkpoint, newest, spark)
 
 

@@ -45,6 +45,8 @@ class OperatorState:
     stores: tuple[StoreState, ...]
     damaged: tuple[str, ...] = ()
     """Paths among the files that the next start loads which are there and cannot be read."""
+    passed_over: tuple[str, ...] = ()
+    """Paths of whole files that cannot be read, for which Spark looks for an older one."""
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -82,10 +84,15 @@ def judge_state(
 def _judge_operator(
     checkpoint: Checkpoint, operator: Operator, version: int, *, damaged: Collection[str]
 ) -> OperatorState:
-    stores, broken = [], []
+    stores, broken, passed_over = [], [], []
     for store in operator.stores:
         chain = find_store_chain(checkpoint, operator, store, version=version, damaged=damaged)
         stores.append(StoreState(store=store, chain=chain))
+        passed_over += [
+            f"{store.directory}/{file.name}"
+            for file in store.files
+            if file.version <= version and _is_passed_over(store, file, damaged)
+        ]
         if isinstance(chain, Chain):
             paths = ((f"{store.directory}/{file.name}", file) for file in chain.changes)
             broken += [path for path, file in paths if path in damaged or file.size_bytes == 0]
@@ -95,6 +102,7 @@ def _judge_operator(
         partitions=count_partitions(checkpoint, operator),
         stores=tuple(stores),
         damaged=tuple(broken),
+        passed_over=tuple(passed_over),
     )
 
 

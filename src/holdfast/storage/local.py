@@ -7,6 +7,7 @@ else's data.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,23 +28,24 @@ class LocalReader:
     def list(self, directory: str = "") -> Listing:
         """Return what is directly in a directory; an empty listing when it is not there."""
         files, directories = [], []
-        for entry in self._scan(directory):
+        for entry in self._scan(directory, self.inside(directory)):
             if entry.is_dir(follow_symlinks=False):
                 directories.append(entry.name)
-            elif (info := _info(entry, directory)) is not None:
+            elif (info := self._info(entry, directory)) is not None:
                 files.append(info)
         files.sort(key=lambda info: info.path)
         return Listing(files=tuple(files), directories=tuple(sorted(directories)))
 
     def walk(self, directory: str = "") -> Iterator[FileInfo]:
         """Yield every file below a directory; links to directories are not followed."""
-        waiting = [directory]
+        # What is below a directory inside, and no link, is inside too; asking would add up.
+        waiting = [(directory, self.inside(directory))]
         while waiting:
-            here = waiting.pop()
-            for entry in self._scan(here):
+            here, full = waiting.pop()
+            for entry in self._scan(here, full):
                 if entry.is_dir(follow_symlinks=False):
-                    waiting.append(_join(here, entry.name))
-                elif (info := _info(entry, here)) is not None:
+                    waiting.append((_join(here, entry.name), full / entry.name))
+                elif (info := self._info(entry, here)) is not None:
                     yield info
 
     def stat(self, path: str) -> FileInfo | None:
@@ -59,8 +61,16 @@ class LocalReader:
 
     def read(self, path: str, *, start: int = 0, length: int | None = None) -> bytes | None:
         """Return the bytes of a file, or of a part of it; None when it is not there."""
+        full = self.inside(path)
         try:
-            with self.inside(path).open("rb") as file:
+            # A pipe would keep us waiting, a device would never end.
+            if not stat.S_ISREG(full.stat().st_mode) and not full.is_dir():
+                raise ReadError(
+                    str(self.location.join(path)),
+                    why="It is a pipe, a socket or a device, and not a file.",
+                    how="Remove it, if you know who made it.",
+                )
+            with full.open("rb") as file:
                 file.seek(start)
                 return file.read() if length is None else file.read(length)
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
@@ -68,14 +78,24 @@ class LocalReader:
         except OSError as error:
             raise self._unreadable(path, error) from error
 
-    def _scan(self, directory: str) -> Sequence[os.DirEntry[str]]:
+    def _scan(self, directory: str, full: Path) -> Sequence[os.DirEntry[str]]:
         try:
-            with os.scandir(self.inside(directory)) as entries:
+            with os.scandir(full) as entries:
                 return [*entries]
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
             raise self._unreadable(directory, error) from error
+
+    def _info(self, entry: os.DirEntry[str], directory: str) -> FileInfo | None:
+        path = _join(directory, entry.name)
+        try:
+            # Of a link, the link itself: what it points to may be outside, or gone.
+            return _describe(path, entry.stat(follow_symlinks=False))
+        except FileNotFoundError:
+            return None  # deleted since the directory was read; a running query purges entries
+        except OSError as error:
+            raise self._unreadable(path, error) from error
 
     def inside(self, path: str) -> Path:
         """Return the full path of something below the location.
@@ -105,15 +125,10 @@ def _join(directory: str, name: str) -> str:
     return f"{directory}/{name}" if directory else name
 
 
-def _info(entry: os.DirEntry[str], directory: str) -> FileInfo | None:
-    try:
-        # Of a link, the link itself: what it points to may be outside, or gone.
-        return _describe(_join(directory, entry.name), entry.stat(follow_symlinks=False))
-    except FileNotFoundError:
-        return None  # deleted since the directory was read; a running query purges entries
-
-
 def _describe(path: str, found: os.stat_result) -> FileInfo:
-    modified = datetime.fromtimestamp(found.st_mtime, tz=UTC)
+    try:
+        modified = datetime.fromtimestamp(found.st_mtime, tz=UTC)
+    except (ValueError, OverflowError):  # a year that no calendar here has
+        modified = datetime.fromtimestamp(0, tz=UTC)
     etag = f"{found.st_ino:x}-{found.st_mtime_ns:x}-{found.st_size:x}"
     return FileInfo(path=path, size_bytes=found.st_size, modified=modified, etag=etag)

@@ -41,7 +41,7 @@ def unpack(chunks: Iterator[bytes]) -> Iterator[bytes]:
         BrokenBytesError: It is not what one of Spark's codecs writes.
         MissingExtraError: pyarrow is not installed.
     """
-    counted = _Counted(chunks)
+    counted = CountedChunks(chunks)
     first = b""
     while len(first) < len(_LZ4) and (chunk := next(counted, None)):
         first += chunk
@@ -54,10 +54,11 @@ def unpack(chunks: Iterator[bytes]) -> Iterator[bytes]:
         yield piece
 
 
-class _Counted(Iterator[bytes]):
+class CountedChunks(Iterator[bytes]):
     """Counts the bytes that pass."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
+        """Wrap a stream of chunks."""
         self._chunks = chunks
         self.bytes_read = 0
 

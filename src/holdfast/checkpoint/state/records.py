@@ -23,12 +23,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import msgspec
+
 from holdfast.checkpoint.binary import BrokenBytesError, ByteSource
-from holdfast.checkpoint.state.codecs import unpack
+from holdfast.checkpoint.state.codecs import CountedChunks, unpack
 from holdfast.checkpoint.state.files import StateFileKind
 
+_FREE_CHANGES = 200_000
+_MOST_PER_BYTE = 1
+"""Changes of distinct keys need more than a byte each, however well they are packed."""
 _HEADERS = {b"\x00\x02v2": 2, b"\x00\x02v3": 3, b"\x00\x02v4": 4}
+_WITH_LINEAGE = 3
 _END, _PUT, _DELETE, _MERGE, _DELETE_RANGE = 0x00, 0x01, 0x10, 0x11, 0x20
+
+
+class _Ancestor(msgspec.Struct):
+    version: int
+
+
+_LINEAGE = msgspec.json.Decoder(tuple[_Ancestor, ...])
+
+
+class TooManyChangesError(Exception):
+    """A file holds far more changes than one of its size can mean: reading on could take hours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +78,40 @@ def read_changes(kind: StateFileKind, chunks: Iterator[bytes]) -> Iterator[Chang
 
     Raises:
         BrokenBytesError: The file is not one.
+        TooManyChangesError: A small file holds so many that they cannot be meant.
+        MissingExtraError: pyarrow is not installed.
+    """
+    packed = CountedChunks(chunks)
+    source = ByteSource(unpack(packed))
+    is_log = kind is StateFileKind.CHANGELOG
+    changes = _read_changelog(source) if is_log else _read_pairs(source, source.int32())
+    for number, change in enumerate(changes):
+        if number > _FREE_CHANGES + _MOST_PER_BYTE * packed.bytes_read:
+            raise TooManyChangesError(f"{packed.bytes_read:,} bytes hold more than {number:,} rows")
+        yield change
+
+
+def read_lineage(chunks: Iterator[bytes]) -> tuple[int, ...]:
+    """Return the versions that a changelog of state format 2 builds on, back to a snapshot.
+
+    Raises:
+        BrokenBytesError: It is not one, or has no lineage.
         MissingExtraError: pyarrow is not installed.
     """
     source = ByteSource(unpack(chunks))
-    if kind is StateFileKind.CHANGELOG:
-        yield from _read_changelog(source)
-    else:
-        yield from _read_pairs(source, source.int32())
+    if _HEADERS.get(source.take(4), 1) < _WITH_LINEAGE:
+        raise BrokenBytesError("it does not say which versions it builds on")
+    try:
+        lineage = _LINEAGE.decode(source.utf())
+    except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
+        raise BrokenBytesError("it does not say which versions it builds on") from error
+    return tuple(each.version for each in lineage)
 
 
 def _read_changelog(source: ByteSource) -> Iterator[Change]:
     first = source.take(4)
     version = _HEADERS.get(first, 1)
-    if version >= 3:
+    if version >= _WITH_LINEAGE:
         source.utf()
     if version == 1:
         yield from _read_pairs(source, int.from_bytes(first, "big", signed=True))

@@ -14,7 +14,13 @@ from hashlib import blake2b
 from holdfast.checkpoint.binary import BrokenBytesError
 from holdfast.checkpoint.state.chain import Chain
 from holdfast.checkpoint.state.files import StateFileKind
-from holdfast.checkpoint.state.records import Change, Put, RangeRemoved, Removed, read_changes
+from holdfast.checkpoint.state.records import (
+    Change,
+    Put,
+    RangeRemoved,
+    TooManyChangesError,
+    read_changes,
+)
 from holdfast.checkpoint.state.rocksdb import LARGEST_ZIP, RocksSnapshot, parse_rocks_snapshot
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.errors import MissingExtraError, ReadError
@@ -31,28 +37,66 @@ class NotCounted:
 
 
 def count_rows(reader: Reader, directory: str, chain: Chain) -> int | NotCounted | Unparsed:
-    """Count the rows of a version by reading its files."""
-    at = ""
-    try:
-        base = chain.base
-        if base is not None and base.kind is StateFileKind.ZIP:
-            return _count_zip(reader, f"{directory}/{base.name}", chain)
-        kept: dict[bytes, bool] = {}
-        for file in chain.changes:
-            at = f"{directory}/{file.name}"
-            _apply(read_changes(file.kind, read_chunks(reader, at)), kept)
-        rows = sum(kept.values())
-        if base is not None:
-            at = f"{directory}/{base.name}"
-            changes = read_changes(base.kind, read_chunks(reader, at))
-            rows += sum(isinstance(each, Put) and _short(each.key) not in kept for each in changes)
-    except BrokenBytesError as error:
-        return Unparsed(path=at, reason=str(error))
-    except ReadError as error:
-        return Unparsed(path=at, reason=f"it could not be read: {error.why}", unread=True)
-    except MissingExtraError as error:
-        return NotCounted(why=f"{error.why} {error.how}")
+    """Count the rows of a version by reading every file of it."""
+    kept: dict[bytes, bool] = {}
+    is_followed = True
+    for file in chain.changes:
+        found = _follow(reader, f"{directory}/{file.name}", file.kind, kept=kept)
+        if isinstance(found, Unparsed | NotCounted):
+            return found
+        is_followed &= found
+    rows = sum(kept.values())
+    if chain.base is not None and chain.base.kind is StateFileKind.ZIP:
+        return _count_zip(reader, f"{directory}/{chain.base.name}", chain)
+    if not is_followed:
+        return NotCounted(why="ranges of keys were removed, which is not followed here")
+    if chain.base is None:
+        return rows
+    below = _count_others(reader, f"{directory}/{chain.base.name}", chain.base.kind, kept=kept)
+    return below if isinstance(below, Unparsed | NotCounted) else rows + below
+
+
+def _follow(
+    reader: Reader, path: str, kind: StateFileKind, *, kept: dict[bytes, bool]
+) -> bool | NotCounted | Unparsed:
+    """Follow the changes of a file; False when there are some that cannot be followed."""
+    is_followed = True
+    for change in _changes(reader, path, kind):
+        if isinstance(change, Unparsed | NotCounted):
+            return change
+        if isinstance(change, RangeRemoved):
+            is_followed = False
+        else:
+            kept[_short(change.key)] = isinstance(change, Put)
+    return is_followed
+
+
+def _count_others(
+    reader: Reader, path: str, kind: StateFileKind, *, kept: dict[bytes, bool]
+) -> int | NotCounted | Unparsed:
+    """Count the rows of a snapshot that no later file has changed."""
+    rows = 0
+    for change in _changes(reader, path, kind):
+        if isinstance(change, Unparsed | NotCounted):
+            return change
+        rows += isinstance(change, Put) and _short(change.key) not in kept
     return rows
+
+
+def _changes(
+    reader: Reader, path: str, kind: StateFileKind
+) -> Iterator[Change | NotCounted | Unparsed]:
+    """Yield the changes of a file; what stops that comes last."""
+    try:
+        yield from read_changes(kind, read_chunks(reader, path))
+    except BrokenBytesError as error:
+        yield Unparsed(path=path, reason=str(error))
+    except ReadError as error:
+        yield Unparsed(path=path, reason=f"it could not be read: {error.why}", unread=True)
+    except TooManyChangesError as error:
+        yield NotCounted(why=f"{path}: {error}")
+    except MissingExtraError as error:
+        yield NotCounted(why=f"{error.why} {error.how}")
 
 
 def read_rocks_snapshot(reader: Reader, path: str) -> RocksSnapshot | Unparsed:
@@ -79,17 +123,6 @@ def _count_zip(reader: Reader, path: str, chain: Chain) -> int | NotCounted | Un
         behind = "changelog" if number == 1 else "changelogs"
         return NotCounted(why=f"{snapshot.rows:,} in {path}, and {number} {behind} above it")
     return snapshot.rows
-
-
-def _apply(changes: Iterator[Change], kept: dict[bytes, bool]) -> None:
-    for change in changes:
-        match change:
-            case Put(key):
-                kept[_short(key)] = True
-            case Removed(key):
-                kept[_short(key)] = False
-            case RangeRemoved():
-                raise BrokenBytesError("it removes a range of keys, which is not counted here")
 
 
 def _short(key: bytes) -> bytes:

@@ -1,0 +1,115 @@
+"""Checks of state files against what stands beside them; each yields what is damaged, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from holdfast.checkpoint.binary import BrokenBytesError
+from holdfast.checkpoint.checksums import parse_sidecar, parse_spark_checksum
+from holdfast.checkpoint.state import Chain, Store
+from holdfast.checkpoint.state.files import CHECKSUM_SUFFIX, StateFile, StateFileKind
+from holdfast.checkpoint.state.records import read_lineage
+from holdfast.checkpoint.state.rows import read_rocks_snapshot
+from holdfast.checkpoint.unparsed import Unparsed
+from holdfast.checkpoint.whole import read_whole
+from holdfast.errors import MissingExtraError, ReadError
+from holdfast.storage.read import Reader, read_chunks
+
+LARGEST_CHECKED = 16 << 20
+"""Spark's checksum of a larger file is not compared: it takes about a second for 10 MB."""
+_TABLE_END = bytes.fromhex("f7cff485b741e288")
+"""How a table of RocksDB ends."""
+
+
+def find_damage(reader: Reader, store: Store, chain: Chain, *, deeply: bool) -> Iterator[Unparsed]:
+    """Yield what is damaged among the files that make up a version of a store.
+
+    Args:
+        reader: Of the checkpoint.
+        store: The store.
+        chain: The files.
+        deeply: Whether whole files are read for it.
+    """
+    if chain.base is None and chain.changes and chain.changes[-1].unique_id is not None:
+        yield from _check_lineage(reader, store, chain.changes[-1])
+    if deeply and store.checksums:
+        for file in chain.files:
+            yield from _compare_checksum(reader, f"{store.directory}/{file.name}", file.size_bytes)
+    if chain.base is not None and chain.base.kind is StateFileKind.ZIP:
+        path = f"{store.directory}/{chain.base.name}"
+        yield from _compare_sidecar(reader, path, blamed=path)
+        yield from _check_snapshot(reader, store, path, deeply=deeply)
+
+
+def _check_lineage(reader: Reader, store: Store, newest: StateFile) -> Iterator[Unparsed]:
+    """Check that a version without a snapshot goes back to the first, not to one that is gone."""
+    path = f"{store.directory}/{newest.name}"
+    try:
+        lineage = read_lineage(read_chunks(reader, path))
+    except BrokenBytesError as error:
+        yield Unparsed(path=path, reason=str(error))
+        return
+    except (ReadError, MissingExtraError):
+        return
+    wholes = {file.version for file in store.files if file.kind.is_whole}
+    if lineage and lineage[0] > 1 and lineage[0] not in wholes:
+        yield Unparsed(path=path, reason=f"the snapshot it builds on, {lineage[0]}, is not there")
+
+
+def _compare_checksum(reader: Reader, path: str, size_bytes: int) -> Iterator[Unparsed]:
+    raw = read_whole(reader, path + CHECKSUM_SUFFIX)
+    if raw is None:
+        return
+    checksum = raw if isinstance(raw, Unparsed) else parse_spark_checksum(path, raw)
+    if isinstance(checksum, Unparsed):
+        yield Unparsed(path=path, reason=f"its checksum file: {checksum.reason}")
+    elif checksum.size_bytes != size_bytes:
+        reason = f"it has {size_bytes:,} bytes, its checksum is for {checksum.size_bytes:,}"
+        yield Unparsed(path=path, reason=reason)
+    elif size_bytes <= LARGEST_CHECKED:
+        content = read_whole(reader, path)
+        if isinstance(content, bytes) and checksum.fits(content) is False:
+            yield Unparsed(path=path, reason="it does not fit the checksum that Spark wrote")
+
+
+def _compare_sidecar(reader: Reader, path: str, *, blamed: str) -> Iterator[Unparsed]:
+    """Compare with Hadoop's checksums, as Spark does when it copies a file to its own disk.
+
+    They are on local disk only, so that no bucket is asked for them.
+    """
+    if reader.location.scheme not in ("file", "memory"):
+        return
+    directory, _, name = path.rpartition("/")
+    raw, content = read_whole(reader, f"{directory}/.{name}.crc"), read_whole(reader, path)
+    if not isinstance(raw, bytes) or not isinstance(content, bytes):
+        return
+    sidecar = parse_sidecar(path, raw)
+    if isinstance(sidecar, Unparsed) or not sidecar.fits(content):
+        yield Unparsed(path=blamed, reason=f"Hadoop's checksums beside {path} do not fit it")
+
+
+def _check_snapshot(reader: Reader, store: Store, path: str, *, deeply: bool) -> Iterator[Unparsed]:
+    snapshot = read_rocks_snapshot(reader, path)
+    if isinstance(snapshot, Unparsed):
+        yield snapshot
+        return
+    for file in snapshot.data_files:
+        size = store.data_files.get(file.name)
+        if size is None:
+            yield Unparsed(path=path, reason=f"it needs {file.name}, which is not there")
+        elif size != file.size_bytes:
+            reason = f"it needs {file.name} with {file.size_bytes:,} bytes, not {size:,}"
+            yield Unparsed(path=path, reason=reason)
+        elif deeply:
+            yield from _check_table(reader, f"{store.directory}/{file.name}", size, blamed=path)
+
+
+def _check_table(reader: Reader, path: str, size: int, *, blamed: str) -> Iterator[Unparsed]:
+    """Check that a file of RocksDB's ends as its tables do, and fits its checksums."""
+    try:
+        end = reader.read(path, start=max(0, size - len(_TABLE_END)))
+    except ReadError:
+        return
+    if path.endswith(".sst") and end != _TABLE_END:
+        yield Unparsed(path=blamed, reason=f"it needs {path}, which is no table of RocksDB")
+    yield from _compare_sidecar(reader, path, blamed=blamed)

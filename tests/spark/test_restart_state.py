@@ -1,0 +1,185 @@
+"""What we say Spark will do, Spark 4.2 does, when files of the state are damaged.
+
+The stream counts lines in two partitions of HDFS-backed state and has run batches 0 to 4, so that
+version 5 is loaded; version 4 when batch 4 is pending. Before each restart a new file waits.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from holdfast.evidence import RunsAgain
+from tests.spark.damages import (
+    TEMP,
+    Damage,
+    cut,
+    empty,
+    every,
+    halve,
+    nothing,
+    on_line,
+    pending,
+    remove,
+    rewrite,
+    scramble,
+    write,
+)
+from tests.spark.restarts import Original, Truth, counted, original_of, predict
+
+NO_DELTA = "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS"
+NO_STATE = "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY"
+UNREADABLE = "CANNOT_LOAD_STATE_STORE.UNCATEGORIZED"
+SCHEMA = "state/0/0/_metadata/schema"
+OPERATOR = "state/0/_metadata/metadata"
+
+
+@pytest.fixture(scope="module")
+def originals(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], Original]:
+    return lambda kind: original_of(kind, spark, tmp_path_factory)
+
+
+def replace(path: str, by: str) -> Damage:
+    def damage(checkpoint: Path) -> None:
+        shutil.copyfile(checkpoint / by, checkpoint / path)
+
+    return damage
+
+
+LISTED: dict[str, dict[str, tuple[Damage, Truth]]] = {
+    "deltas": {
+        "newest-deleted": (remove("state/0/0/5.delta"), NO_DELTA),
+        "newest-deleted-by-hand": (remove("state/0/0/5.delta", sidecars=False), NO_DELTA),
+        "newest-of-last-partition-deleted": (remove("state/0/1/5.delta"), NO_DELTA),
+        "one-between-deleted": (remove("state/0/0/3.delta"), NO_DELTA),
+        "first-deleted": (remove("state/0/0/1.delta"), NO_DELTA),
+        "rewound-newer-deleted": (remove("offsets/4", "commits/4", "state/0/*/5.delta"), 4),
+        "rewound-needed-deleted": (remove("offsets/4", "commits/4", "state/0/0/4.delta"), NO_DELTA),
+        "pending-newer-deleted": (pending(remove("state/0/*/5.delta")), 4),
+        "pending-newer-deleted-in-one": (pending(remove("state/0/0/5.delta")), 4),
+        "pending-newer-deleted-by-hand": (
+            pending(remove("state/0/*/5.delta", sidecars=False)),
+            4,
+        ),
+        "pending-needed-deleted": (pending(remove("state/0/0/4.delta")), NO_DELTA),
+        "state-deleted": (remove("state"), NO_STATE),
+        "state-deleted-pending": (pending(remove("state")), NO_STATE),
+        "state-empty": (remove("state/0"), NO_STATE),
+        "operator-empty": (remove("state/0/*"), NO_DELTA),
+        "first-partition-deleted": (remove("state/0/0"), NO_DELTA),
+        "last-partition-deleted": (remove("state/0/1"), NO_DELTA),
+        "operator-metadata-deleted": (remove(OPERATOR), 5),
+        "operator-metadata-deleted-by-hand": (
+            remove(OPERATOR, sidecars=False),
+            "Rename destination",
+        ),
+        "schema-deleted": (remove(SCHEMA), 5),
+        "schema-deleted-by-hand": (remove(SCHEMA, sidecars=False), "Rename destination"),
+        "leftover": (write("state/0/0/" + TEMP.format("6.delta"), b""), 5),
+        "forgotten-sidecar": (write("state/0/0/.6.delta.crc", b"crc\0\0\0\2\0"), 5),
+        "newer-than-the-logs": (write("state/0/0/7.delta", b""), 5),
+        "foreign-file": (write("state/0/0/5.delta.bak", b""), 5),
+        "foreign-operator": (write("state/1/0/5.delta", b""), 5),
+    },
+    "snapshot": {
+        "clean": (nothing, 5),
+        "covered-deltas-deleted": (remove("state/0/*/[1-3].delta"), 5),
+        "delta-after-it-deleted": (remove("state/0/0/4.delta"), NO_DELTA),
+        "snapshot-deleted": (remove("state/0/*/3.snapshot"), 5),
+        "snapshot-and-delta-deleted": (
+            remove("state/0/0/3.snapshot", "state/0/0/1.delta"),
+            NO_DELTA,
+        ),
+    },
+}
+
+OPENED: dict[str, dict[str, tuple[Damage, Truth]]] = {
+    "deltas": {
+        "newest-empty": (rewrite("state/0/0/5.delta", empty), UNREADABLE),
+        "newest-cut": (rewrite("state/0/0/5.delta", halve), UNREADABLE),
+        "newest-cut-by-hand": (cut("state/0/0/5.delta"), UNREADABLE),
+        "newest-not-compressed": (rewrite("state/0/0/5.delta", scramble), UNREADABLE),
+        "newest-without-its-last-byte": (rewrite("state/0/0/5.delta", lambda raw: raw[:-1]), 5),
+        "first-cut": (rewrite("state/0/0/1.delta", halve), UNREADABLE),
+        "pending-newer-not-compressed": (pending(rewrite("state/0/*/5.delta", scramble)), 4),
+        "operator-metadata-empty": (rewrite(OPERATOR, empty), 5),
+        "operator-metadata-cut": (rewrite(OPERATOR, halve), 5),
+        "operator-metadata-of-a-newer-version": (rewrite(OPERATOR, on_line(0, lambda _: "v9")), 5),
+        "schema-empty": (rewrite(SCHEMA, empty), "java.io.EOFException"),
+        "schema-cut": (rewrite(SCHEMA, halve), "java.io.EOFException"),
+        "schema-of-a-newer-version": (
+            rewrite(SCHEMA, lambda raw: raw.replace(b"v2", b"v9", 1)),
+            "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION",
+        ),
+    },
+    "snapshot": {
+        "empty": (rewrite("state/0/*/3.snapshot", empty), 5),
+        "cut": (rewrite("state/0/*/3.snapshot", halve), 5),
+        "not-compressed": (rewrite("state/0/*/3.snapshot", scramble), 5),
+        "cut-and-delta-deleted": (
+            every(rewrite("state/0/0/3.snapshot", halve), remove("state/0/0/1.delta")),
+            NO_DELTA,
+        ),
+    },
+}
+
+CASES = [
+    pytest.param(kind, *case, id=f"{kind}-{name}")
+    for table in (LISTED, OPENED)
+    for kind, cases in table.items()
+    for name, case in cases.items()
+]
+
+
+@pytest.fixture
+def original(originals: Callable[[str], Original]) -> Original:
+    return originals("deltas")
+
+
+@pytest.mark.parametrize(("kind", "damage", "truth"), CASES)
+def test_spark_does_what_we_say(
+    originals: Callable[[str], Original], *, kind: str, damage: Damage, truth: Truth, tmp_path: Path
+) -> None:
+    originals(kind).play(damage, truth, tmp_path / "checkpoint")
+
+
+class TestStateThatCannotBeLoaded:
+    def test_fails_the_batch_after_it_was_planned_and_the_sink_called(
+        self, original: Original, tmp_path: Path
+    ) -> None:
+        lost = "state/0/0/5.delta"
+        checkpoint = original.damaged(tmp_path / "checkpoint", remove(lost))
+        assert original.start(checkpoint).called == [5]
+        assert (checkpoint / "offsets/5").exists()
+        assert not (checkpoint / "commits/5").exists()
+        shutil.copyfile(original.home / "checkpoint" / lost, checkpoint / lost)
+        assert isinstance(predict(checkpoint), RunsAgain)
+        again = original.start(checkpoint)
+        assert (again.batches, again.error) == ({5: counted(5)}, None)
+
+    def test_fails_the_batch_after_it_was_planned_when_there_is_none(
+        self, original: Original, tmp_path: Path
+    ) -> None:
+        checkpoint = original.damaged(tmp_path / "checkpoint", remove("state"))
+        assert original.start(checkpoint).called == []
+        assert (checkpoint / "offsets/5").exists()
+
+    def test_fails_nothing_while_nothing_waits(self, original: Original, tmp_path: Path) -> None:
+        checkpoint = original.damaged(tmp_path / "checkpoint", nothing)
+        original.start(checkpoint)
+        remove("state")(checkpoint)
+        happened = original.start(checkpoint)
+        assert (happened.batches, happened.error) == ({}, None)
+
+
+def test_a_delta_of_another_version_is_believed(original: Original, tmp_path: Path) -> None:
+    older = replace("state/0/0/5.delta", by="state/0/0/4.delta")
+    happened = original.start(original.damaged(tmp_path / "checkpoint", older))
+    assert happened.error is None
+    assert happened.batches == {5: [("a", 5), ("b", 6), ("k5", 1)]}
