@@ -1,0 +1,1 @@
+"""PostgreSQL: binary COPY and the ledger in one transaction."""
