@@ -128,7 +128,7 @@ def _join(directory: str, name: str) -> str:
 def _describe(path: str, found: os.stat_result) -> FileInfo:
     try:
         modified = datetime.fromtimestamp(found.st_mtime, tz=UTC)
-    except (ValueError, OverflowError):  # a year that no calendar here has
+    except (ValueError, OverflowError, OSError):  # a year that no calendar here has
         modified = datetime.fromtimestamp(0, tz=UTC)
     etag = f"{found.st_ino:x}-{found.st_mtime_ns:x}-{found.st_size:x}"
     return FileInfo(path=path, size_bytes=found.st_size, modified=modified, etag=etag)

@@ -43,7 +43,7 @@ def unpack(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """
     counted = CountedChunks(chunks)
     first = b""
-    while len(first) < len(_LZ4) and (chunk := next(counted, None)):
+    while len(first) < len(_LZ4) and (chunk := next(counted, None)) is not None:
         first += chunk
     raw = _unpack_by_magic(first, counted)
     unpacked = 0

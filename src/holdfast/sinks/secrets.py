@@ -1,0 +1,36 @@
+"""Where a connection string comes from: named, never held in a record, a log or a setting."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from holdfast.errors import ConfigError
+
+Secret = str | Callable[[], str]
+"""`env:NAME`, `file:PATH`, or something that returns it."""
+
+
+def reveal(secret: Secret) -> str:
+    """Return what a secret stands for.
+
+    Raises:
+        ConfigError: It is given in the open, or is not where it is said to be.
+    """
+    if not isinstance(secret, str):
+        return secret()
+    kind, _, name = secret.partition(":")
+    if kind == "env":
+        if name not in os.environ:
+            raise ConfigError(f"The environment variable {name}, which holds a DSN, is not set.")
+        return os.environ[name]
+    if kind == "file":
+        try:
+            return Path(name).read_text().strip()
+        except OSError as error:
+            raise ConfigError(f"The file {name}, which holds a DSN: {error.strerror}.") from error
+    raise ConfigError(
+        "A DSN is not given in the open, where it would reach logs: name the environment variable "
+        "that holds it (env:NAME), a file (file:PATH), or give a function that returns it."
+    )
