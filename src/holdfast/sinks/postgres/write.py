@@ -62,12 +62,7 @@ def write_batch(
         psycopg.Error: The server did not take it. When that happens in the commit it may have.
     """
     with connection.transaction():  # S2
-        # Of the transaction alone: behind a proxy the session is shared with others.
-        connection.execute(
-            f"SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS};"
-            f" SET LOCAL idle_in_transaction_session_timeout = {IDLE_TIMEOUT_MS};"
-            f" SET LOCAL application_name = '{session_name(attempt.stream, attempt.sink)}'".encode()
-        )
+        _set_limits(connection, attempt)
         reached("S2")
         row = read_row(connection, attempt.stream, attempt.sink, lock=True)
         decision = decide(row, attempt)  # S3
@@ -82,6 +77,15 @@ def write_batch(
             reached("S5")
     reached("S6")  # committed
     return Written(decision=decision, rows=rows)
+
+
+def _set_limits(connection: psycopg.Connection[Any], attempt: Attempt) -> None:
+    """Set what holds for this transaction alone: behind a proxy the session is shared."""
+    connection.execute(
+        f"SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS};"
+        f" SET LOCAL idle_in_transaction_session_timeout = {IDLE_TIMEOUT_MS};"
+        f" SET LOCAL application_name = '{session_name(attempt.stream, attempt.sink)}'".encode()
+    )
 
 
 def _write_rows(connection: psycopg.Connection[Any], target: Target, batches: Iterable[Any]) -> int:
