@@ -26,7 +26,7 @@ from holdfast.storage.write import Writer
 
 TERM_S = 30.0
 """For how long an unchanged heartbeat is waited for; renewed every third of it."""
-_POLL_S = 1.0
+_POLLS_PER_TERM = 30
 _FILE = re.compile(r"leases/([0-9]{6,})\.json")
 
 
@@ -132,4 +132,4 @@ def _wait_until_free(reader: Reader, epoch: int, tell: Callable[[Waiting], None]
         if left <= 0 or newest_epoch(reader) > epoch:
             return
         tell(Waiting(lease=lease, seconds_left=left))
-        time.sleep(min(_POLL_S, left))
+        time.sleep(min(lease.term_s / _POLLS_PER_TERM, left))
