@@ -4,7 +4,7 @@ PYTEST := $(BIN)/python -m pytest
 LOCK := requirements/dev.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help dev lock check format unit spark drill bench pipeline lab fixtures docs clean
+.PHONY: help dev lock check format unit damage spark drill bench pipeline lab fixtures docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ unit: ## Tests without servers and without Spark, with branch coverage
 spark: ## Tests on real Spark, Kafka, PostgreSQL and S3
 	$(BIN)/python -m lab check
 	$(PYTEST) -v -m spark tests/lab tests/spark --durations=15
+
+damage: ## Every file of every fixture checkpoint cut, emptied and flipped; hostile checkpoints
+	$(BIN)/python -m tests.damage
 
 drill: ## Tests that kill processes for real, sized for the gate
 	$(PYTEST) -v -m drill tests/drills --durations=15

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from holdfast.reading import read_checkpoint
+    from holdfast.sinks.postgres.sink import Postgres
+    from holdfast.streams.start import start
 
-__all__ = ["__version__", "read_checkpoint"]
+__all__ = ["Postgres", "__version__", "read_checkpoint", "start"]
 
 __version__ = "0.1.0.dev0"
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name when it is first used: neither Spark nor any store is loaded before."""
-    if name == "read_checkpoint":
-        from holdfast.reading import read_checkpoint  # noqa: PLC0415
-
-        return read_checkpoint
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Import a name when it is first used: neither Spark nor any extra is loaded before."""
+    homes = {
+        "Postgres": "sinks.postgres.sink",
+        "read_checkpoint": "reading",
+        "start": "streams.start",
+    }
+    if name not in homes:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{homes[name]}"), name)

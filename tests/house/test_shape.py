@@ -80,4 +80,9 @@ def test_only_the_cli_catches_every_exception() -> None:
 
 
 def test_the_public_names_are_these() -> None:
-    assert sorted(holdfast.__all__) == ["__version__", "read_checkpoint"]
+    assert sorted(holdfast.__all__) == [
+        "Postgres",
+        "__version__",
+        "read_checkpoint",
+        "start",
+    ]

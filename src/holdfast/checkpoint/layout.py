@@ -21,7 +21,7 @@ SOURCES = "sources"
 STATE = "state"
 
 # Java's long, which is what Spark parses the name as. It takes a sign too; nothing ever writes one.
-_BATCH = re.compile(r"(?P<batch>[0-9]{1,19})(?P<compact>\.compact)?")
+_BATCH = re.compile(r"(?P<batch>0|[1-9][0-9]{0,18})(?P<compact>\.compact)?")
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
 _LARGEST = 2**63 - 1
 _TEMP = re.compile(r"\.(?P<target>.+?)\.[0-9a-fA-F-]{36}(\.TID[0-9]+)?\.tmp")

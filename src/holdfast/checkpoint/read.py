@@ -6,14 +6,23 @@ query adds and purges entries meanwhile: one that was listed and is gone when re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from holdfast.checkpoint.checksums import parse_sidecar
 from holdfast.checkpoint.commits import CommitEntry, parse_commit_entry
-from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS, SOURCES, STATE, Kind, parse_name
+from holdfast.checkpoint.layout import (
+    COMMITS,
+    METADATA,
+    OFFSETS,
+    SOURCES,
+    STATE,
+    Kind,
+    parse_name,
+    parse_number,
+)
 from holdfast.checkpoint.metadata import QueryMetadata, parse_metadata
 from holdfast.checkpoint.offsets import OffsetEntry, parse_offset_entry
 from holdfast.checkpoint.sources.read import SourceLog, read_sources
@@ -22,10 +31,12 @@ from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.checkpoint.whole import read_whole
 from holdfast.ids import BatchId
 from holdfast.storage.location import Location
-from holdfast.storage.read import Reader
+from holdfast.storage.read import Listing, Reader
 
 T = TypeVar("T")
 READERS = 16
+LARGEST_LOG = 512 << 20
+"""Entries beyond this are not read: a hundred entries of a million partitions have two GB."""
 EXPECTED = frozenset({COMMITS, OFFSETS, SOURCES, STATE})
 
 
@@ -52,6 +63,8 @@ class Checkpoint:
     """Hadoop's checksums that do not fit their entry: it was changed after Spark wrote it."""
     foreign: tuple[str, ...]
     """Files and directories that Spark does not write there."""
+    unlisted: tuple[Unparsed, ...] = ()
+    """Where a directory should be and a file or a link is: what Spark would find is not known."""
 
     @property
     def unparsed(self) -> tuple[Unparsed, ...]:
@@ -59,7 +72,8 @@ class Checkpoint:
         entries = [self.metadata, *self.offsets.values(), *self.commits.values()]
         began = [each for log in self.sources for each in (log.began, *log.unparsed)]
         state = [each for operator in self.state for each in operator.unparsed]
-        return tuple(each for each in (*entries, *began, *state) if isinstance(each, Unparsed))
+        found = (*self.unlisted, *entries, *began, *state)
+        return tuple(each for each in found if isinstance(each, Unparsed))
 
     @property
     def newest_readable(self) -> OffsetEntry | None:
@@ -105,6 +119,7 @@ def read_checkpoint(reader: Reader) -> Checkpoint:
         ),
         lone_sidecars=tuple(path for log in logs for path in log.lone_sidecars),
         stale_sidecars=tuple(path for log in logs for path in log.stale_sidecars),
+        unlisted=tuple(_find_unlisted(reader, top)),
         foreign=(
             *_named(top, Kind.FOREIGN, Kind.ENTRY, Kind.COMPACT),
             *(name for name in root.directories if name not in EXPECTED),
@@ -132,13 +147,9 @@ def _read_log(
     sidecars = {
         f"{directory}/{parse_name(path).target}": path for path in _named(paths, Kind.SIDECAR)
     }
-    # A bucket answers in tens of milliseconds; a hundred entries one by one would take seconds.
-    wanted = [path for _, path in batches]
-    wanted += [sidecars[path] for path in wanted if path in sidecars]
-    with ThreadPoolExecutor(READERS) as pool:
-        contents = dict(
-            zip(wanted, pool.map(lambda path: read_whole(reader, path), wanted), strict=True)
-        )
+    contents = _read_newest(
+        reader, listing, [path for _, path in reversed(batches)], sidecars=sidecars
+    )
     entries = {
         batch: raw if isinstance(raw, Unparsed) else parse(path, batch, raw)
         for batch, path in batches
@@ -158,6 +169,42 @@ def _read_log(
             *(f"{directory}/{name}" for name in listing.directories),
         ),
     )
+
+
+def _read_newest(
+    reader: Reader, listing: Listing, paths: list[str], *, sidecars: Mapping[str, str]
+) -> dict[str, bytes | Unparsed | None]:
+    """Read entries with their checksums, newest first, as far as the memory for a log goes."""
+    sizes = {info.path: info.size_bytes for info in listing.files}
+    contents: dict[str, bytes | Unparsed | None] = {}
+    wanted: list[str] = []
+    room = LARGEST_LOG
+    for path in paths:
+        room -= sizes[path]
+        if room < 0 and wanted:
+            reason = f"it was not read: the log has more than {LARGEST_LOG >> 20} MB"
+            contents[path] = Unparsed(path=path, reason=reason, unread=True)
+            continue
+        wanted += [path, *([sidecars[path]] if path in sidecars else [])]
+    # A bucket answers in tens of milliseconds; a hundred entries one by one would take seconds.
+    with ThreadPoolExecutor(READERS) as pool:
+        found = pool.map(lambda path: read_whole(reader, path), wanted)
+        contents.update(zip(wanted, found, strict=True))
+    return contents
+
+
+def _find_unlisted(reader: Reader, top: list[str]) -> Iterator[Unparsed]:
+    """Name files and links that stand where Spark keeps directories: Spark follows a link."""
+    names = [name for name in top if name in EXPECTED]
+    names += [
+        info.path for info in reader.list(STATE).files if parse_number(_last(info.path)) is not None
+    ]
+    for path in names:
+        yield Unparsed(path=path, reason="it is a file or a link, not a directory", unread=True)
+
+
+def _last(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 def _is_stale(

@@ -6,7 +6,7 @@ from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.errors import ReadError
 from holdfast.storage.read import Reader
 
-LARGEST_ENTRY = 256 << 20
+LARGEST_ENTRY = 128 << 20
 """An offset entry of a million Kafka partitions has 20 MB."""
 
 

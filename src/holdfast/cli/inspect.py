@@ -12,8 +12,8 @@ from holdfast.checkpoint.read import Checkpoint, read_checkpoint
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.inspect_text import render_text
 from holdfast.cli.inspection import Inspection, inspect_checkpoint
+from holdfast.cli.printable import printable
 from holdfast.cli.watch import watch
-from holdfast.cli.wording import printable
 from holdfast.errors import ConfigError
 from holdfast.evidence.outcomes import Unknown
 from holdfast.evidence.versions import KNOWN, SparkVersion

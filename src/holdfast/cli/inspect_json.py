@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import msgspec
 
 from holdfast import __version__
@@ -61,9 +64,19 @@ _SOURCES: dict[type[Offset | None], str] = {
 
 
 def render_json(inspection: Inspection) -> str:
-    """Return the document as indented text."""
-    raw = msgspec.json.encode(make_document(inspection))
-    return msgspec.json.format(raw, indent=2).decode()
+    """Return the document as indented text, in ASCII."""
+    return json.dumps(_as_text(msgspec.to_builtins(make_document(inspection))), indent=2)
+
+
+def _as_text(value: Any) -> Any:
+    """Return a value whose strings are text: names of files need not be."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, list | tuple):
+        return [_as_text(each) for each in value]
+    if isinstance(value, dict):
+        return {_as_text(key): _as_text(each) for key, each in value.items()}
+    return value
 
 
 def make_document(inspection: Inspection) -> InspectJson:

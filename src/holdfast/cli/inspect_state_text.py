@@ -28,6 +28,11 @@ def render_state(state: tuple[OperatorState, ...], *, looked_into: bool) -> list
     lines = ["", *columns(rows)]
     lines += [f"  damaged  {path}" for each in state for path in each.damaged[:_SHOWN_MISSING]]
     lines += [f"  missing  {path}" for path in missing[:_SHOWN_MISSING]]
+    passed_over = [path for each in state for path in each.passed_over]
+    lines += [
+        f"  damaged  {path}: Spark passes over it for an older one"
+        for path in passed_over[:_SHOWN_MISSING]
+    ]
     if len(missing) > _SHOWN_MISSING:
         lines.append(f"  missing  and {len(missing) - _SHOWN_MISSING:,} more")
     return lines

@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 import traceback
 from importlib import import_module
+from io import TextIOWrapper
 
 import click
 
 from holdfast import __version__
 from holdfast.cli.exit_codes import ExitCode, exit_code_of
+from holdfast.cli.printable import printable
 from holdfast.errors import HoldfastError
 
 VERBS = {"inspect": "Say what is in a checkpoint and what Spark will do on the next start."}
@@ -53,6 +55,10 @@ def holdfast() -> None:
 
 def run(arguments: list[str] | None = None) -> None:
     """Run the command and leave the process with its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # A terminal that cannot show a character gets its number instead of an error.
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(_run(arguments))
 
 
@@ -66,7 +72,8 @@ def _run(arguments: list[str] | None) -> int:
         click.echo("Interrupted.", err=True)
         return ExitCode.INTERRUPTED
     except HoldfastError as error:
-        click.echo(f"{error.code}\n  {error.what}\n  {error.why}\n  {error.how}", err=True)
+        for line in (error.code, *(f"  {each}" for each in (error.what, error.why, error.how))):
+            click.echo(printable(line), err=True)
         return exit_code_of(error)
     except Exception:  # noqa: BLE001 - the one place: what nobody foresaw is our bug, and says so
         traceback.print_exc()

@@ -125,10 +125,3 @@ def describe_range(found: SourceRange) -> str:
     if isinstance(found.end, KafkaOffset):
         kind = f"{kind}, {count(found.end.partition_count, 'partition')}"
     return kind if found.end is None else f"{kind}, {amount(found.amount)}"
-
-
-def printable(text: str) -> str:
-    """Return a line that cannot steer a terminal: names in a checkpoint may come from anybody."""
-    return "".join(
-        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
-    )

@@ -70,6 +70,9 @@ def predict_next_start(
 
 def predict_by_logs(checkpoint: Checkpoint, *, spark: SparkVersion = NEWEST_SPARK) -> NextStart:
     """Say what the logs alone decide: which batch is run."""
+    if checkpoint.unlisted:
+        first = checkpoint.unlisted[0]
+        return Unknown(because=f"{first.path}: {first.reason}", follows_from=(first.path,))
     stopped = _judge_metadata(checkpoint, spark)
     if stopped is not None:
         return stopped

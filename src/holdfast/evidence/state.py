@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from holdfast.checkpoint.commits import CommitEntry
 from holdfast.checkpoint.layout import parse_number
@@ -20,6 +21,8 @@ from holdfast.checkpoint.state.read import DEFAULT_STORE, Operator, Store
 from holdfast.checkpoint.state.schema import StateSchema
 
 PARTITIONS = "spark.sql.shuffle.partitions"
+MOST_NAMED = 1_000
+"""So many missing partitions are named, and no more."""
 MOST_PARTITIONS = 1_000_000
 """More than this nobody has: a number that is larger is damage, and is not counted up to."""
 ROCKSDB, HDFS = "RocksDB", "HDFS-backed"
@@ -62,7 +65,7 @@ class OperatorState:
         home = f"state/{self.operator.operator_id}"
         there = {each.store.partition for each in self.stores}
         gone = (number for number in range(self.partitions) if number not in there)
-        return (*files, *(f"{home}/{number}" for number in gone))
+        return (*files, *(f"{home}/{number}" for number in islice(gone, MOST_NAMED)))
 
 
 def judge_state(
@@ -132,7 +135,8 @@ def versions_of(checkpoint: Checkpoint) -> frozenset[int] | None:
         if len({store.partition for store in operator.stores}) < (partitions or 0):
             return frozenset({0})
         for store in operator.stores:
-            found = loadable_versions(store.files, unique_ids(checkpoint, operator, store))
+            files = [file for file in store.files if file.size_bytes]
+            found = loadable_versions(files, unique_ids(checkpoint, operator, store))
             common = found if common is None else common & found
     return common
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -27,7 +27,9 @@ from holdfast.checkpoint.unparsed import Unparsed
 Partitions = Mapping[str, Mapping[int, int]]
 
 # One typed decoding: a topic can have a million partitions, and generic objects would weigh thrice.
-_DECODER = msgspec.json.Decoder(dict[str, dict[int, int]])
+# Numbers are Java's long: a larger one is damage.
+_Long = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+_DECODER = msgspec.json.Decoder(dict[str, dict[_Long, _Long]])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,9 @@ r"""Compression of state files: one stream over the whole file, known by how it 
 
 From Spark 4.3 `core/…/io/CompressionCodec.scala`, by the pinned `stateStore.compression.codec`:
 
-    lz4      ("LZ4Block" · token · int32 LE packed · int32 LE raw · int32 LE checksum · data)*;
-             token 0x1_ is stored as it is, 0x2_ packed; raw 0 is the end. Not LZ4's frame format
+    lz4      ("LZ4Block" · token · int32 LE packed · int32 LE raw · int32 LE hash · data)*; token
+             0x1_ is stored, 0x2_ packed; the hash is 28 bits of XXH32; raw 0 is the end. Not
+             LZ4's frame format
     zstd     28 b5 2f fd · standard frames
     snappy   82 "SNAPPY" 00 · int32 version · int32 compatible · (int32 length · raw snappy)*
     lzf      ("ZV" · 00 · int16 length · data | "ZV" · 01 · int16 packed · int16 raw · data)*
@@ -21,6 +22,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from holdfast.checkpoint.binary import BrokenBytesError, ByteSource
+from holdfast.checkpoint.xxhash import xxh32
 from holdfast.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -30,6 +32,9 @@ LARGEST_BLOCK = 64 << 20
 LARGEST_EXPANSION = 2_000
 """Times the packed size: LZ4 and Snappy cannot exceed 255, rows of zeros in zstd stay below."""
 _FREE_BYTES = 16 << 20
+LARGEST_CHECKED = 8 << 20
+"""Checksums of what comes after this are not compared: it takes a second for 10 MB."""
+_LZ4_SEED = 0x9747B28C
 _LZ4, _ZSTD, _SNAPPY, _LZF = b"LZ4Block", b"\x28\xb5\x2f\xfd", b"\x82SNAPPY\0", b"ZV"
 _LZ4_STORED, _LZ4_PACKED = 0x10, 0x20
 
@@ -86,22 +91,24 @@ def _unpack_by_magic(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _unpack_lz4(source: ByteSource) -> Iterator[bytes]:
+    unpacked = 0
     while not source.ended():
         if source.take(len(_LZ4)) != _LZ4:
             raise BrokenBytesError("a block does not begin with LZ4Block")
         method = source.take(1)[0] & 0xF0
-        packed_bytes, raw_bytes, _checksum = struct.unpack("<iiI", source.take(12))
+        packed_bytes, raw_bytes, checksum = struct.unpack("<iiI", source.take(12))
         if raw_bytes == 0 and packed_bytes == 0:
             continue
         if not 0 < raw_bytes <= LARGEST_BLOCK:
             raise BrokenBytesError(f"a block of {raw_bytes} bytes makes no sense")
         packed = source.take(packed_bytes)
-        if method == _LZ4_PACKED:
-            yield _decompress_lz4(packed, raw_bytes)
-        elif method == _LZ4_STORED and packed_bytes == raw_bytes:
-            yield packed
-        else:
+        if method not in (_LZ4_PACKED, _LZ4_STORED):
             raise BrokenBytesError("a block is neither packed nor stored")
+        raw = packed if method == _LZ4_STORED else _decompress_lz4(packed, raw_bytes)
+        unpacked += len(raw)
+        if unpacked <= LARGEST_CHECKED and xxh32(raw, _LZ4_SEED) & 0x0FFFFFFF != checksum:
+            raise BrokenBytesError("a block does not fit its checksum")
+        yield raw
 
 
 def _decompress_lz4(packed: bytes, raw_bytes: int) -> bytes:

@@ -30,7 +30,7 @@ def fence(
         psycopg.Error: The server did not answer, or somebody kept the row locked whom we may not
             end.
     """
-    from psycopg import errors  # noqa: PLC0415 - an extra
+    from psycopg import errors
 
     for attempt in range(TRIES):
         try:

@@ -1,0 +1,35 @@
+"""HF602: the sink's ledger row belongs to another checkpoint: a clone, a move, a second stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from holdfast.evidence.stream import StreamEvidence
+from holdfast.rules.rule import Finding, Rule
+
+
+def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
+    mine = evidence.binding
+    for sink in evidence.sinks:
+        if sink.row is None or sink.row.binding == mine:
+            continue
+        theirs = sink.row.binding
+        other = (
+            f"query {theirs.query_id} at {theirs.checkpoint}"
+            if theirs.query_id != mine.query_id
+            else f"a copy of this checkpoint at {theirs.checkpoint}"
+        )
+        yield Finding(
+            code=RULE.code,
+            name=RULE.name,
+            what=(
+                f"{sink.shown} holds batch {sink.row.last_batch} of {evidence.stream} from "
+                f"{other}, not from query {mine.query_id} at {mine.checkpoint}. Two checkpoints "
+                "that write as one stream double or skip each other's batches."
+            ),
+            how="Start from the checkpoint the sink belongs to, or give this stream its own name.",
+            follows_from=("metadata",),
+        )
+
+
+RULE = Rule(code="HF602", name="ledger-of-another-checkpoint", judge=_judge)

@@ -1,0 +1,32 @@
+"""HF604: the sink holds batches that the checkpoint has not planned: an old copy of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from holdfast.evidence.stream import StreamEvidence
+from holdfast.rules.rule import Finding, Rule
+
+
+def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
+    for sink in evidence.sinks:
+        if sink.row is None or sink.row.binding != evidence.binding:
+            continue
+        if sink.row.last_batch > evidence.newest_planned >= 0:
+            first = evidence.newest_planned + 1
+            yield Finding(
+                code=RULE.code,
+                name=RULE.name,
+                what=(
+                    f"{sink.shown} already holds batch {sink.row.last_batch} of {evidence.stream}, "
+                    f"but the newest entry in {evidence.binding.checkpoint} is batch "
+                    f"{evidence.newest_planned}. This checkpoint is older than the data: started "
+                    f"from here, Spark would plan batches {first} to {sink.row.last_batch} again "
+                    "with other ranges."
+                ),
+                how="If an old copy of the checkpoint was restored, restore the newest one.",
+                follows_from=(f"offsets/{evidence.newest_planned}",),
+            )
+
+
+RULE = Rule(code="HF604", name="sink-ahead-of-checkpoint", judge=_judge)

@@ -1,0 +1,181 @@
+"""`hf.Postgres`: a table of PostgreSQL as an exactly-once sink."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from holdfast.errors import ConfigError, HoldfastError, MissingExtraError
+from holdfast.ledger.decide import Apply, Decision, Skip, decide
+from holdfast.sinks.secrets import Secret, reveal
+
+if TYPE_CHECKING:
+    import psycopg
+
+    from holdfast.ledger.row import Attempt, LedgerRow
+    from holdfast.sinks.postgres.table import Target
+
+TRIES_AFTER_LOST_ANSWER = 5
+
+
+class LostAnswerError(HoldfastError):
+    """A commit was sent, its answer was lost, and the ledger cannot be asked."""
+
+    code = "LOST_ANSWER"
+
+    def __init__(self, shown: str, batch_id: int) -> None:
+        super().__init__(
+            what=f"Whether batch {batch_id} is in {shown} is not known.",
+            why="The connection broke in the commit, and the ledger cannot be read.",
+            how="Start the stream again when the server answers: the ledger will say.",
+        )
+
+
+class Postgres:
+    """A table of PostgreSQL: appended to, or merged into by `keys`."""
+
+    def __init__(
+        self,
+        dsn: Secret,
+        *,
+        table: str,
+        keys: Sequence[str] = (),
+        sequence_by: str | None = None,
+        name: str | None = None,
+    ) -> None:
+        """Describe the sink; nothing is connected to yet.
+
+        Args:
+            dsn: `env:NAME`, `file:PATH`, or a function that returns it.
+            table: The table, with its schema where it is not `public`.
+            keys: Columns by which rows are merged; without them rows are appended.
+            sequence_by: The column that says which of two rows with one key is newer.
+            name: Identity in the ledger; by default the table.
+
+        Raises:
+            ConfigError: `sequence_by` without `keys`.
+        """
+        if sequence_by is not None and not keys:
+            raise ConfigError("sequence_by orders rows of one key: give keys too.")
+        self._dsn = dsn
+        self._table = table
+        self._keys = tuple(keys)
+        self._sequence_by = sequence_by
+        self._name = name or table
+        self._target: Target | None = None
+        self._connection: psycopg.Connection[Any] | None = None
+
+    @property
+    def name(self) -> str:
+        """Its identity in the ledger."""
+        return self._name
+
+    @property
+    def shown(self) -> str:
+        """As people know it."""
+        return f"the PostgreSQL table {self._table}"
+
+    def prepare(self, schema: Any, *, output_mode: str) -> None:
+        """Check, before any batch, that the table takes rows of this Spark schema."""
+        from pyspark.sql.pandas.types import to_arrow_schema
+
+        from holdfast.ledger.postgres import ensure_tables
+        from holdfast.sinks.postgres.table import check_table
+
+        if output_mode == "complete" and not self._keys:
+            raise ConfigError(
+                f"Output mode complete writes the whole result with every batch; appended to "
+                f"{self.shown} it would be there many times. Use keys, or another output mode."
+            )
+        connection = self._connect()
+        ensure_tables(connection)
+        self._target = check_table(
+            connection,
+            self._table,
+            to_arrow_schema(schema),
+            keys=self._keys,
+            sequence_by=self._sequence_by,
+        )
+
+    def read_row(self, stream: str) -> LedgerRow | None:
+        """Return the ledger row of a stream."""
+        from holdfast.ledger.postgres import read_row
+
+        return read_row(self._connect(), stream, self._name)
+
+    def open_row(self, row: LedgerRow) -> bool:
+        """Make the ledger row of a stream; False when there is one."""
+        from holdfast.ledger.postgres import open_row
+
+        return open_row(self._connect(), row)
+
+    def fence(self, row: LedgerRow, *, epoch: int, nonce: str) -> LedgerRow | None:
+        """Let only this epoch write from now on; None when the row is not its to take."""
+        from holdfast.sinks.postgres.fence import fence
+
+        return fence(self._connect(), row, epoch=epoch, nonce=nonce)
+
+    def close(self) -> None:
+        """Close the connection; the next use makes a new one."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def write(self, attempt: Attempt, batch: Any) -> Decision:
+        """Decide about a batch, and write it when it is to be applied."""
+        from psycopg import OperationalError
+
+        from holdfast.sinks.postgres.write import write_batch
+
+        assert self._target is not None
+        # Asked once before, so that a batch that is there is not computed again.
+        before = decide(self.read_row(attempt.stream), attempt)
+        if not isinstance(before, Apply):
+            return before
+        batches = batch.toArrow().to_batches()
+        try:
+            connection = self._connect()
+            return write_batch(connection, self._target, attempt, batches=batches).decision
+        except OperationalError:
+            return self._settle(attempt)
+
+    def _settle(self, attempt: Attempt) -> Decision:
+        """Say what became of a batch whose connection broke: the ledger knows, we never guess."""
+        from psycopg import OperationalError
+
+        for tries_left in reversed(range(TRIES_AFTER_LOST_ANSWER)):
+            try:
+                decision = self._ask_under_lock(attempt)
+            except OperationalError as error:
+                if not tries_left:
+                    raise LostAnswerError(self.shown, attempt.batch_id) from error
+                continue
+            if isinstance(decision, Apply):
+                # It did not arrive; Spark runs it again after a restart.
+                raise LostAnswerError(self.shown, attempt.batch_id)
+            return decision
+        return Skip()
+
+    def _ask_under_lock(self, attempt: Attempt) -> Decision:
+        """Read the ledger when the session that may still be committing is done with the row."""
+        from holdfast.ledger.postgres import read_row
+
+        self.close()
+        connection = self._connect()
+        with connection.transaction():
+            row = read_row(connection, attempt.stream, attempt.sink, lock=True)
+        return decide(row, attempt)
+
+    def _connect(self) -> psycopg.Connection[Any]:
+        """Return the connection, or a new one when it is gone; what it prepares is not kept."""
+        try:
+            import psycopg
+        except ImportError as error:
+            raise MissingExtraError(
+                "Writing to PostgreSQL", module="psycopg", extra="postgres"
+            ) from error
+        if self._connection is None or self._connection.closed or self._connection.broken:
+            self._connection = psycopg.connect(
+                reveal(self._dsn), autocommit=True, prepare_threshold=None
+            )
+        return self._connection

@@ -1,0 +1,1 @@
+"""Declare, guard and start: a stream that a restart cannot harm."""

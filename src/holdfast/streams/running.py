@@ -1,0 +1,31 @@
+"""What the running query itself says of the batch it is in: the entry on disk may be another's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from holdfast.checkpoint.text import parse_json
+from holdfast.ledger.coverage import canonical
+
+
+def running_offsets(spark: Any, query_id: str) -> list[str] | None:
+    """Return the end offsets of the batch that a query is in, in canonical form and sorted.
+
+    None when the query is not found: it is being stopped.
+    """
+    query = spark._jsparkSession.streams().get(query_id)  # noqa: SLF001 - Python has no other way
+    if query is None:
+        return None
+    offsets = query.streamingQuery().availableOffsets().values().iterator()
+    found = []
+    while offsets.hasNext():
+        text = offsets.next().json()
+        parsed = parse_json(text)
+        found.append(canonical(text if parsed is None else parsed))
+    return sorted(found)
+
+
+def same_offsets(running: list[str], end_offsets: str) -> bool:
+    """Return whether the entry on disk says what the running query does."""
+    entry = parse_json(end_offsets)
+    return isinstance(entry, dict) and sorted(map(canonical, entry.values())) == running

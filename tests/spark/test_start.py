@@ -1,0 +1,182 @@
+"""`hf.start` on real Spark and PostgreSQL: exact across restarts, and refused when it must be."""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from holdfast.errors import ConfigError
+from holdfast.ledger.postgres import read_row
+from holdfast.sinks.postgres.sink import Postgres as PostgresSink
+from holdfast.sinks.postgres.table import TableError
+from holdfast.streams.start import StartRefusedError, start
+from lab import Postgres
+
+
+@dataclass
+class Stream:
+    """A stream of files into a table, one file per batch."""
+
+    spark: SparkSession
+    root: Path
+    files: Path
+    dsn: str
+
+    def add(self, number: int) -> None:
+        (self.files / f"f{number:03}").write_text(f"row {number}\n")
+
+    @property
+    def source(self) -> DataFrame:
+        reader = self.spark.readStream.format("text").option("maxFilesPerTrigger", 1)
+        return reader.load(str(self.files))
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.root / "readings"
+
+    def sink(self, **more: Any) -> PostgresSink:
+        return PostgresSink(lambda: self.dsn, table="readings", **more)
+
+    def run(self) -> None:
+        query = start(
+            self.source,
+            stream="readings",
+            into=self.sink(),
+            root=str(self.root),
+            trigger={"availableNow": True},
+        )
+        query.awaitTermination()
+
+    def rows(self) -> list[str]:
+        with psycopg.connect(self.dsn) as connection:
+            return [row[0] for row in connection.execute("SELECT value FROM readings ORDER BY 1")]
+
+    def execute(self, statement: str) -> None:
+        with psycopg.connect(self.dsn) as connection:
+            connection.execute(statement.encode())
+
+
+@pytest.fixture
+def stream(spark: SparkSession, postgres: Postgres, tmp_path: Path) -> Stream:
+    dsn = postgres.create_database(f"start_{uuid.uuid4().hex[:12]}")
+    (tmp_path / "in").mkdir()
+    found = Stream(spark=spark, root=tmp_path / "streams", files=tmp_path / "in", dsn=dsn)
+    found.execute("CREATE TABLE readings (value text)")
+    for number in range(3):
+        found.add(number)
+    return found
+
+
+def test_every_row_arrives_once_across_restarts(stream: Stream) -> None:
+    stream.run()
+    assert stream.rows() == ["row 0", "row 1", "row 2"]
+    stream.add(3)
+    stream.run()
+    assert stream.rows() == ["row 0", "row 1", "row 2", "row 3"]
+    with psycopg.connect(stream.dsn) as connection:
+        row = read_row(connection, "readings", "readings")
+    assert row is not None
+    assert (row.last_batch, row.epoch, row.generation) == (3, 2, 1)
+
+
+def remove(path: Path) -> None:
+    """Delete an entry with its checksums."""
+    path.unlink()
+    path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+
+
+def test_a_batch_that_arrived_and_was_not_committed_is_skipped(stream: Stream) -> None:
+    """As after a kill between the sink's commit and `commits/2`."""
+    stream.run()
+    remove(stream.checkpoint / "commits/2")
+    stream.add(3)
+    stream.run()
+    assert stream.rows() == ["row 0", "row 1", "row 2", "row 3"]
+
+
+def delete_checkpoint(stream: Stream) -> None:
+    for name in ("offsets", "commits", "sources"):
+        shutil.rmtree(stream.checkpoint / name)
+
+
+def delete_tail(stream: Stream) -> None:
+    for batch in (1, 2):
+        remove(stream.checkpoint / f"commits/{batch}")
+        remove(stream.checkpoint / f"offsets/{batch}")
+
+
+def replace_by_a_clone(stream: Stream) -> None:
+    (stream.checkpoint / "metadata").write_text('{"id":"77aa77aa-0000-4000-8000-000000000000"}')
+    (stream.checkpoint / ".metadata.crc").unlink(missing_ok=True)
+
+
+def rewrite_source_log(stream: Stream) -> None:
+    log = stream.checkpoint / "sources/0/2"
+    log.write_text(log.read_text().replace("/f00", "/f99"))
+
+
+HANDS: dict[str, tuple[Callable[[Stream], None], str]] = {
+    "the ledger row is deleted": (lambda s: s.execute("DELETE FROM holdfast.ledger"), "HF601"),
+    "the checkpoint is another query's": (replace_by_a_clone, "HF602"),
+    "the sink is restored from a backup": (
+        lambda s: s.execute("UPDATE holdfast.ledger SET last_batch = 1; DELETE FROM readings"),
+        "HF603",
+    ),
+    "the checkpoint's tail is deleted": (delete_tail, "HF604"),
+    "the source's log is rewritten": (rewrite_source_log, "HF605"),
+    "the checkpoint is deleted": (delete_checkpoint, "HF606"),
+    "the sink is of another generation": (
+        lambda s: s.execute("UPDATE holdfast.ledger SET generation = 2"),
+        "HF607",
+    ),
+}
+
+
+@pytest.mark.parametrize(("hand", "code"), HANDS.values(), ids=list(HANDS))
+def test_what_people_do_by_hand_is_refused_by_its_own_code(
+    stream: Stream, hand: Callable[[Stream], None], code: str
+) -> None:
+    stream.run()
+    hand(stream)
+    before = stream.rows()
+    stream.add(3)
+    with pytest.raises(StartRefusedError) as refused:
+        stream.run()
+    assert refused.value.findings[0].code == code
+    assert "nothing was written" in refused.value.what
+    assert stream.rows() == before
+    with pytest.raises(StartRefusedError):  # and it stays refused: the lease was given up
+        stream.run()
+
+
+def test_a_table_that_does_not_fit_is_refused_before_any_batch(stream: Stream) -> None:
+    stream.execute("ALTER TABLE readings RENAME COLUMN value TO text")
+    with pytest.raises(TableError, match="no column value"):
+        stream.run()
+    assert not (stream.checkpoint / "offsets").exists()
+
+
+def test_a_dsn_in_the_open_is_refused(stream: Stream) -> None:
+    with pytest.raises(ConfigError, match="not given in the open") as refused:
+        start(
+            stream.source,
+            stream="readings",
+            into=PostgresSink("postgresql://u:secret@h/d", table="readings"),
+            root=str(stream.root),
+        )
+    assert "secret" not in str(refused.value)
+
+
+def test_the_record_holds_no_secret(stream: Stream) -> None:
+    stream.run()
+    files = [path for path in (stream.root / "_holdfast").rglob("*") if path.is_file()]
+    assert {path.relative_to(stream.root).parts[2] for path in files} == {"generations", "leases"}
+    assert not any(stream.dsn in path.read_text() for path in files)
