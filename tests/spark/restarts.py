@@ -25,7 +25,7 @@ from holdfast.evidence import (
     predict_next_start,
 )
 from holdfast.evidence.overview import needed_version
-from holdfast.evidence.state_content import look_into_state
+from holdfast.evidence.state_content import look_into_state, seen_by
 from holdfast.storage import open_reader
 from tests.spark.damages import Damage
 
@@ -103,8 +103,7 @@ def predict(checkpoint: Path, query: Query | None = None) -> NextStart:
     reader = open_reader(str(checkpoint))
     read = read_checkpoint(reader)
     stores = look_into_state(reader, read, needed_version(read), rows=True)
-    damaged = {each.path for store in stores for each in store.damaged}
-    return predict_next_start(read, query=query, damaged=damaged)
+    return predict_next_start(read, query=query, looked=seen_by(stores))
 
 
 def agrees(predicted: NextStart, happened: Happened, *, rows_of: Callable[[int], Rows]) -> bool:

@@ -61,7 +61,8 @@ def parse_commit_entry(path: str, batch_id: BatchId, raw: bytes) -> CommitEntry 
         batch_id=batch_id,
         version=text.version,
         next_watermark_ms=watermark,
-        state_ids=parsed_ids,
+        # Spark does not look for them in an older version.
+        state_ids=parsed_ids if text.version >= 2 else None,
         sinks=sinks,
     )
 

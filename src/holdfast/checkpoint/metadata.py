@@ -9,11 +9,14 @@ Sinks that recognise a batch do so by this id. It holds no schema, no trigger, n
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from holdfast.checkpoint.text import parse_json_object
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.ids import QueryId
+
+_UUID = re.compile(r"[0-9a-fA-F]{1,8}(-[0-9a-fA-F]{1,4}){3}-[0-9a-fA-F]{1,12}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,4 +40,9 @@ def parse_metadata(path: str, raw: bytes) -> QueryMetadata | Unparsed:
     query_id = found.get("id")
     if not isinstance(query_id, str) or not query_id:
         return Unparsed(path=path, reason='it has no "id" that is a string')
+    if not _UUID.fullmatch(query_id):
+        shown = query_id[:40]
+        return Unparsed(
+            path=path, reason=f"{shown!r} is not a uuid", spark_says="Invalid UUID string"
+        )
     return QueryMetadata(query_id=QueryId(query_id))

@@ -6,7 +6,7 @@ query adds and purges entries meanwhile: one that was listed and is gone when re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -98,6 +98,7 @@ def read_checkpoint(reader: Reader) -> Checkpoint:
     # never planned, which is the mark of deleted offset entries.
     commits = _read_log(reader, COMMITS, parse_commit_entry)
     offsets = _read_log(reader, OFFSETS, parse_offset_entry)
+    _add_late(reader, commits, planned=offsets.entries)
     sources = read_sources(reader) if SOURCES in root.directories else ()
     state = read_state(reader) if STATE in root.directories else ()
     metadata = read_whole(reader, METADATA)
@@ -111,22 +112,22 @@ def read_checkpoint(reader: Reader) -> Checkpoint:
         directories=EXPECTED.intersection(root.directories),
         sources=sources,
         state=state,
-        leftovers=(
-            *_named(top, Kind.TEMP),
-            *(path for log in logs for path in log.leftovers),
-            *(path for source in sources for path in source.leftovers),
-            *(path for operator in state for path in operator.leftovers),
-        ),
-        lone_sidecars=tuple(path for log in logs for path in log.lone_sidecars),
-        stale_sidecars=tuple(path for log in logs for path in log.stale_sidecars),
+        leftovers=(*_named(top, Kind.TEMP), *_of(logs, sources, state, name="leftovers")),
+        lone_sidecars=_of(logs, name="lone_sidecars"),
+        stale_sidecars=_of(logs, name="stale_sidecars"),
         unlisted=tuple(_find_unlisted(reader, top)),
         foreign=(
             *_named(top, Kind.FOREIGN, Kind.ENTRY, Kind.COMPACT),
             *(name for name in root.directories if name not in EXPECTED),
-            *(path for log in logs for path in log.foreign),
-            *(path for operator in state for path in operator.foreign),
+            *_of(logs, state, name="foreign"),
+            *(info.path for info in reader.list(STATE).files),
         ),
     )
+
+
+def _of(*parts: tuple[object, ...], name: str) -> tuple[str, ...]:
+    """Return the paths that every part lists under a name."""
+    return tuple(path for part in parts for each in part for path in getattr(each, name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +170,18 @@ def _read_log(
             *(f"{directory}/{name}" for name in listing.directories),
         ),
     )
+
+
+def _add_late(reader: Reader, commits: _Log[CommitEntry], *, planned: Collection[BatchId]) -> None:
+    """Read commits that were written while offsets were read, of batches that are planned there."""
+    for info in reader.list(COMMITS).files:
+        batch = _batch_of(info.path)
+        if batch not in planned or batch is None or batch in commits.entries:
+            continue
+        raw = read_whole(reader, info.path)
+        if raw is not None:
+            late = raw if isinstance(raw, Unparsed) else parse_commit_entry(info.path, batch, raw)
+            commits.entries[batch] = late
 
 
 def _read_newest(

@@ -28,10 +28,10 @@ _LOOKED_INTO = 20
 @click.command()
 @click.argument("location")
 @click.option(
-    "--batch", type=click.IntRange(min=0), help="Show one batch: ranges, settings, state."
+    "--batch", type=click.IntRange(min=0), help="Show one batch: its ranges and settings."
 )
 @click.option("--state", is_flag=True, help="Show every state store, and count its rows.")
-@click.option("--files", is_flag=True, help="Show every file and what it is.")
+@click.option("--files", is_flag=True, help="List every file.")
 @click.option("--spark", metavar="VERSION", help="The Spark that will be started, such as 4.2.")
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True

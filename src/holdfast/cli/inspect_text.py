@@ -7,6 +7,7 @@ from datetime import datetime
 
 from holdfast.checkpoint.metadata import QueryMetadata
 from holdfast.checkpoint.read import Checkpoint
+from holdfast.checkpoint.state import NotCounted
 from holdfast.cli.inspect_batch_text import render_batch
 from holdfast.cli.inspect_state_text import render_state, render_stores
 from holdfast.cli.inspection import Inspection
@@ -32,7 +33,7 @@ def render_text(inspection: Inspection, *, now: datetime) -> list[str]:
         *say_next_start(overview),
         "",
         *_facts(overview, now),
-        *render_state(overview.state, looked_into=inspection.stores is not None),
+        *render_state(overview.state, looked_into=_is_read(inspection)),
     ]
     if inspection.stores is not None:
         lines += render_stores(inspection.stores)
@@ -43,14 +44,24 @@ def render_text(inspection: Inspection, *, now: datetime) -> list[str]:
             "",
             *columns([("  " + file.path, size(file.size_bytes)) for file in inspection.files]),
         ]
-    return [*lines, "", f"Looked at: {_looked_at(overview)}. Not looked at: {_NOT_LOOKED_AT}."]
+    version = f"Spark {overview.spark[0]}.{overview.spark[1]}"
+    looked_at = f"Looked at: {_looked_at(overview)}."
+    return [*lines, "", f"Said for {version}. {looked_at} Not looked at: {_NOT_LOOKED_AT}."]
+
+
+def _is_read(inspection: Inspection) -> bool:
+    """Return whether every state file that is loaded was read, not only listed."""
+    stores = inspection.stores
+    return stores is not None and not any(
+        isinstance(store.rows, NotCounted) and "pip install" in store.rows.why for store in stores
+    )
 
 
 def _facts(overview: Overview, now: datetime) -> list[str]:
     checkpoint, progress = overview.checkpoint, overview.progress
     state = count(len(checkpoint.state), "operator") if checkpoint.state else "none"
     rows: list[tuple[str, ...]] = [
-        ("  query", _query_id(checkpoint), "written by", versions(overview.writers.versions)),
+        ("  query", _query_id(checkpoint), "written by", _writers(overview)),
         ("  offsets", _entries(progress.planned), "newest", _newest(progress, now)),
         ("  commits", _entries(progress.committed), "pending", _pending(progress)),
         *(_source_row(each, progress) for each in progress.sources),
@@ -69,7 +80,9 @@ def _facts(overview: Overview, now: datetime) -> list[str]:
     rows += _paths("forgotten", checkpoint.lone_sidecars, "checksums of an entry that is gone")
     rows += _paths("edited", checkpoint.stale_sidecars, "does not fit its entry: changed by hand")
     rows += _paths("foreign", checkpoint.foreign, "not Spark's: Spark ignores it")
-    rows += [("  unparsed", each.path, each.reason) for each in checkpoint.unparsed]
+    rows += [("  unparsed", each.path, each.reason) for each in checkpoint.unparsed[:_SHOWN_PATHS]]
+    if len(checkpoint.unparsed) > _SHOWN_PATHS:
+        rows.append(("  unparsed", f"and {len(checkpoint.unparsed) - _SHOWN_PATHS:,} more"))
     return columns(rows)
 
 
@@ -79,6 +92,12 @@ def _query_id(checkpoint: Checkpoint) -> str:
     if isinstance(checkpoint.metadata, QueryMetadata):
         return checkpoint.metadata.query_id
     return "not readable"
+
+
+def _writers(overview: Overview) -> str:
+    found = overview.writers.versions
+    # What 3.5 pins, 3.2 to 3.4 pinned too; they are not told apart.
+    return f"{versions(found)} or older" if found == ((3, 5),) else versions(found)
 
 
 def _entries(numbers: Sequence[int]) -> str:
@@ -116,7 +135,7 @@ def _looked_at(overview: Overview) -> str:
     parts = [
         count(entries, "log entry"),
         count(len(overview.progress.sources), "source"),
-        *([count(files, "state file")] if files else []),
+        *([f"{count(files, 'state file')} by name"] if files else []),
     ]
     unread = sum(each.unread for each in checkpoint.unparsed)
     return ", ".join(parts) + (f" ({count(unread, 'file')} could not be read)" if unread else "")

@@ -9,7 +9,7 @@ from holdfast.checkpoint.sources.files import FileOffset
 from holdfast.checkpoint.sources.read import count_files
 from holdfast.evidence.overview import Overview, needed_version, overview_of
 from holdfast.evidence.progress import Amount, SourceRange, find_ranges
-from holdfast.evidence.state_content import StoreContent, look_into_state
+from holdfast.evidence.state_content import StoreContent, look_into_state, seen_by
 from holdfast.evidence.versions import SparkVersion
 from holdfast.ids import BatchId
 from holdfast.storage.read import FileInfo, Reader
@@ -46,8 +46,7 @@ def inspect_checkpoint(  # noqa: PLR0913 - what can be asked for, each by name
 ) -> Inspection:
     """Look at what was asked for."""
     stores = look_into_state(reader, checkpoint, needed_version(checkpoint), rows=state)
-    damaged = {each.path for store in stores for each in store.damaged}
-    overview = overview_of(checkpoint, spark=spark, damaged=damaged)
+    overview = overview_of(checkpoint, spark=spark, looked=seen_by(stores))
     if overview.progress.pending:
         overview = _count_pending_files(reader, overview)
     return Inspection(

@@ -47,6 +47,12 @@ def _say_resumes(overview: Overview, found: Resumes) -> list[str]:
 
 def _say_runs_again(overview: Overview, found: RunsAgain) -> list[str]:
     batch = found.batch_id
+    if found.then is not None and batch in overview.checkpoint.commits:
+        state = f"offsets end at batch {batch}, which is committed, and later ones are too"
+        return [
+            f"The next start writes batch {batch} to the sink again, and then fails: {found.then}",
+            f"Offset entries were deleted: {state}. It is the same at every start.",
+        ]
     ranges = "; ".join(map(describe_range, overview.progress.sources)) or "no source"
     said = [
         f"Batch {batch} is pending: the next start runs it again, same range ({ranges}).",
@@ -64,7 +70,12 @@ def _say_runs_again(overview: Overview, found: RunsAgain) -> list[str]:
 
 def _say_fresh(overview: Overview, found: StartsFresh) -> list[str]:
     id_ = "a new query id" if found.new_query_id else "the query id that is there"
-    said = [f"The next start begins with batch 0 and {id_}; the source's options decide where."]
+    where = (
+        "what the source keeps in sources/"
+        if overview.checkpoint.sources
+        else "the source's options"
+    )
+    said = [f"The next start begins with batch 0 and {id_}; {where} decide where it begins."]
     if overview.checkpoint.directories:
         said.append("What an earlier run wrote to the sink, it may write again.")
     return said

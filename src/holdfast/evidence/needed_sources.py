@@ -16,6 +16,7 @@ from holdfast.checkpoint.read import Checkpoint
 from holdfast.checkpoint.sources import parse_offset
 from holdfast.checkpoint.sources.files import FileOffset
 from holdfast.checkpoint.sources.read import SourceLog
+from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.evidence.outcomes import Refuses, Reread, Unknown
 from holdfast.ids import BatchId
 
@@ -28,9 +29,11 @@ def judge_sources(checkpoint: Checkpoint) -> Refuses | Unknown | None:
     logs = {log.name: log for log in checkpoint.sources}
     for each in entry.offsets:
         offset = None if each.text is None else parse_offset(each.text)
-        # One directory can serve two lines (a stream joined with itself), so only what is told
-        # apart is judged; with no directory at all there is nothing to tell apart.
-        if isinstance(offset, FileOffset) and (each.source in logs or not logs):
+        # One directory can serve two lines: a stream joined with itself.
+        is_shared = each.source not in logs and any(
+            other.text == each.text and other.source in logs for other in entry.offsets
+        )
+        if isinstance(offset, FileOffset) and not is_shared:
             found = _judge_log(each.source, logs.get(each.source), offset)
             if found is not None:
                 return found
@@ -47,12 +50,18 @@ def _judge_log(source: str, log: SourceLog | None, offset: FileOffset) -> Refuse
         path = f"{home}/{missing}"
         because = f"{path} is not there, and the source reads its log before anything else"
         return Refuses(error="doesn't exist", because=because, follows_from=(path,))
-    for broken in () if log is None else log.unparsed:
+    began = [] if log is None or not isinstance(log.began, Unparsed) else [log.began]
+    for broken in () if log is None else (*began, *log.unparsed):
         because = f"{broken.path}: {broken.reason}"
         if broken.unread:
             return Unknown(because=because, follows_from=(broken.path,))
         error = broken.spark_says or "Unexpected end-of-input"
         return Refuses(error=error, because=because, follows_from=(broken.path,))
+    sidecar = f"{home}/.{newest + 1}.crc"
+    if log is not None and sidecar in log.lone_sidecars:
+        because = f"{sidecar} is there without its file, which Spark writes next"
+        error = "Multiple streaming queries are concurrently using"
+        return Refuses(error=error, because=because, follows_from=(sidecar,))
     return None
 
 
@@ -66,7 +75,8 @@ def find_rereads(checkpoint: Checkpoint) -> tuple[Reread, ...]:
             older |= {source for source, text in _offsets(checkpoint, batch).items() if text}
     is_pending = newest not in checkpoint.commits
     rereads = []
-    for source, text in entry.items():
+    # In a log that names its sources, one without an offset has no line at all.
+    for source, text in {**dict.fromkeys(before), **entry}.items():
         if text is None and source in older:
             is_known = before.get(source) is not None and not is_pending
             after = BatchId(newest - 1) if is_known else None

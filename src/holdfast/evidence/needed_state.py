@@ -9,19 +9,32 @@ N - 1.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
 from holdfast.checkpoint.commits import CommitEntry
 from holdfast.checkpoint.layout import COMMITS, STATE
 from holdfast.checkpoint.read import Checkpoint
+from holdfast.checkpoint.state.operators import OperatorMetadata
+from holdfast.checkpoint.state.read import Operator
 from holdfast.checkpoint.unparsed import Unparsed
+from holdfast.errors import LocationError
 from holdfast.evidence.outcomes import Refuses, Unknown
 from holdfast.evidence.query import Query
-from holdfast.evidence.state import HDFS, ROCKSDB, OperatorState, judge_state, provider_of
+from holdfast.evidence.state import (
+    HDFS,
+    NOT_LOOKED,
+    ROCKSDB,
+    Looked,
+    OperatorState,
+    judge_state,
+    provider_of,
+)
 from holdfast.evidence.versions import SparkVersion
 from holdfast.ids import BatchId
+from holdfast.storage.location import parse_location
 
+_BY_PATH = "transformWithState"
+"""Operators that find their schemas by the absolute paths in their metadata."""
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
 
@@ -31,7 +44,7 @@ def judge_needed_state(
     *,
     spark: SparkVersion,
     query: Query | None = None,
-    damaged: Collection[str] = (),
+    looked: Looked = NOT_LOOKED,
 ) -> Refuses | Unknown | None:
     """Say whether a batch fails because its state cannot be loaded.
 
@@ -40,7 +53,7 @@ def judge_needed_state(
         batch_id: The batch that is run.
         spark: The version that will be started.
         query: What is known of the query; operators that it does not have, Spark does not look at.
-        damaged: Paths of state files that are there and were found to be unreadable.
+        looked: What looking into state files has shown.
     """
     if query is not None:
         if not query.operators:
@@ -51,13 +64,13 @@ def judge_needed_state(
     stopped = _judge_descriptions(checkpoint)
     if stopped is not None or batch_id == 0:
         return stopped
-    stopped = _judge_directories(checkpoint, spark)
+    stopped = _judge_directories(checkpoint, batch_id, spark)
     if stopped is not None:
         return stopped
     stopped = None if query is None else _missing_operator(checkpoint, query, batch_id)
     if stopped is not None:
         return stopped
-    for operator in judge_state(checkpoint, batch_id, damaged=damaged):
+    for operator in judge_state(checkpoint, batch_id, looked=looked, repairs=spark >= (4, 2)):
         error = _missing_error(checkpoint, operator, spark)
         stopped = _judge_ids(checkpoint, operator) or _judge_files(operator, error)
         if stopped is not None:
@@ -74,15 +87,44 @@ def _judge_descriptions(checkpoint: Checkpoint) -> Refuses | Unknown | None:
                 if schema.unread:
                     return Unknown(because=because, follows_from=(schema.path,))
                 return Refuses(error="STREAM_FAILED", because=because, follows_from=(schema.path,))
+        moved = _moved_schema(checkpoint, operator)
+        if moved is not None:
+            because = f"the operator's metadata names {moved}: the checkpoint was moved or copied"
+            return Refuses(error="does not exist", because=because, follows_from=(moved,))
         for path in operator.lone_sidecars:
             because = f"{path} is there without its file, which Spark would write again"
             return Refuses(error="already exists", because=because, follows_from=(path,))
     return None
 
 
-def _judge_directories(checkpoint: Checkpoint, spark: SparkVersion) -> Refuses | None:
+def _moved_schema(checkpoint: Checkpoint, operator: Operator) -> str | None:
+    """Return a schema that transformWithState would look for where the checkpoint is not."""
+    newest = operator.metadata[-1] if operator.metadata else None
+    if not isinstance(newest, OperatorMetadata) or not newest.name.startswith(_BY_PATH):
+        return None
+    here = checkpoint.location
+    for path in (path for store in newest.stores for path in store.schema_paths):
+        try:
+            there = parse_location(path)
+        except LocationError:
+            continue
+        is_comparable = (there.scheme, there.bucket) == (here.scheme, here.bucket)
+        if is_comparable and not there.path.startswith(f"{here.path}/"):
+            return path
+    return None
+
+
+def _judge_directories(
+    checkpoint: Checkpoint, batch_id: BatchId, spark: SparkVersion
+) -> Refuses | None:
     newest = checkpoint.commits[max(checkpoint.commits)] if checkpoint.commits else None
     has_ids = isinstance(newest, CommitEntry) and bool(newest.state_ids)
+    strays = [path for path in checkpoint.foreign if path.startswith(f"{STATE}/")]
+    if not checkpoint.state and strays:
+        # Spark only looks whether anything is there.
+        because = f"{STATE}/ holds no state, only {strays[0]}"
+        error = _no_file_error(_pinned_provider(checkpoint), spark)
+        return Refuses(error=error, because=because, follows_from=tuple(strays), in_batch=batch_id)
     if not checkpoint.state and (STATE in checkpoint.directories or has_ids):
         is_named = spark >= (4, 2)
         return Refuses(
@@ -94,10 +136,13 @@ def _judge_directories(checkpoint: Checkpoint, spark: SparkVersion) -> Refuses |
         )
     numbers = [operator.operator_id for operator in checkpoint.state]
     missing = next((place for place, number in enumerate(numbers) if place != number), None)
-    if missing is not None and spark >= (4, 0):
+    if missing is not None:
         path = f"{STATE}/{missing}"
+        is_compared = spark >= (4, 0)
         return Refuses(
-            error="STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA",
+            error="STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA"
+            if is_compared
+            else "Error reading",
             because=f"{path} is not there, and a later operator is",
             follows_from=(path,),
         )
@@ -140,8 +185,11 @@ def _judge_ids(checkpoint: Checkpoint, found: OperatorState) -> Refuses | None:
     return None
 
 
-def _judge_files(found: OperatorState, error: str) -> Refuses | None:
+def _judge_files(found: OperatorState, error: str) -> Refuses | Unknown | None:
     batch_id = BatchId(found.version)
+    if found.unread:
+        because = f"{found.unread[0]}, which batch {batch_id} needs, could not be read"
+        return Unknown(because=because, follows_from=found.unread)
     broken = found.damaged
     if broken:
         return Refuses(
@@ -153,9 +201,11 @@ def _judge_files(found: OperatorState, error: str) -> Refuses | None:
     missing = found.missing
     if not missing:
         return None
+    is_damaged = missing[-1] in found.passed_over
+    named = f"{missing[-1]} is damaged" if is_damaged else f"{missing[0]} is not there"
     return Refuses(
         error=error,
-        because=f"{missing[0]} is not there, and batch {batch_id} needs it",
+        because=f"{named}, and batch {batch_id} needs it",
         follows_from=missing,
         in_batch=batch_id,
     )
@@ -163,12 +213,19 @@ def _judge_files(found: OperatorState, error: str) -> Refuses | None:
 
 def _missing_error(checkpoint: Checkpoint, found: OperatorState, spark: SparkVersion) -> str:
     if found.passed_over:
-        return "CANNOT_LOAD_STATE_STORE"
+        return "CANNOT_LOAD_STATE_STORE" if spark >= (4, 0) else "Error reading"
+    return _no_file_error(provider_of(found.operator) or _pinned_provider(checkpoint), spark)
+
+
+def _pinned_provider(checkpoint: Checkpoint) -> str:
     entry = checkpoint.newest_readable
     conf = {} if entry is None or entry.metadata is None else entry.metadata.conf
-    pinned = ROCKSDB if "RocksDB" in conf.get(_PROVIDER, "") else HDFS
-    if (provider_of(found.operator) or pinned) == ROCKSDB:
-        return "CANNOT_LOAD_STATE_STORE.CANNOT_READ_STREAMING_STATE_FILE"
-    if spark < (4, 0):
-        return "Error reading delta file"
-    return "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS"
+    return ROCKSDB if "RocksDB" in conf.get(_PROVIDER, "") else HDFS
+
+
+def _no_file_error(provider: str, spark: SparkVersion) -> str:
+    if provider == ROCKSDB:
+        words = "CANNOT_LOAD_STATE_STORE.CANNOT_READ_STREAMING_STATE_FILE"
+        return words if spark >= (4, 0) else "Error reading"
+    words = "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS"
+    return words if spark >= (4, 0) else "Error reading delta file"

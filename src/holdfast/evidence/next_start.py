@@ -16,7 +16,6 @@ source still has, what the sink holds and whether the query was changed is not l
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
 from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS, STATE
@@ -34,7 +33,7 @@ from holdfast.evidence.outcomes import (
     Unknown,
 )
 from holdfast.evidence.query import Query, judge_query
-from holdfast.evidence.state import PARTITIONS
+from holdfast.evidence.state import NOT_LOOKED, PARTITIONS, Looked
 from holdfast.evidence.versions import SparkVersion
 from holdfast.ids import BatchId
 
@@ -47,7 +46,7 @@ def predict_next_start(
     *,
     spark: SparkVersion = NEWEST_SPARK,
     query: Query | None = None,
-    damaged: Collection[str] = (),
+    looked: Looked = NOT_LOOKED,
 ) -> NextStart:
     """Say what the next start of the query will do.
 
@@ -55,7 +54,7 @@ def predict_next_start(
         checkpoint: As read.
         spark: The version that will be started.
         query: What is known of the query that will be started; by default that it is the same.
-        damaged: Paths of state files that are there and were found to be unreadable.
+        looked: What looking into state files has shown.
     """
     by_logs = predict_by_logs(checkpoint, spark=spark)
     if not isinstance(by_logs, Resumes | RunsAgain):
@@ -63,7 +62,7 @@ def predict_next_start(
     if query is not None and (refused := judge_query(checkpoint, query, spark=spark)):
         return refused
     stopped = judge_sources(checkpoint) or judge_needed_state(
-        checkpoint, by_logs.batch_id, spark=spark, query=query, damaged=damaged
+        checkpoint, by_logs.batch_id, spark=spark, query=query, looked=looked
     )
     return stopped or by_logs
 
@@ -122,7 +121,8 @@ def _blocked(checkpoint: Checkpoint, log: str, batch: BatchId) -> str | None:
 
 def _judge_metadata(checkpoint: Checkpoint, spark: SparkVersion) -> Refuses | Unknown | None:
     if isinstance(checkpoint.metadata, Unparsed):
-        return _unusable(checkpoint.metadata, error="com.fasterxml.jackson")
+        error = checkpoint.metadata.spark_says or "com.fasterxml.jackson"
+        return _unusable(checkpoint.metadata, error=error)
     has_logs = bool(checkpoint.offsets or checkpoint.commits)
     if checkpoint.metadata is None and has_logs and spark >= (4, 2):
         return Refuses(
@@ -162,13 +162,17 @@ def _judge_needed_entries(checkpoint: Checkpoint, spark: SparkVersion) -> Refuse
     needed: list[object] = [checkpoint.offsets[newest]]
     if newest > 0:
         before = checkpoint.offsets.get(BatchId(newest - 1))
+        if before is None and newest - 1 not in checkpoint.commits and len(checkpoint.offsets) > 1:
+            because = (
+                f"batch {newest - 1} is in neither log, as async progress tracking leaves them: "
+                f"started so again it goes on, started otherwise Spark refuses (batch "
+                f"{newest - 1} doesn't exist)"
+            )
+            return Unknown(because=because, follows_from=(f"{OFFSETS}/{newest}",))
         if before is None:
             return Refuses(
                 error=f"batch {newest - 1} doesn't exist",
-                because=(
-                    f"{OFFSETS}/{newest - 1} is not there, and Spark reads it before batch "
-                    f"{newest}; only async progress tracking, which keeps some, does without"
-                ),
+                because=f"{OFFSETS}/{newest - 1} is not there, and Spark reads it before {newest}",
                 follows_from=(f"{OFFSETS}/{newest}",),
             )
         needed.append(before)
@@ -177,7 +181,23 @@ def _judge_needed_entries(checkpoint: Checkpoint, spark: SparkVersion) -> Refuse
     for entry in needed:
         if isinstance(entry, Unparsed):
             return _unusable(entry, error=entry.spark_says or "STREAM_FAILED")
-    return _judge_pinned(checkpoint, newest, spark)
+    return _judge_lines(checkpoint, newest) or _judge_pinned(checkpoint, newest, spark)
+
+
+def _judge_lines(checkpoint: Checkpoint, newest: BatchId) -> Refuses | None:
+    """Judge the number of sources, which never changes in the life of a positional log."""
+    entry, before = checkpoint.offsets[newest], checkpoint.offsets.get(BatchId(newest - 1))
+    if not isinstance(entry, OffsetEntry) or entry.version != 1:
+        return None
+    there = len(entry.offsets)
+    expected = len(before.offsets) if isinstance(before, OffsetEntry) else max(there, 1)
+    if there == expected:
+        return None
+    return Refuses(
+        error=f"There are [{there}] sources in the checkpoint offsets",
+        because=f"{OFFSETS}/{newest} has {there} lines of sources instead of {expected}",
+        follows_from=(f"{OFFSETS}/{newest}",),
+    )
 
 
 def _judge_pinned(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.evidence.next_start import NEWEST_SPARK, predict_by_logs, predict_next_start
-from holdfast.evidence.outcomes import NextStart, Resumes, RunsAgain
+from holdfast.evidence.outcomes import NextStart, Refuses, Resumes, RunsAgain
 from holdfast.evidence.progress import Progress, find_progress
-from holdfast.evidence.state import OperatorState, judge_state
+from holdfast.evidence.state import NOT_LOOKED, Looked, OperatorState, judge_state
 from holdfast.evidence.versions import (
     KNOWN,
     Readers,
@@ -38,30 +38,38 @@ class Overview:
 
 
 def overview_of(
-    checkpoint: Checkpoint, *, spark: SparkVersion | None = None, damaged: Collection[str] = ()
+    checkpoint: Checkpoint, *, spark: SparkVersion | None = None, looked: Looked = NOT_LOOKED
 ) -> Overview:
     """Say what a checkpoint tells.
 
     Args:
         checkpoint: As read.
         spark: The version that will be started; by default the newest that can have written it.
-        damaged: Paths of state files that are there and were found to be unreadable.
+        looked: What looking into state files has shown.
     """
     writers = find_writers(checkpoint)
     chosen = spark or max(writers.versions, default=NEWEST_SPARK)
-    next_start = predict_next_start(checkpoint, spark=chosen, damaged=damaged)
-    others = {
-        version: predict_next_start(checkpoint, spark=version, damaged=damaged) for version in KNOWN
-    }
+    readers = find_readers(checkpoint)
+
+    def predict(version: SparkVersion) -> NextStart:
+        if readers.because and version not in readers.versions:
+            because = f"Spark {version[0]}.{version[1]} cannot read it: {readers.because[0]}"
+            return Refuses(error="STREAM_FAILED", because=because, follows_from=())
+        return predict_next_start(checkpoint, spark=version, looked=looked)
+
+    next_start = predict(chosen)
+    others = {version: predict(version) for version in KNOWN}
     return Overview(
         checkpoint=checkpoint,
         spark=chosen,
         next_start=next_start,
         elsewhere={version: each for version, each in others.items() if each != next_start},
-        progress=find_progress(checkpoint),
-        state=judge_state(checkpoint, needed_version(checkpoint), damaged=damaged),
+        progress=find_progress(checkpoint, looked),
+        state=judge_state(
+            checkpoint, needed_version(checkpoint), looked=looked, repairs=chosen >= (4, 2)
+        ),
         writers=writers,
-        readers=find_readers(checkpoint),
+        readers=readers,
     )
 
 

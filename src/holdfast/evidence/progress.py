@@ -13,7 +13,7 @@ from holdfast.checkpoint.sources.delta import DeltaOffset
 from holdfast.checkpoint.sources.files import FileOffset
 from holdfast.checkpoint.sources.kafka import KafkaOffset, count_records
 from holdfast.checkpoint.sources.rate import CountOffset, RateMicroBatchOffset
-from holdfast.evidence.state import versions_of
+from holdfast.evidence.state import NOT_LOOKED, Looked, versions_of
 from holdfast.ids import BatchId
 
 # Offsets that are one number, and what that number counts.
@@ -67,7 +67,7 @@ class Progress:
     """Batches after which the query could be made to stand again, lowest first."""
 
 
-def find_progress(checkpoint: Checkpoint) -> Progress:
+def find_progress(checkpoint: Checkpoint, looked: Looked = NOT_LOOKED) -> Progress:
     """Read off the logs how far a query has come."""
     planned, committed = tuple(checkpoint.offsets), tuple(checkpoint.commits)
     last_done = committed[-1] if committed else -1
@@ -80,7 +80,7 @@ def find_progress(checkpoint: Checkpoint) -> Progress:
         newest_ms=entry.metadata.batch_timestamp_ms if entry and entry.metadata else None,
         watermark_ms=_watermark(checkpoint, entry),
         sources=() if entry is None else find_ranges(checkpoint, entry.batch_id),
-        rewind=_rewind_window(checkpoint),
+        rewind=_rewind_window(checkpoint, looked),
     )
 
 
@@ -113,7 +113,10 @@ def measure(start: Offset | None, end: Offset | None, *, is_first: bool = False)
     if end is None or type(start) is not type(end) or type(end) not in _POSITIONS:
         return None
     field, unit = _POSITIONS[type(end)]
-    return Amount(number=getattr(end, field) - getattr(start, field), unit=unit)
+    number = getattr(end, field) - getattr(start, field)
+    # One that went back was made again; of Delta's table the same version can have more files.
+    is_known = number > 0 or (number == 0 and start == end)
+    return Amount(number=number, unit=unit) if is_known else None
 
 
 def _start(checkpoint: Checkpoint, source: str, starts: Mapping[str, str | None]) -> Offset | None:
@@ -134,9 +137,9 @@ def _watermark(checkpoint: Checkpoint, entry: OffsetEntry | None) -> int | None:
     return max(entry.metadata.batch_watermark_ms, after or 0) or None
 
 
-def _rewind_window(checkpoint: Checkpoint) -> tuple[BatchId, ...]:
+def _rewind_window(checkpoint: Checkpoint, looked: Looked) -> tuple[BatchId, ...]:
     """Return the batches k with offsets/k, the entry before it, commits/k and state k + 1."""
-    versions = versions_of(checkpoint)
+    versions = versions_of(checkpoint, looked)
     return tuple(
         batch
         for batch, commit in checkpoint.commits.items()

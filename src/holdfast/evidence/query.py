@@ -41,8 +41,12 @@ def judge_query(checkpoint: Checkpoint, query: Query, *, spark: SparkVersion) ->
     return _judge_operators(checkpoint, query, spark)
 
 
+def _has_run(checkpoint: Checkpoint) -> bool:
+    return bool(checkpoint.commits) or max(checkpoint.offsets) > 0
+
+
 def _judge_operators(checkpoint: Checkpoint, query: Query, spark: SparkVersion) -> Refuses | None:
-    if query.operators and not checkpoint.state and max(checkpoint.commits, default=-1) >= 0:
+    if query.operators and not checkpoint.state and _has_run(checkpoint):
         is_named = spark >= (4, 2)
         return Refuses(
             error="STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY"
@@ -51,14 +55,12 @@ def _judge_operators(checkpoint: Checkpoint, query: Query, spark: SparkVersion) 
             because=f"the query has state ({', '.join(query.operators)}) and state/ is empty",
             follows_from=("state",),
         )
-    # Spark passes over metadata that it cannot read, and then compares nothing.
-    known = {
-        operator.operator_id: operator.metadata[-1]
-        for operator in checkpoint.state
-        if operator.metadata and isinstance(operator.metadata[-1], OperatorMetadata)
-    }
-    named = {number: metadata.name for number, metadata in known.items()}
-    if spark < (4, 0) or not named or named == dict(enumerate(query.operators)):
+    newest = [operator.metadata[-1] if operator.metadata else None for operator in checkpoint.state]
+    known = [metadata for metadata in newest if isinstance(metadata, OperatorMetadata)]
+    named = {metadata.operator_id: metadata.name for metadata in known}
+    # When Spark cannot read the metadata of one operator, it compares none.
+    is_compared = spark >= (4, 0) and bool(known) and len(known) == len(newest)
+    if not is_compared or named == dict(enumerate(query.operators)):
         return None
     return Refuses(
         error="STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA",
@@ -66,5 +68,5 @@ def _judge_operators(checkpoint: Checkpoint, query: Query, spark: SparkVersion) 
             f"state/ belongs to {', '.join(map(str, named.values()))}, "
             f"the query has {', '.join(query.operators) or 'no operator with state'}"
         ),
-        follows_from=tuple(metadata.path for metadata in known.values()),
+        follows_from=tuple(metadata.path for metadata in known),
     )

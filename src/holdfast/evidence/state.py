@@ -7,7 +7,7 @@ one place, a limit or an aggregation without keys, have a single one whatever is
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
 
@@ -51,6 +51,9 @@ class OperatorState:
     passed_over: tuple[str, ...] = ()
     """Paths of whole files that cannot be read, for which Spark looks for an older one."""
 
+    unread: tuple[str, ...] = ()
+    """Paths among the files that the next start loads which we were not allowed to read."""
+
     @property
     def missing(self) -> tuple[str, ...]:
         """Paths that the next start needs and that are not there."""
@@ -62,81 +65,119 @@ class OperatorState:
         ]
         if self.version == 0 or self.partitions is None:
             return tuple(files)
-        home = f"state/{self.operator.operator_id}"
-        there = {each.store.partition for each in self.stores}
-        gone = (number for number in range(self.partitions) if number not in there)
-        return (*files, *(f"{home}/{number}" for number in islice(gone, MOST_NAMED)))
+        there = {(each.store.partition, each.store.name) for each in self.stores}
+        gone = (
+            _store_path(self.operator, number, name)
+            for number in range(self.partitions)
+            for name in expected_stores(self.operator)
+            if (number, name) not in there
+        )
+        return (*files, *islice(gone, MOST_NAMED))
+
+
+def _store_path(operator: Operator, partition: int, name: str) -> str:
+    home = f"state/{operator.operator_id}/{partition}"
+    return home if name == DEFAULT_STORE else f"{home}/{name}"
+
+
+def expected_stores(operator: Operator) -> tuple[str, ...]:
+    """Return the names of the stores that every partition of an operator has."""
+    newest = operator.metadata[-1] if operator.metadata else None
+    if isinstance(newest, OperatorMetadata) and newest.stores:
+        return tuple(store.name for store in newest.stores)
+    return tuple(sorted({store.name for store in operator.stores})) or (DEFAULT_STORE,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """What looking into state files has shown; nothing when nobody looked."""
+
+    damaged: frozenset[str] = frozenset()
+    """Paths of files that are there and cannot be used."""
+    unread: frozenset[str] = frozenset()
+    """Paths of files that we were not allowed to read, or that were gone when we came."""
+
+
+NOT_LOOKED = Looked()
 
 
 def judge_state(
-    checkpoint: Checkpoint, version: int, *, damaged: Collection[str] = ()
+    checkpoint: Checkpoint, version: int, *, looked: Looked = NOT_LOOKED, repairs: bool = True
 ) -> tuple[OperatorState, ...]:
     """Hold every operator against the version that the next start loads.
 
     Args:
         checkpoint: As read.
         version: The state version that is loaded.
-        damaged: Paths of state files that are there and were found to be unreadable.
+        looked: What looking into the files has shown.
+        repairs: Whether Spark passes over a damaged whole file for an older one: from 4.2 on.
     """
     return tuple(
-        _judge_operator(checkpoint, operator, version, damaged=damaged)
+        _judge_operator(checkpoint, operator, version, looked=looked, repairs=repairs)
         for operator in checkpoint.state
     )
 
 
 def _judge_operator(
-    checkpoint: Checkpoint, operator: Operator, version: int, *, damaged: Collection[str]
+    checkpoint: Checkpoint, operator: Operator, version: int, *, looked: Looked, repairs: bool
 ) -> OperatorState:
-    stores, broken, passed_over = [], [], []
-    for store in operator.stores:
-        chain = find_store_chain(checkpoint, operator, store, version=version, damaged=damaged)
+    stores: list[StoreState] = []
+    broken: list[str] = []
+    passed_over: list[str] = []
+    unread: list[str] = []
+    ids = unique_ids(checkpoint, operator)
+    for store in loaded_stores(checkpoint, operator):
+        damaged = {file for file in store.files if _is_damaged(store, file, looked)}
+        skipped = {file for file in damaged if repairs and file.kind.is_whole}
+        usable = [file for file in store.files if file not in skipped]
+        chain = find_chain(usable, version, ids.get((store.partition, store.name)))
         stores.append(StoreState(store=store, chain=chain))
-        passed_over += [
-            f"{store.directory}/{file.name}"
-            for file in store.files
-            if file.version <= version and _is_passed_over(store, file, damaged)
-        ]
+        passed_over += [_path(store, each) for each in skipped if each.version <= version]
         if isinstance(chain, Chain):
-            paths = ((f"{store.directory}/{file.name}", file) for file in chain.changes)
-            broken += [path for path, file in paths if path in damaged or file.size_bytes == 0]
+            broken += [_path(store, each) for each in chain.files if each in damaged]
+            unread += [
+                _path(store, each) for each in chain.files if _path(store, each) in looked.unread
+            ]
     return OperatorState(
         operator=operator,
         version=version,
         partitions=count_partitions(checkpoint, operator),
         stores=tuple(stores),
         damaged=tuple(broken),
-        passed_over=tuple(passed_over),
+        passed_over=tuple(sorted(passed_over)),
+        unread=tuple(unread),
     )
 
 
-def find_store_chain(
-    checkpoint: Checkpoint,
-    operator: Operator,
-    store: Store,
-    *,
-    version: int,
-    damaged: Collection[str] = (),
-) -> Chain | BrokenChain:
-    """Return what Spark loads: a whole file that it cannot read it passes over for an older one."""
-    usable = [file for file in store.files if not _is_passed_over(store, file, damaged)]
-    return find_chain(usable, version, unique_ids(checkpoint, operator, store))
+def loaded_stores(checkpoint: Checkpoint, operator: Operator) -> list[Store]:
+    """Return the stores that Spark loads: no partitions above the pinned number, no other names."""
+    partitions, names = count_partitions(checkpoint, operator), expected_stores(operator)
+    return [
+        store
+        for store in operator.stores
+        if store.name in names and (partitions is None or store.partition < partitions)
+    ]
 
 
-def _is_passed_over(store: Store, file: StateFile, damaged: Collection[str]) -> bool:
-    path = f"{store.directory}/{file.name}"
-    return file.kind.is_whole and (file.size_bytes == 0 or path in damaged)
+def _path(store: Store, file: StateFile) -> str:
+    return f"{store.directory}/{file.name}"
 
 
-def versions_of(checkpoint: Checkpoint) -> frozenset[int] | None:
+def _is_damaged(store: Store, file: StateFile, looked: Looked) -> bool:
+    return file.size_bytes == 0 or _path(store, file) in looked.damaged
+
+
+def versions_of(checkpoint: Checkpoint, looked: Looked = NOT_LOOKED) -> frozenset[int] | None:
     """Return the versions that every store of every operator can load; None without state."""
     common: frozenset[int] | None = None
     for operator in checkpoint.state:
-        partitions = count_partitions(checkpoint, operator)
-        if len({store.partition for store in operator.stores}) < (partitions or 0):
+        stores, ids = loaded_stores(checkpoint, operator), unique_ids(checkpoint, operator)
+        partitions = count_partitions(checkpoint, operator) or 0
+        if len(stores) < partitions * len(expected_stores(operator)):
             return frozenset({0})
-        for store in operator.stores:
-            files = [file for file in store.files if file.size_bytes]
-            found = loadable_versions(files, unique_ids(checkpoint, operator, store))
+        for store in stores:
+            files = [file for file in store.files if not _is_damaged(store, file, looked)]
+            found = loadable_versions(files, ids.get((store.partition, store.name)))
             common = found if common is None else common & found
     return common
 
@@ -166,23 +207,25 @@ def count_partitions(checkpoint: Checkpoint, operator: Operator) -> int | None:
 
 
 def unique_ids(
-    checkpoint: Checkpoint, operator: Operator, store: Store
-) -> Mapping[int, str] | None:
-    """Return which file counts for each version of a store, by the commits; None in format 1.
+    checkpoint: Checkpoint, operator: Operator
+) -> Mapping[tuple[int, str], Mapping[int, str]]:
+    """Return, per partition and store, which file counts for each version; nothing in format 1.
 
     A commit lists the ids of a partition's stores in the order of their names.
     """
-    if not any(file.unique_id for file in store.files):
-        return None
-    names = sorted({each.name for each in operator.stores}) or [DEFAULT_STORE]
-    place = names.index(store.name)
-    ids = {}
+    if not any(file.unique_id for store in operator.stores for file in store.files):
+        return {}
+    names = sorted({store.name for store in operator.stores})
+    ids: dict[tuple[int, str], dict[int, str]] = {
+        (store.partition, store.name): {} for store in operator.stores
+    }
     for batch, commit in checkpoint.commits.items():
         if not isinstance(commit, CommitEntry) or commit.state_ids is None:
             continue
-        partitions = commit.state_ids.get(str(operator.operator_id), ())
-        if store.partition < len(partitions) and place < len(partitions[store.partition]):
-            ids[batch + 1] = partitions[store.partition][place]
+        for partition, found in enumerate(commit.state_ids.get(str(operator.operator_id), ())):
+            for name, each in zip(names, found, strict=False):
+                if (partition, name) in ids:
+                    ids[partition, name][batch + 1] = each
     return ids
 
 
@@ -191,4 +234,11 @@ def _is_single(operator: Operator) -> bool:
         return True
     schemas = [each for each in operator.schemas if isinstance(each, StateSchema)]
     keys = [family.key.get("fields") for each in schemas for family in each.families]
-    return bool(keys) and all(fields == [] for fields in keys)
+    return bool(keys) and all(map(_is_no_key, keys))
+
+
+def _is_no_key(fields: object) -> bool:
+    """Return whether a key holds nothing: of an aggregation without keys, or of a limit."""
+    if not isinstance(fields, list):
+        return False
+    return all(isinstance(each, dict) and each.get("type") == "void" for each in fields)

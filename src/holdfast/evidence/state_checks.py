@@ -49,7 +49,10 @@ def _check_lineage(reader: Reader, store: Store, newest: StateFile) -> Iterator[
     except BrokenBytesError as error:
         yield Unparsed(path=path, reason=str(error))
         return
-    except (ReadError, MissingExtraError):
+    except ReadError as error:
+        yield Unparsed(path=path, reason=f"it could not be read: {error.why}", unread=True)
+        return
+    except MissingExtraError:
         return
     wholes = {file.version for file in store.files if file.kind.is_whole}
     if lineage and lineage[0] > 1 and lineage[0] not in wholes:
@@ -62,7 +65,8 @@ def _compare_checksum(reader: Reader, path: str, size_bytes: int) -> Iterator[Un
         return
     checksum = raw if isinstance(raw, Unparsed) else parse_spark_checksum(path, raw)
     if isinstance(checksum, Unparsed):
-        yield Unparsed(path=path, reason=f"its checksum file: {checksum.reason}")
+        reason = f"its checksum file: {checksum.reason}"
+        yield Unparsed(path=path, reason=reason, unread=checksum.unread)
     elif checksum.size_bytes != size_bytes:
         reason = f"it has {size_bytes:,} bytes, its checksum is for {checksum.size_bytes:,}"
         yield Unparsed(path=path, reason=reason)
@@ -108,7 +112,9 @@ def _check_table(reader: Reader, path: str, size: int, *, blamed: str) -> Iterat
     """Check that a file of RocksDB's ends as its tables do, and fits its checksums."""
     try:
         end = reader.read(path, start=max(0, size - len(_TABLE_END)))
-    except ReadError:
+    except ReadError as error:
+        reason = f"it needs {path}, which could not be read: {error.why}"
+        yield Unparsed(path=blamed, reason=reason, unread=True)
         return
     if path.endswith(".sst") and end != _TABLE_END:
         yield Unparsed(path=blamed, reason=f"it needs {path}, which is no table of RocksDB")

@@ -8,13 +8,23 @@ Spark does it, until the rest can be read or a file of changes is found that can
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from holdfast.checkpoint.read import Checkpoint
-from holdfast.checkpoint.state import BrokenChain, Chain, NotCounted, Store, count_rows
+from holdfast.checkpoint.state import (
+    BrokenChain,
+    Chain,
+    NotCounted,
+    StateFile,
+    Store,
+    count_rows,
+    find_chain,
+)
 from holdfast.checkpoint.unparsed import Unparsed
-from holdfast.evidence.state import find_store_chain
+from holdfast.evidence.state import Looked, loaded_stores, unique_ids
 from holdfast.evidence.state_checks import find_damage
 from holdfast.storage.read import Reader
 
@@ -30,6 +40,7 @@ class StoreContent:
     chain: Chain | BrokenChain
     """What is left to load after damaged whole files are passed over."""
     damaged: tuple[Unparsed, ...]
+    """What cannot be used; of those that could not be read, `unread` is set."""
     rows: int | NotCounted | None
     """None when they were not asked for, or there is nothing that can be loaded."""
 
@@ -38,44 +49,64 @@ def look_into_state(
     reader: Reader, checkpoint: Checkpoint, version: int, *, rows: bool
 ) -> tuple[StoreContent, ...]:
     """Look into every store at the version that the next start loads."""
-
-    def look(place: tuple[int, Store]) -> StoreContent:
-        return _look_into_store(reader, checkpoint, place, version=version, rows=rows)
-
-    places = [(each.operator_id, store) for each in checkpoint.state for store in each.stores]
+    places = [
+        _Look(operator.operator_id, store, version, ids.get((store.partition, store.name)))
+        for operator in checkpoint.state
+        for ids in (unique_ids(checkpoint, operator),)
+        for store in loaded_stores(checkpoint, operator)
+    ]
     with ThreadPoolExecutor(LOOKERS) as pool:
-        return tuple(pool.map(look, places))
+        return tuple(pool.map(lambda look: _look_into_store(reader, look, rows=rows), places))
 
 
-def _look_into_store(
-    reader: Reader,
-    checkpoint: Checkpoint,
-    place: tuple[int, Store],
-    *,
-    version: int,
-    rows: bool,
-) -> StoreContent:
-    operator_id, store = place
-    operator = next(each for each in checkpoint.state if each.operator_id == operator_id)
+def seen_by(stores: tuple[StoreContent, ...]) -> Looked:
+    """Return what looking has shown, as predictions take it."""
+    found = [each for store in stores for each in store.damaged]
+    return Looked(
+        damaged=frozenset(each.path for each in found if not each.unread),
+        unread=frozenset(each.path for each in found if each.unread),
+    )
+
+
+class _Look(NamedTuple):
+    operator_id: int
+    store: Store
+    version: int
+    ids: Mapping[int, str] | None
+
+
+def _look_into_store(reader: Reader, look: _Look, *, rows: bool) -> StoreContent:
     damaged: dict[str, Unparsed] = {}
-    counted: int | NotCounted | None = None
     while True:
-        chain = find_store_chain(checkpoint, operator, store, version=version, damaged=damaged)
-        found = None
-        if isinstance(chain, Chain):
-            found = next(find_damage(reader, store, chain, deeply=rows), None)
-        if isinstance(chain, Chain) and found is None and rows:
-            answer = count_rows(reader, store.directory, chain)
-            found = answer if isinstance(answer, Unparsed) else None
-            counted = None if isinstance(answer, Unparsed) else answer
+        usable = [file for file in look.store.files if not _is_passed_over(look, file, damaged)]
+        chain = find_chain(usable, look.version, look.ids)
+        found, counted = _look_at(reader, look.store, chain, rows=rows)
         if found is not None:
             damaged[found.path] = found
-        if found is None or not found.path.endswith((".zip", ".snapshot")):
-            break
-    return StoreContent(
-        operator_id=operator_id,
-        store=store,
-        chain=chain,
-        damaged=tuple(damaged.values()),
-        rows=counted,
-    )
+        is_last = found is None or found.unread or not found.path.endswith((".zip", ".snapshot"))
+        if is_last:
+            return StoreContent(
+                operator_id=look.operator_id,
+                store=look.store,
+                chain=chain,
+                damaged=tuple(damaged.values()),
+                rows=counted,
+            )
+
+
+def _is_passed_over(look: _Look, file: StateFile, damaged: Mapping[str, Unparsed]) -> bool:
+    path = f"{look.store.directory}/{file.name}"
+    return file.kind.is_whole and (file.size_bytes == 0 or path in damaged)
+
+
+def _look_at(
+    reader: Reader, store: Store, chain: Chain | BrokenChain, *, rows: bool
+) -> tuple[Unparsed | None, int | NotCounted | None]:
+    """Return the first thing that is wrong with what is loaded, or how many rows it has."""
+    if isinstance(chain, BrokenChain):
+        return None, None
+    found = next(find_damage(reader, store, chain, deeply=rows), None)
+    if found is not None or not rows:
+        return found, None
+    answer = count_rows(reader, store.directory, chain)
+    return (answer, None) if isinstance(answer, Unparsed) else (None, answer)

@@ -62,7 +62,10 @@ def find_writers(checkpoint: Checkpoint) -> Writers:
 
 def find_readers(checkpoint: Checkpoint) -> Readers:
     """Say which versions can read every file of the checkpoint."""
-    needs = [*_needs_of_logs(checkpoint), *_needs_of_state(checkpoint)]
+    needs = [*_needs_of_logs(checkpoint), *_needs_of_conf(checkpoint), *_needs_of_state(checkpoint)]
+    for entry in checkpoint.unparsed:
+        if entry.spark_says == "UnsupportedLogVersion":
+            return Readers(versions=(), because=(f"{entry.path}: {entry.reason}",))
     oldest = max((version for version, _ in needs), default=KNOWN[0])
     return Readers(
         versions=tuple(version for version in KNOWN if version >= oldest),
@@ -80,6 +83,20 @@ def _needs_of_logs(checkpoint: Checkpoint) -> list[tuple[SparkVersion, str]]:
             since: SparkVersion = (4, 0) if commit.version == 2 else (4, 2)
             needs.append((since, f"commits/{batch} is of version v{commit.version}"))
     return needs
+
+
+def _needs_of_conf(checkpoint: Checkpoint) -> list[tuple[SparkVersion, str]]:
+    entry = checkpoint.newest_readable
+    conf = {} if entry is None or entry.metadata is None else entry.metadata.conf
+    pinned: tuple[tuple[str, str, SparkVersion], ...] = (
+        ("spark.sql.streaming.stateStore.rowChecksum.enabled", "true", (4, 2)),
+        ("spark.sql.streaming.stateStore.encodingFormat", "avro", (4, 0)),
+    )
+    return [
+        (since, f"{key}={value} is pinned")
+        for key, value, since in pinned
+        if conf.get(key, "").lower() == value
+    ]
 
 
 def _needs_of_state(checkpoint: Checkpoint) -> list[tuple[SparkVersion, str]]:

@@ -68,7 +68,7 @@ def test_a_version_below_all_that_are_there_is_missing_by_its_name(there: int) -
 def test_files_between_offsets_that_are_worlds_apart_are_not_counted() -> None:
     log = SourceLog(
         name="0", began=None, entries=(BatchId(0),), compacts=(), unparsed=(), size_bytes=1,
-        leftovers=(),
+        leftovers=(), lone_sidecars=(),
     )  # fmt: skip
     assert count_files(MemoryStorage(), log, range(-(2**63), 2**63)) is None
 

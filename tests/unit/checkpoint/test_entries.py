@@ -114,7 +114,9 @@ def test_a_commit_entry_that_is_not_one_says_why() -> None:
 
 
 def test_metadata_holds_the_query_id() -> None:
-    assert parse_metadata("metadata", b'{"id":"6f0c"}') == QueryMetadata(query_id=QueryId("6f0c"))
+    assert parse_metadata(
+        "metadata", b'{"id":"6f0c0000-0000-4000-8000-000000000000"}'
+    ) == QueryMetadata(query_id=QueryId("6f0c0000-0000-4000-8000-000000000000"))
 
 
 def test_metadata_without_an_id_says_why() -> None:

@@ -38,7 +38,7 @@ def test_a_name_says_what_a_file_is(
 def storage() -> MemoryStorage:
     return MemoryStorage(
         {
-            "metadata": b'{"id":"6f0c"}',
+            "metadata": b'{"id":"6f0c0000-0000-4000-8000-000000000000"}',
             ".metadata.crc": b"crc\0",
             "offsets/9": ENTRY % 9,
             "offsets/10": ENTRY % 10,

@@ -55,7 +55,11 @@ def rows_of(archive: Archive, checkpoint: Checkpoint, answer: dict[str, Any]) ->
     for store in operator.stores:
         if store.name != answer.get("storeName", "default"):
             continue
-        chain = find_chain(store.files, version, unique_ids(checkpoint, operator, store))
+        chain = find_chain(
+            store.files,
+            version,
+            unique_ids(checkpoint, operator).get((store.partition, store.name)),
+        )
         assert isinstance(chain, Chain), (answer, chain)
         rows = count_rows(archive.checkpoint, store.directory, chain)
         if not isinstance(rows, int):
@@ -120,7 +124,11 @@ def _zips(
 ) -> int | None:
     total = 0
     for store in operator.stores:
-        chain = find_chain(store.files, version, unique_ids(checkpoint, operator, store))
+        chain = find_chain(
+            store.files,
+            version,
+            unique_ids(checkpoint, operator).get((store.partition, store.name)),
+        )
         assert isinstance(chain, Chain)
         if chain.changes or chain.base is None:
             return None

@@ -13,7 +13,7 @@ LINE = b'v1\n{"batchWatermarkMs":%d,"batchTimestampMs":%d,"conf":{}}\n%s'
 
 
 def make(offsets: dict[int, bytes], commits: dict[int, bytes], **more: bytes) -> Checkpoint:
-    files = {"metadata": b'{"id":"6f0c"}', **more}
+    files = {"metadata": b'{"id":"6f0c0000-0000-4000-8000-000000000000"}', **more}
     files |= {f"offsets/{batch}": LINE % (0, batch, text) for batch, text in offsets.items()}
     files |= {f"commits/{batch}": text for batch, text in commits.items()}
     return read_checkpoint(MemoryStorage(files))

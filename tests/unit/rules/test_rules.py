@@ -47,7 +47,7 @@ def row(last: int, **changes: object) -> LedgerRow:
 def evidence(
     found: LedgerRow | None, *, planned: int, committed: int, digest: str | None = None
 ) -> StreamEvidence:
-    files = {"metadata": b'{"id":"6f0c"}'}
+    files = {"metadata": b'{"id":"6f0c0000-0000-4000-8000-000000000000"}'}
     files |= {f"offsets/{batch}": ENTRY for batch in range(planned + 1)}
     files |= {f"commits/{batch}": b"v1\n{}" for batch in range(committed + 1)}
     held = None

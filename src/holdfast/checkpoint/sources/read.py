@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from holdfast.checkpoint.layout import SOURCES, Kind, parse_name
+from holdfast.checkpoint.file_log import MOST_LINE_BYTES
+from holdfast.checkpoint.layout import SOURCES, Kind, Name, parse_name
 from holdfast.checkpoint.sources.files import parse_file_log
 from holdfast.checkpoint.sources.kafka import KafkaOffset, parse_initial_offset
 from holdfast.checkpoint.sources.rate import parse_start_time
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.checkpoint.whole import read_whole
+from holdfast.errors import ReadError
 from holdfast.ids import BatchId
 from holdfast.storage.read import FileInfo, Reader, read_chunks
 
@@ -46,6 +48,8 @@ class SourceLog:
     """Plain files above the newest compact one that were not understood."""
     size_bytes: int
     leftovers: tuple[str, ...]
+    lone_sidecars: tuple[str, ...]
+    """Hadoop's checksums of files that are not there."""
 
 
 def read_sources(reader: Reader) -> tuple[SourceLog, ...]:
@@ -83,16 +87,58 @@ def _read_source(reader: Reader, name: str) -> SourceLog:
     compacts = [each.batch_id for each, _ in named if each.kind is Kind.COMPACT]
     began = _read_beginning(reader, entries[BatchId(0)]) if list(entries) == [0] else None
     newest = max((number for number in compacts if number is not None), default=-1)
+    compact = next(
+        (info for each, info in named if each.kind is Kind.COMPACT and each.batch_id == newest),
+        None,
+    )
     tail = [info for number, info in entries.items() if number is not None and number > newest]
     return SourceLog(
         name=name,
         began=began,
         entries=tuple(sorted(batch for batch in entries if batch is not None)),
         compacts=tuple(sorted(batch for batch in compacts if batch is not None)),
-        unparsed=tuple(_check_tail(reader, tail)) if began is None else (),
+        unparsed=tuple(_check_log(reader, tail, compact)) if began is None else (),
         size_bytes=sum(info.size_bytes for each, info in named if each.batch_id is not None),
         leftovers=tuple(info.path for each, info in named if each.kind is Kind.TEMP),
+        lone_sidecars=tuple(_lone_sidecars(named)),
     )
+
+
+def _lone_sidecars(named: list[tuple[Name, FileInfo]]) -> Iterator[str]:
+    there = {info.path.rpartition("/")[2] for _, info in named}
+    for each, info in named:
+        if each.kind is Kind.SIDECAR and each.target not in there:
+            yield info.path
+
+
+def _check_log(
+    reader: Reader, tail: list[FileInfo], compact: FileInfo | None
+) -> Iterator[Unparsed]:
+    """Yield what cannot be read of the files that Spark reads at every start."""
+    if compact is not None:
+        yield from _check_compact(reader, compact)
+    yield from _check_tail(reader, tail)
+
+
+def _check_compact(reader: Reader, info: FileInfo) -> Iterator[Unparsed]:
+    """Look at the beginning and the end of a compact file, which can have gigabytes."""
+    head = read_whole(reader, info.path, length=_LONGEST_START_TIME)
+    if isinstance(head, Unparsed):
+        yield head
+        return
+    try:
+        start = max(0, info.size_bytes - MOST_LINE_BYTES)
+        end = reader.read(info.path, start=start) or b""
+    except ReadError as error:
+        yield Unparsed(path=info.path, reason=f"it could not be read: {error.why}", unread=True)
+        return
+    lines = end.splitlines()
+    shown = lines if start == 0 else [b"v1", *lines[-1:]]
+    if start and not (head or b"").startswith(b"v1\n"):
+        yield Unparsed(path=info.path, reason="its first line is not 'v1'", spark_says="malformed")
+        return
+    entries = parse_file_log(info.path, iter((b"\n".join(shown),)))
+    yield from (each for each in entries if isinstance(each, Unparsed))
 
 
 def _check_tail(reader: Reader, tail: list[FileInfo]) -> Iterator[Unparsed]:

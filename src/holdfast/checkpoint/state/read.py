@@ -174,7 +174,10 @@ def _lone_sidecars(paths: list[str]) -> Iterator[str]:
     there = set(paths)
     for path in paths:
         name = parse_name(path)
-        if name.kind is Kind.SIDECAR and f"{posixpath.dirname(path)}/{name.target}" not in there:
+        # Only these are written again: the others have names that are used once.
+        is_written_again = name.target in ("metadata", "schema")
+        target = f"{posixpath.dirname(path)}/{name.target}"
+        if name.kind is Kind.SIDECAR and is_written_again and target not in there:
             yield path
 
 
@@ -216,7 +219,7 @@ def _read_metadata(
 
 def _read_schemas(reader: Reader, paths: Iterable[str]) -> Iterator[StateSchema | Unparsed]:
     for path in paths:
-        if parse_name(path).kind is Kind.SIDECAR:
+        if parse_name(path).kind in (Kind.SIDECAR, Kind.TEMP):
             continue
         raw = read_whole(reader, path)
         if raw is not None:

@@ -90,7 +90,11 @@ def _changes(
     try:
         yield from read_changes(kind, read_chunks(reader, path))
     except BrokenBytesError as error:
-        yield Unparsed(path=path, reason=str(error))
+        if reader.stat(path) is None:
+            # A running query purges what it no longer needs.
+            yield Unparsed(path=path, reason="it is gone since it was listed", unread=True)
+        else:
+            yield Unparsed(path=path, reason=str(error))
     except ReadError as error:
         yield Unparsed(path=path, reason=f"it could not be read: {error.why}", unread=True)
     except TooManyChangesError as error:
