@@ -49,8 +49,10 @@ damage: ## Every file of every fixture checkpoint cut, emptied and flipped; host
 drill: ## Tests that kill processes for real, sized for the gate
 	$(PYTEST) -v -m drill tests/drills --durations=15
 
-bench: ## Every figure of the README: the damage of a restart, the cost of a kill, the start of the CLI
+bench: ## Every figure of the README: damage of a restart, kills and their cost, reading at scale
 	$(BIN)/python -m benchmarks.cli_start
+	$(BIN)/python -m benchmarks.checkpoint_scale
+	$(BIN)/python -m benchmarks.guard_kills
 	$(BIN)/python -m benchmarks.kill_cost
 	$(BIN)/python -m benchmarks.restart_damage
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import uuid
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from holdfast.sinks.postgres.table import TableError
 from holdfast.streams.start import StartRefusedError, start
 from lab import Postgres
+from tests.house.repository import ROOT
 
 
 @dataclass
@@ -180,3 +182,14 @@ def test_the_record_holds_no_secret(stream: Stream) -> None:
     files = [path for path in (stream.root / "_holdfast").rglob("*") if path.is_file()]
     assert {path.relative_to(stream.root).parts[2] for path in files} == {"generations", "leases"}
     assert not any(stream.dsn in path.read_text() for path in files)
+
+
+def test_the_example_of_the_guide_runs(stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "docs/guides/exactly-once.md").read_text()
+    (block,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    monkeypatch.setenv("READINGS_DSN", stream.dsn)
+    here = block.replace('"in"', repr(str(stream.files))).replace(
+        '"streams"', repr(str(stream.root))
+    )
+    exec(compile(here, "exactly-once.md", "exec"), {})
+    assert stream.rows() == ["row 0", "row 1", "row 2"]

@@ -47,9 +47,12 @@ def overview_of(
         spark: The version that will be started; by default the newest that can have written it.
         looked: What looking into state files has shown.
     """
-    writers = find_writers(checkpoint)
+    writers, readers = find_writers(checkpoint), find_readers(checkpoint)
+    if looked.by_4_0:
+        because = f"{looked.by_4_0[0]} is of a version that only Spark 4.0 knows"
+        writers = Writers(versions=((4, 0),), follows_from=looked.by_4_0)
+        readers = Readers(versions=((4, 0),), because=(because,))
     chosen = spark or max(writers.versions, default=NEWEST_SPARK)
-    readers = find_readers(checkpoint)
 
     def predict(version: SparkVersion) -> NextStart:
         if readers.because and version not in readers.versions:

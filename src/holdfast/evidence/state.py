@@ -96,6 +96,8 @@ class Looked:
     """Paths of files that are there and cannot be used."""
     unread: frozenset[str] = frozenset()
     """Paths of files that we were not allowed to read, or that were gone when we came."""
+    by_4_0: tuple[str, ...] = ()
+    """Paths of snapshots that only Spark 4.0 writes and reads."""
 
 
 NOT_LOOKED = Looked()

@@ -23,6 +23,8 @@ from holdfast.checkpoint.state import (
     count_rows,
     find_chain,
 )
+from holdfast.checkpoint.state.rocksdb import RocksSnapshot
+from holdfast.checkpoint.state.rows import read_rocks_snapshot
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.evidence.state import Looked, loaded_stores, unique_ids
 from holdfast.evidence.state_checks import find_damage
@@ -43,6 +45,8 @@ class StoreContent:
     """What cannot be used; of those that could not be read, `unread` is set."""
     rows: int | NotCounted | None
     """None when they were not asked for, or there is nothing that can be loaded."""
+    by_4_0: str | None = None
+    """Path of a snapshot that only Spark 4.0 writes and reads; None when there is none."""
 
 
 def look_into_state(
@@ -65,6 +69,7 @@ def seen_by(stores: tuple[StoreContent, ...]) -> Looked:
     return Looked(
         damaged=frozenset(each.path for each in found if not each.unread),
         unread=frozenset(each.path for each in found if each.unread),
+        by_4_0=tuple(store.by_4_0 for store in stores if store.by_4_0),
     )
 
 
@@ -91,7 +96,18 @@ def _look_into_store(reader: Reader, look: _Look, *, rows: bool) -> StoreContent
                 chain=chain,
                 damaged=tuple(damaged.values()),
                 rows=counted,
+                by_4_0=_find_by_4_0(reader, look.store, chain),
             )
+
+
+def _find_by_4_0(reader: Reader, store: Store, chain: Chain | BrokenChain) -> str | None:
+    """Return a snapshot of state format 2 by Spark 4.0, which wrote no checksums of its own."""
+    base = chain.base if isinstance(chain, Chain) else None
+    if base is None or base.unique_id is None or store.checksums:
+        return None
+    path = f"{store.directory}/{base.name}"
+    snapshot = read_rocks_snapshot(reader, path)
+    return path if isinstance(snapshot, RocksSnapshot) and snapshot.version == 2 else None
 
 
 def _is_passed_over(look: _Look, file: StateFile, damaged: Mapping[str, Unparsed]) -> bool:

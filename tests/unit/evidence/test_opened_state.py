@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.evidence import Refuses
+from holdfast.evidence import Refuses, Unknown
 from tests.unit.evidence.damaged import (
     KINDS,
     Damage,
+    Forbidden,
     Truth,
     damaged,
     drop_last,
@@ -168,3 +169,10 @@ def test_the_damaged_file_is_named_with_the_batch_that_needs_it() -> None:
     assert isinstance(found, Refuses)
     assert found.because == "state/0/1/4.delta is damaged, and batch 6 needs it"
     assert found.follows_from == ("state/0/1/4.delta",)
+
+
+def test_a_state_file_that_may_not_be_read_makes_it_unknown() -> None:
+    storage = Forbidden(damaged(*KINDS["deltas"]).files, "state/0/0/6.delta")
+    found = inspected(storage, state=True).overview.next_start
+    assert isinstance(found, Unknown)
+    assert found.follows_from == ("state/0/0/6.delta",)

@@ -44,6 +44,8 @@ class DataFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class RocksSnapshot:
     """What a zip says."""
 
+    version: int
+    """Of its metadata: Spark reads exactly the version that it writes."""
     data_files: tuple[DataFile, ...]
     rows: int | None
     """Keys, without those Spark keeps for itself; None when Spark did not count them."""
@@ -86,6 +88,7 @@ def parse_rocks_snapshot(path: str, raw: bytes) -> RocksSnapshot | Unparsed:
     ssts = (DataFile(name=f"SSTs/{each.name}", size_bytes=each.size_bytes) for each in body.ssts)
     logs = (DataFile(name=f"logs/{each.name}", size_bytes=each.size_bytes) for each in body.logs)
     return RocksSnapshot(
+        version=text.version,
         data_files=(*ssts, *logs),
         rows=body.rows if body.rows >= 0 else None,
         internal_rows=body.internal_rows if body.internal_rows >= 0 else None,
