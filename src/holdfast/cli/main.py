@@ -14,7 +14,10 @@ from holdfast.cli.exit_codes import ExitCode, exit_code_of
 from holdfast.cli.printable import printable
 from holdfast.errors import HoldfastError
 
-VERBS = {"inspect": "Say what is in a checkpoint and what Spark will do on the next start."}
+VERBS = {
+    "inspect": "Say what is in a checkpoint and what Spark will do on the next start.",
+    "ledger": "Show how the ledger inside a sink is set up.",
+}
 """Each verb is in the module of its name; loaded when it is called, so that help stays quick."""
 
 

@@ -89,3 +89,10 @@ def test_importing_holdfast_imports_no_guest() -> None:
     command = [sys.executable, "-c", code]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     assert output.strip() == "[]"
+
+
+def test_the_ledgers_tables_are_printed_for_a_dba(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("ledger", "ddl") == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("CREATE SCHEMA IF NOT EXISTS holdfast;\n")
+    assert printed.endswith(";\n")
