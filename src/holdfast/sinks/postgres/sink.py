@@ -98,10 +98,16 @@ class Postgres:
         )
 
     def read_row(self, stream: str) -> LedgerRow | None:
-        """Return the ledger row of a stream."""
+        """Return the ledger row of a stream; a connection that died meanwhile is made anew."""
+        from psycopg import OperationalError
+
         from holdfast.ledger.postgres import read_row
 
-        return read_row(self._connect(), stream, self._name)
+        try:
+            return read_row(self._connect(), stream, self._name)
+        except OperationalError:
+            self.close()
+            return read_row(self._connect(), stream, self._name)
 
     def open_row(self, row: LedgerRow) -> bool:
         """Make the ledger row of a stream; False when there is one."""

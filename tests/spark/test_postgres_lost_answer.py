@@ -1,0 +1,134 @@
+"""A commit whose answer is lost: the ledger is asked, nothing is sent twice, nothing is guessed."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+import pyarrow as pa
+import pytest
+
+from holdfast.ids import BatchId, QueryId
+from holdfast.ledger import NO_BATCH, Attempt, Binding, LedgerRow, Skip
+from holdfast.ledger.postgres import ensure_tables, open_row, read_row
+from holdfast.sinks.postgres.sink import LostAnswerError
+from holdfast.sinks.postgres.sink import Postgres as PostgresSink
+from holdfast.sinks.postgres.table import check_table
+from lab import Postgres
+from lab.kill import TcpProxy
+
+HERE = Binding(query_id=QueryId("6f0c"), checkpoint="s3://lake/streams/readings")
+SCHEMA = pa.schema([("id", pa.int64())])
+ROWS = 50
+
+
+@dataclass
+class Batch:
+    """Stands for Spark's DataFrame of a batch."""
+
+    number: int
+
+    def toArrow(self) -> Any:  # noqa: N802 - Spark's own name
+        ids = range(self.number * ROWS, (self.number + 1) * ROWS)
+        return pa.table({"id": pa.array(ids, pa.int64())})
+
+
+def attempt(number: int) -> Attempt:
+    return Attempt(
+        stream="readings",
+        sink="readings",
+        generation=1,
+        epoch=1,
+        nonce="n1",
+        binding=HERE,
+        batch_id=BatchId(number),
+        digest=f"d{number}",
+        start_offsets="{}" if number == 0 else f"e{number - 1}",
+        end_offsets=f"e{number}",
+    )
+
+
+@pytest.fixture
+def dsn(postgres: Postgres) -> str:
+    dsn = postgres.create_database(f"lost_{uuid.uuid4().hex[:12]}")
+    row = LedgerRow(
+        stream="readings",
+        sink="readings",
+        generation=1,
+        epoch=1,
+        nonce="n1",
+        binding=HERE,
+        last_batch=NO_BATCH,
+        digest=None,
+        end_offsets="{}",
+    )
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        ensure_tables(connection)
+        open_row(connection, row)
+        connection.execute("CREATE TABLE readings (id bigint)")
+    return dsn
+
+
+@pytest.fixture
+def proxy(postgres: Postgres) -> Iterator[TcpProxy]:
+    with TcpProxy(postgres.port) as running:
+        yield running
+
+
+@pytest.fixture
+def sink(postgres: Postgres, proxy: TcpProxy, dsn: str) -> Iterator[PostgresSink]:
+    through = dsn.replace(f"port={postgres.port}", f"port={proxy.port}")
+    found = PostgresSink(lambda: through, table="readings")
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        found._target = check_table(connection, "readings", SCHEMA)
+    yield found
+    found.close()
+
+
+def ids(dsn: str) -> list[int]:
+    with psycopg.connect(dsn) as connection:
+        return [row[0] for row in connection.execute("SELECT id FROM readings ORDER BY id")]
+
+
+def test_a_commit_that_landed_is_recognised_and_nothing_is_doubled(
+    proxy: TcpProxy, sink: PostgresSink, dsn: str
+) -> None:
+    for number in range(10):
+        swallowed = proxy.at(b"COMMIT", "swallow")
+        assert sink.write(attempt(number), Batch(number)) == Skip()
+        swallowed.wait()
+    assert ids(dsn) == list(range(10 * ROWS))
+
+
+@pytest.mark.parametrize("request_", [b"COMMIT", b"COPY"])
+def test_what_did_not_land_is_said_and_can_be_written_again(
+    proxy: TcpProxy, sink: PostgresSink, *, dsn: str, request_: bytes
+) -> None:
+    cut = proxy.at(request_, "cut")
+    with pytest.raises(LostAnswerError):
+        sink.write(attempt(0), Batch(0))
+    cut.wait()
+    assert ids(dsn) == []
+    sink.write(attempt(0), Batch(0))
+    assert ids(dsn) == list(range(ROWS))
+    with psycopg.connect(dsn) as connection:
+        row = read_row(connection, "readings", "readings")
+    assert row is not None
+    assert row.last_batch == 0
+
+
+def test_a_server_that_dies_in_the_commit_leaves_a_whole_batch_or_none(
+    postgres: Postgres, sink: PostgresSink, dsn: str
+) -> None:
+    """Sessions are ended from outside, as a failover does it."""
+    with psycopg.connect(dsn, autocommit=True) as admin:
+        for number in range(5):
+            sink.write(attempt(number), Batch(number))
+            admin.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+    assert ids(dsn) == list(range(5 * ROWS)), postgres.address
