@@ -104,6 +104,48 @@ def test_a_batch_that_arrived_and_was_not_committed_is_skipped(stream: Stream) -
     assert stream.rows() == ["row 0", "row 1", "row 2", "row 3"]
 
 
+STORE = "spark.sql.streaming.stateStore."
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+STATES: dict[str, dict[str, str]] = {
+    "hdfs": {},
+    "rocksdb": {STORE + "providerClass": ROCKSDB},
+    "rocksdb, format 2": {
+        STORE + "providerClass": ROCKSDB,
+        STORE + "checkpointFormatVersion": "2",
+    },
+}
+
+
+@pytest.mark.parametrize("settings", STATES.values(), ids=list(STATES))
+def test_a_batch_with_state_that_is_skipped_is_drained(
+    stream: Stream, settings: dict[str, str]
+) -> None:
+    """Without that, state format 2 would never start again."""
+    stream.spark = stream.spark.newSession()
+    for name, value in {**settings, "spark.sql.shuffle.partitions": "2"}.items():
+        stream.spark.conf.set(name, value)
+    stream.execute("CREATE TABLE counts (value text PRIMARY KEY, count bigint)")
+
+    def run() -> list[Any]:
+        sink = PostgresSink(lambda: stream.dsn, table="counts", keys=["value"], sequence_by="count")
+        query = start(
+            stream.source.groupBy("value").count(),
+            stream="counts",
+            into=sink,
+            root=str(stream.root),
+            trigger={"availableNow": True},
+            outputMode="update",
+        )
+        query.awaitTermination()
+        with psycopg.connect(stream.dsn) as connection:
+            return connection.execute("SELECT value, count FROM counts ORDER BY 1").fetchall()
+
+    assert run() == [(f"row {number}", 1) for number in range(3)]
+    remove(stream.root / "counts/commits/2")
+    (stream.files / "f900").write_text("row 0\nrow 1\n")
+    assert run() == [("row 0", 2), ("row 1", 2), ("row 2", 1)]
+
+
 def delete_checkpoint(stream: Stream) -> None:
     for name in ("offsets", "commits", "sources"):
         shutil.rmtree(stream.checkpoint / name)
