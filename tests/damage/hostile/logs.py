@@ -139,7 +139,7 @@ CASES = (
     _case("what steers a terminal as an id", {"metadata": f'{{"id":"{STEERING}"}}'.encode()}),
     _case("10 thousand billion partitions", _pinned("999999999999")),
     _case("a billion partitions", _pinned("999999999")),
-    heavy(_case("a million partitions", _pinned("1000000"), "state/0/999999")),
+    heavy(_case("a million partitions", _pinned("1000000"), "state/0/1001")),
     _case("partitions below none", _pinned("-5")),
     _case("partitions in other digits", _pinned("٣")),
     _case("partitions of 5,000 digits", _pinned(DIGITS)),
