@@ -1,0 +1,51 @@
+"""A driver that stands still past its lease, is replaced, and wakes up: it writes nothing more.
+
+`HOLDFAST_ZOMBIES=all` stops it at every point; the gate keeps two: inside its transaction, where it
+holds the ledger row, and between its lease and its fence.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from benchmarks.guard_kills import ROWS, make_workload
+from lab import Kafka, Postgres
+from lab.kill import Driver, Named, Point
+from lab.multiset import compare
+from lab.spark import environment
+
+KEPT: list[Point] = [Named("S5", nth=2), Named("G3")]
+OTHERS: list[Point] = [Named("S1", nth=2), Named("S3"), Named("S6"), Named("G5"), Named("G6")]
+POINTS = KEPT + OTHERS if os.environ.get("HOLDFAST_ZOMBIES") == "all" else KEPT
+
+
+@pytest.mark.usefixtures("class_archive")
+@pytest.mark.parametrize("point", POINTS, ids=str)
+def test_a_driver_that_wakes_up_too_late_writes_nothing(
+    kafka: Kafka, postgres: Postgres, *, tmp_path: Path, point: Point
+) -> None:
+    work = make_workload(kafka, postgres, keyed=False)
+    settings = {**environment(tmp_path, {}), "READINGS_DSN": work.dsn}
+    program = work.program(tmp_path / "streams")
+    sleeper = Driver(program, environment=settings, directory=tmp_path / "first").start(
+        point, strike=signal.SIGSTOP
+    )
+    sleeper.wait_until_halted()
+    # It waits until the sleeper's heartbeat has not changed for its term, and takes over.
+    Driver(program, environment=settings, directory=tmp_path / "second").run_to_end()
+    work.judge(None)
+    sleeper.resume()
+    ended = sleeper.wait()
+    work.judge(None)
+    with psycopg.connect(work.dsn) as connection:
+        ids = [row for (row,) in connection.execute("SELECT id FROM readings")]
+        query = "SELECT batch, epoch FROM holdfast.history ORDER BY committed_at, batch"
+        epochs = [epoch for _, epoch in connection.execute(query)]
+    assert compare(range(ROWS), ids).exact
+    assert epochs == sorted(epochs), "the first driver wrote after the second had taken over"
+    assert ended.status != 0, "it did not say that it was replaced"
