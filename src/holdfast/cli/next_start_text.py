@@ -99,4 +99,6 @@ def _say_elsewhere(overview: Overview) -> list[str]:
     for version, found in overview.elsewhere.items():
         if version in overview.readers.versions:
             said.setdefault(_say(overview, found)[0], []).append(version)
+    # Only the words of the error may differ, which is nothing to say twice.
+    said.pop(_say(overview, overview.next_start)[0], None)
     return [f"On {versions(found)}: {sentence}" for sentence, found in said.items()]

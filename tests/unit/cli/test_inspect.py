@@ -131,6 +131,14 @@ def test_a_version_that_does_something_else_is_named(inspect: Inspect, tmp_path:
     assert older[0].startswith("Batch 6 is done")
 
 
+def test_a_version_that_does_the_same_is_not_named(inspect: Inspect, tmp_path: Path) -> None:
+    """3.5 fails with other words, at the same place."""
+    checkpoint = unpack("4.2-aggregation", tmp_path)
+    for file in (checkpoint / "state/0/1").glob("*6.*"):
+        file.unlink()
+    assert not any(line.startswith("On Spark") for line in inspect(checkpoint)[1])
+
+
 @pytest.mark.parametrize("arguments", [["--spark", "2.4"], ["--storage-option", "x"]])
 def test_a_wrong_option_is_a_usage_error(
     inspect: Inspect, tmp_path: Path, arguments: list[str]
