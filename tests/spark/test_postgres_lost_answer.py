@@ -11,16 +11,15 @@ import psycopg
 import pyarrow as pa
 import pytest
 
-from holdfast.ids import BatchId, QueryId
-from holdfast.ledger import NO_BATCH, Attempt, Binding, LedgerRow, Skip
+from holdfast.ledger import Skip
 from holdfast.ledger.postgres import ensure_tables, open_row, read_row
 from holdfast.sinks.postgres.sink import LostAnswerError
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from holdfast.sinks.postgres.table import check_table
 from lab import Postgres
 from lab.kill import TcpProxy
+from tests.spark.ledger_rows import ROW, attempt
 
-HERE = Binding(query_id=QueryId("6f0c"), checkpoint="s3://lake/streams/readings")
 SCHEMA = pa.schema([("id", pa.int64())])
 ROWS = 50
 
@@ -36,38 +35,12 @@ class Batch:
         return pa.table({"id": pa.array(ids, pa.int64())})
 
 
-def attempt(number: int) -> Attempt:
-    return Attempt(
-        stream="readings",
-        sink="readings",
-        generation=1,
-        epoch=1,
-        nonce="n1",
-        binding=HERE,
-        batch_id=BatchId(number),
-        digest=f"d{number}",
-        start_offsets="{}" if number == 0 else f"e{number - 1}",
-        end_offsets=f"e{number}",
-    )
-
-
 @pytest.fixture
 def dsn(postgres: Postgres) -> str:
     dsn = postgres.create_database(f"lost_{uuid.uuid4().hex[:12]}")
-    row = LedgerRow(
-        stream="readings",
-        sink="readings",
-        generation=1,
-        epoch=1,
-        nonce="n1",
-        binding=HERE,
-        last_batch=NO_BATCH,
-        digest=None,
-        end_offsets="{}",
-    )
     with psycopg.connect(dsn, autocommit=True) as connection:
         ensure_tables(connection)
-        open_row(connection, row)
+        open_row(connection, ROW)
         connection.execute("CREATE TABLE readings (id bigint)")
     return dsn
 
@@ -108,7 +81,7 @@ def test_what_did_not_land_is_said_and_can_be_written_again(
     proxy: TcpProxy, sink: PostgresSink, *, dsn: str, request_: bytes
 ) -> None:
     cut = proxy.at(request_, "cut")
-    with pytest.raises(LostAnswerError):
+    with pytest.raises(LostAnswerError, match="did not arrive"):
         sink.write(attempt(0), Batch(0))
     cut.wait()
     assert ids(dsn) == []

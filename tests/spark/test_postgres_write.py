@@ -14,7 +14,7 @@ import pytest
 
 from holdfast import points
 from holdfast.ids import BatchId, QueryId
-from holdfast.ledger import NO_BATCH, Apply, Attempt, Binding, LedgerRow, Reason, Refuse, Skip
+from holdfast.ledger import Apply, Reason, Refuse, Skip
 from holdfast.ledger.postgres import (
     LedgerTablesError,
     ddl,
@@ -27,37 +27,10 @@ from holdfast.sinks.postgres.merge import UnmergeableRowsError
 from holdfast.sinks.postgres.table import TableError, Target, check_table
 from holdfast.sinks.postgres.write import PartialBatchError, write_batch
 from lab import Postgres
+from tests.spark.ledger_rows import HERE, ROW, attempt
 
 Connection = psycopg.Connection[Any]
-HERE = Binding(query_id=QueryId("6f0c"), checkpoint="s3://lake/streams/readings")
-ROW = LedgerRow(
-    stream="readings",
-    sink="readings",
-    generation=1,
-    epoch=1,
-    nonce="n1",
-    binding=HERE,
-    last_batch=NO_BATCH,
-    digest=None,
-    end_offsets="{}",
-)
 SCHEMA = pa.schema([("id", pa.int64()), ("at", pa.timestamp("us")), ("value", pa.string())])
-
-
-def attempt(number: int, **changes: Any) -> Attempt:
-    found = Attempt(
-        stream="readings",
-        sink="readings",
-        generation=1,
-        epoch=1,
-        nonce="n1",
-        binding=HERE,
-        batch_id=BatchId(number),
-        digest=f"d{number}",
-        start_offsets="{}" if number == 0 else f"e{number - 1}",
-        end_offsets=f"e{number}",
-    )
-    return replace(found, **changes)
 
 
 def rows(*values: tuple[int | None, int | None, str]) -> list[Any]:

@@ -7,17 +7,23 @@ import shutil
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from holdfast.errors import ConfigError
+from holdfast.ids import BatchId
+from holdfast.ledger.coverage import read_coverage
 from holdfast.ledger.postgres import read_row
+from holdfast.record import newest_epoch, take_lease, this_process
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from holdfast.sinks.postgres.table import TableError
+from holdfast.storage.write import open_writer
 from holdfast.streams.start import StartRefusedError, start
 from lab import Postgres
 from tests.house.repository import ROOT
@@ -102,6 +108,36 @@ def test_a_batch_that_arrived_and_was_not_committed_is_skipped(stream: Stream) -
     stream.add(3)
     stream.run()
     assert stream.rows() == ["row 0", "row 1", "row 2", "row 3"]
+
+
+def test_an_entry_that_another_driver_has_replaced_is_refused(
+    stream: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On S3 the late request of a fenced driver does that: the sink would skip or double data."""
+    stream.run()
+
+    def replaced(reader: Any, batch_id: BatchId) -> Any:
+        entry = stream.checkpoint / f"offsets/{batch_id}"
+        entry.write_text(entry.read_text().replace('"logOffset":3', '"logOffset":2'))
+        return read_coverage(reader, batch_id)
+
+    monkeypatch.setattr("holdfast.streams.batches.read_coverage", replaced)
+    stream.add(3)
+    with pytest.raises(StreamingQueryException, match="another driver wrote it"):
+        stream.run()
+    assert stream.rows() == ["row 0", "row 1", "row 2"]
+
+
+def test_a_query_whose_lease_was_taken_is_stopped(
+    stream: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = partial(take_lease, term_s=1.5)
+    monkeypatch.setattr("holdfast.streams.start.take_lease", short)
+    query = start(stream.source, stream="readings", into=stream.sink(), root=str(stream.root))
+    record = open_writer(str(stream.root / "_holdfast/readings"))
+    take_lease(record, this_process(), takeover=True)
+    assert query.awaitTermination(60)
+    assert newest_epoch(record) == 2
 
 
 STORE = "spark.sql.streaming.stateStore."

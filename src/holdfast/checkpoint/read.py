@@ -6,6 +6,7 @@ query adds and purges entries meanwhile: one that was listed and is gone when re
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -38,6 +39,7 @@ READERS = 16
 LARGEST_LOG = 512 << 20
 """Entries beyond this are not read: a hundred entries of a million partitions have two GB."""
 EXPECTED = frozenset({COMMITS, OFFSETS, SOURCES, STATE})
+NOTHING = Listing(files=(), directories=())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,29 +100,31 @@ def read_checkpoint(reader: Reader) -> Checkpoint:
     # never planned, which is the mark of deleted offset entries.
     commits = _read_log(reader, COMMITS, parse_commit_entry)
     offsets = _read_log(reader, OFFSETS, parse_offset_entry)
-    _add_late(reader, commits, planned=offsets.entries)
     sources = read_sources(reader) if SOURCES in root.directories else ()
-    state = read_state(reader) if STATE in root.directories else ()
+    below_state = reader.list(STATE) if STATE in root.directories else NOTHING
+    state = read_state(reader, below_state.directories)
     metadata = read_whole(reader, METADATA)
-    top = [info.path for info in root.files if info.path != METADATA]
+    unlisted = tuple(_find_unlisted(root, below_state))
+    blocked = {each.path for each in unlisted}
+    top = [info.path for info in root.files if info.path not in (METADATA, *blocked)]
     logs = (offsets, commits)
     return Checkpoint(
         location=reader.location,
         metadata=parse_metadata(METADATA, metadata) if isinstance(metadata, bytes) else metadata,
         offsets=offsets.entries,
-        commits=commits.entries,
+        commits=_with_late(reader, commits.entries, planned=offsets.entries),
         directories=EXPECTED.intersection(root.directories),
         sources=sources,
         state=state,
         leftovers=(*_named(top, Kind.TEMP), *_of(logs, sources, state, name="leftovers")),
         lone_sidecars=_of(logs, name="lone_sidecars"),
         stale_sidecars=_of(logs, name="stale_sidecars"),
-        unlisted=tuple(_find_unlisted(reader, top)),
+        unlisted=unlisted,
         foreign=(
             *_named(top, Kind.FOREIGN, Kind.ENTRY, Kind.COMPACT),
             *(name for name in root.directories if name not in EXPECTED),
             *_of(logs, state, name="foreign"),
-            *(info.path for info in reader.list(STATE).files),
+            *(info.path for info in below_state.files if info.path not in blocked),
         ),
     )
 
@@ -172,16 +176,23 @@ def _read_log(
     )
 
 
-def _add_late(reader: Reader, commits: _Log[CommitEntry], *, planned: Collection[BatchId]) -> None:
-    """Read commits that were written while offsets were read, of batches that are planned there."""
+def _with_late(
+    reader: Reader,
+    commits: Mapping[BatchId, CommitEntry | Unparsed],
+    *,
+    planned: Collection[BatchId],
+) -> dict[BatchId, CommitEntry | Unparsed]:
+    """Return the commits, and those written since for batches that are planned; lowest first."""
+    found = dict(commits)
     for info in reader.list(COMMITS).files:
         batch = _batch_of(info.path)
-        if batch not in planned or batch is None or batch in commits.entries:
+        if batch is None or batch in found or batch not in planned:
             continue
         raw = read_whole(reader, info.path)
         if raw is not None:
             late = raw if isinstance(raw, Unparsed) else parse_commit_entry(info.path, batch, raw)
-            commits.entries[batch] = late
+            found[batch] = late
+    return dict(sorted(found.items()))
 
 
 def _read_newest(
@@ -206,18 +217,13 @@ def _read_newest(
     return contents
 
 
-def _find_unlisted(reader: Reader, top: list[str]) -> Iterator[Unparsed]:
+def _find_unlisted(root: Listing, below_state: Listing) -> Iterator[Unparsed]:
     """Name files and links that stand where Spark keeps directories: Spark follows a link."""
-    names = [name for name in top if name in EXPECTED]
-    names += [
-        info.path for info in reader.list(STATE).files if parse_number(_last(info.path)) is not None
-    ]
+    names = [info.path for info in root.files if info.path in EXPECTED]
+    files = [info.path for info in below_state.files]
+    names += [path for path in files if parse_number(posixpath.basename(path)) is not None]
     for path in names:
         yield Unparsed(path=path, reason="it is a file or a link, not a directory", unread=True)
-
-
-def _last(path: str) -> str:
-    return path.rpartition("/")[2]
 
 
 def _is_stale(

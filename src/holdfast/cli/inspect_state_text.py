@@ -40,7 +40,7 @@ def render_state(state: tuple[OperatorState, ...], *, looked_into: bool) -> list
 
 def _operator_row(found: OperatorState) -> tuple[str, ...]:
     operator = found.operator
-    partitions = len({store.partition for store in operator.stores})
+    partitions = len({each.store.partition for each in found.stores})
     expected = "" if found.partitions in (None, partitions) else f" of {found.partitions}"
     common = sorted({file.version for store in operator.stores for file in store.files})
     return (

@@ -45,7 +45,7 @@ def render_text(inspection: Inspection, *, now: datetime) -> list[str]:
             *columns([("  " + file.path, size(file.size_bytes)) for file in inspection.files]),
         ]
     version = f"Spark {overview.spark[0]}.{overview.spark[1]}"
-    looked_at = f"Looked at: {_looked_at(overview)}."
+    looked_at = f"Looked at: {_looked_at(inspection)}."
     return [*lines, "", f"Said for {version}. {looked_at} Not looked at: {_NOT_LOOKED_AT}."]
 
 
@@ -60,6 +60,9 @@ def _is_read(inspection: Inspection) -> bool:
 def _facts(overview: Overview, now: datetime) -> list[str]:
     checkpoint, progress = overview.checkpoint, overview.progress
     state = count(len(checkpoint.state), "operator") if checkpoint.state else "none"
+    rewind = f"to batches {batches(progress.rewind)}" if progress.rewind else "not possible"
+    if checkpoint.unlisted:
+        state = rewind = "not known"
     rows: list[tuple[str, ...]] = [
         ("  query", _query_id(checkpoint), "written by", _writers(overview)),
         ("  offsets", _entries(progress.planned), "newest", _newest(progress, now)),
@@ -67,10 +70,7 @@ def _facts(overview: Overview, now: datetime) -> list[str]:
         *(_source_row(each, progress) for each in progress.sources),
         ("  state", state, "readable by", versions(overview.readers.versions)),
         ("  watermark", "none" if progress.watermark_ms is None else moment(progress.watermark_ms)),
-        (
-            "  rewind",
-            f"to batches {batches(progress.rewind)}" if progress.rewind else "not possible",
-        ),
+        ("  rewind", rewind),
     ]
     blocking = set(overview.next_start.follows_from)
     ignored = [path for path in checkpoint.leftovers if path not in blocking]
@@ -128,14 +128,16 @@ def _paths(label: str, paths: Sequence[str], meaning: str) -> list[tuple[str, ..
     return rows
 
 
-def _looked_at(overview: Overview) -> str:
+def _looked_at(inspection: Inspection) -> str:
+    overview = inspection.overview
     checkpoint = overview.checkpoint
+    how = "" if _is_read(inspection) else " by name"
     entries = len(checkpoint.offsets) + len(checkpoint.commits)
     files = sum(len(store.files) for each in checkpoint.state for store in each.stores)
     parts = [
         count(entries, "log entry"),
         count(len(overview.progress.sources), "source"),
-        *([f"{count(files, 'state file')} by name"] if files else []),
+        *([f"{count(files, 'state file')}{how}"] if files else []),
     ]
     unread = sum(each.unread for each in checkpoint.unparsed)
     return ", ".join(parts) + (f" ({count(unread, 'file')} could not be read)" if unread else "")

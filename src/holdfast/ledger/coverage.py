@@ -76,9 +76,9 @@ def canonical(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
-def canonical_offsets(texts: dict[str, str | None]) -> str:
-    """Return offsets as a running query gives them, in the form that coverage has."""
-    return canonical({source: _value(text) for source, text in texts.items() if text is not None})
+def canonical_offset(text: str) -> str:
+    """Return one offset, as a source or a running query writes it, in canonical form."""
+    return canonical(_value(text))
 
 
 def _value(text: str) -> object:

@@ -17,8 +17,6 @@ from holdfast.storage.location import Location
 HOME = "_holdfast"
 GENERATIONS = "generations"
 LEASES = "leases"
-CONTRACTS = "contracts"
-RUNS = "runs"
 REMOVED = "removed"
 
 _STREAM = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")

@@ -56,7 +56,8 @@ class BatchWriter:
             try:
                 self._write(batch, batch_id)
             except HoldfastError as error:
-                self.keeper.refusal = error
+                # Spark does not bring the error itself back.
+                _LOG.error("holdfast: %s %s %s", error.what, error.why, error.how)
                 raise
 
     def _write(self, batch: Any, batch_id: BatchId) -> None:

@@ -28,8 +28,6 @@ class Keeper:
         self._lease = lease
         self._busy = threading.Lock()
         self.is_lost = False
-        self.refusal: HoldfastError | None = None
-        """Why the last batch was refused: Spark does not bring the error itself back."""
 
     @property
     def lease(self) -> Lease:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from holdfast.record.generations import Generation, current_generation, open_gen
 from holdfast.record.layout import (
     check_stream_name,
     checkpoint_location,
+    is_temporary,
     record_location,
 )
 from holdfast.record.neighbours import find_conflict
@@ -22,6 +24,7 @@ from holdfast.storage.location import Location, parse_location
 from holdfast.storage.options import from_hadoop
 from holdfast.storage.write import Writer, open_writer
 
+_LOG = logging.getLogger("holdfast")
 ROOT_SETTING = "spark.holdfast.root"
 
 
@@ -61,7 +64,11 @@ def find_place(spark: Any, stream: str, root: str | None) -> Place:
     if not text:
         raise ConfigError(f"Give root=, or set {ROOT_SETTING} in the session.")
     home = parse_location(text)
-    options = store_options(spark, home)
+    if home.scheme == "az":
+        raise ConfigError(f"{text}: a guarded stream runs on disk and on S3; Azure is read only.")
+    if is_temporary(home):
+        _LOG.warning("holdfast: %s is where machines clean up: a restart may find nothing", home)
+    options = _store_options(spark, home)
     record = open_writer(record_location(home, stream), options)
     generation = current_generation(record) or _open_first(home, record, options, stream=stream)
     checkpoint = open_writer(parse_location(generation.checkpoint), options)
@@ -71,16 +78,11 @@ def find_place(spark: Any, stream: str, root: str | None) -> Place:
     return Place(stream=stream, record=record, generation=generation, checkpoint=checkpoint)
 
 
-def store_options(spark: Any, location: Location) -> dict[str, str]:
+def _store_options(spark: Any, location: Location) -> dict[str, str]:
     """Return what the session's `fs.s3a` settings say of a bucket."""
     if location.scheme != "s3":
         return {}
-    settings = {
-        key.removeprefix("spark.hadoop."): value
-        for key, value in spark.sparkContext.getConf().getAll()
-        if key.startswith("spark.hadoop.fs.s3a.")
-    }
-    return from_hadoop(settings, bucket=location.bucket)
+    return from_hadoop(dict(spark.sparkContext.getConf().getAll()), bucket=location.bucket)
 
 
 def _open_first(

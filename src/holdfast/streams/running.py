@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from holdfast.checkpoint.text import parse_json
-from holdfast.ledger.coverage import canonical
+from holdfast.ledger.coverage import canonical, canonical_offset
 
 
 def running_offsets(spark: Any, query_id: str) -> list[str] | None:
@@ -19,9 +19,7 @@ def running_offsets(spark: Any, query_id: str) -> list[str] | None:
     offsets = query.streamingQuery().availableOffsets().values().iterator()
     found = []
     while offsets.hasNext():
-        text = offsets.next().json()
-        parsed = parse_json(text)
-        found.append(canonical(text if parsed is None else parsed))
+        found.append(canonical_offset(offsets.next().json()))
     return sorted(found)
 
 

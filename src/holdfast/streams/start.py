@@ -10,8 +10,9 @@ from holdfast.checkpoint.metadata import QueryMetadata
 from holdfast.checkpoint.read import read_checkpoint
 from holdfast.errors import HoldfastError
 from holdfast.evidence.next_start import predict_next_start
-from holdfast.evidence.outcomes import Refuses, RunsAgain
+from holdfast.evidence.outcomes import Refuses, RunsAgain, Unknown
 from holdfast.evidence.stream import SinkEvidence, StreamEvidence
+from holdfast.evidence.versions import SparkVersion
 from holdfast.ids import QueryId
 from holdfast.ledger.coverage import NOTHING_READ, read_coverage
 from holdfast.ledger.row import NO_BATCH, Binding, LedgerRow
@@ -115,9 +116,13 @@ def start(  # noqa: PLR0913 - what Spark and the guard need, each by name
 def _check_session(spark: Any) -> None:
     if not hasattr(spark, "_jsparkSession"):
         raise UnsupportedSparkError("This is a Spark Connect session; the guard needs the driver.")
-    major, minor = (int(part) for part in spark.version.split(".")[:2])
-    if not _OLDEST <= (major, minor) <= _NEWEST:
+    if not _OLDEST <= _version(spark) <= _NEWEST:
         raise UnsupportedSparkError(f"This is Spark {spark.version}.")
+
+
+def _version(spark: Any) -> SparkVersion:
+    major, minor = spark.version.split(".")[:2]
+    return int(major), int(minor)
 
 
 def _tell(waiting: Waiting) -> None:
@@ -140,14 +145,13 @@ def _guard(spark: Any, place: Place, lease: Lease, *, sink: Sink) -> BatchWriter
     reached("G3")
     row = evidence.sinks[0].row or _open_row(evidence, sink)
     fenced = sink.fence(row, epoch=lease.epoch, nonce=lease.token)
-    # What was read before the fence is older than it: judged again, on what it returned.
-    again = _collect(place, sink)
     if fenced is None:
         raise FenceNotTakenError(place.stream, sink.shown)
-    if findings := judge(again):
+    # What was read before the fence is older than it: judged again.
+    if findings := judge(_collect(place, sink)):
         raise StartRefusedError(place.stream, findings)
     reached("G5")
-    _say(evidence, lease)
+    _say(evidence, lease, spark=_version(spark))
     return BatchWriter(
         spark=spark,
         stream=place.stream,
@@ -193,8 +197,8 @@ def _open_row(evidence: StreamEvidence, sink: Sink) -> LedgerRow:
     return row
 
 
-def _say(evidence: StreamEvidence, lease: Lease) -> None:
-    predicted = predict_next_start(evidence.checkpoint)
+def _say(evidence: StreamEvidence, lease: Lease, *, spark: SparkVersion) -> None:
+    predicted = predict_next_start(evidence.checkpoint, spark=spark)
     row = evidence.sinks[0].row
     if isinstance(predicted, RunsAgain):
         is_there = row is not None and row.last_batch == predicted.batch_id
@@ -202,15 +206,18 @@ def _say(evidence: StreamEvidence, lease: Lease) -> None:
         doing = f"resumes at batch {predicted.batch_id} (pending, {then})"
     elif isinstance(predicted, Refuses):
         doing = f"will be refused by Spark: {predicted.because}"
+    elif isinstance(predicted, Unknown):
+        doing = f"starts, and what Spark does is not known: {predicted.because}"
     else:
         doing = f"begins batch {evidence.newest_planned + 1}"
     _LOG.info(
-        "holdfast: %s generation %s epoch %s %s; owner %s",
+        "holdfast: %s generation %s epoch %s %s; owner %s; spark %s.%s",
         evidence.stream,
         evidence.generation.number,
         lease.epoch,
         doing,
         lease.owner,
+        *spark,
     )
 
 

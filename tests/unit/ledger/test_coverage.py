@@ -11,10 +11,11 @@ from holdfast.ledger.coverage import (
     NOTHING_READ,
     Coverage,
     canonical,
-    canonical_offsets,
+    canonical_offset,
     read_coverage,
 )
 from holdfast.storage.memory import MemoryStorage
+from holdfast.streams.running import same_offsets
 from tests.unit.checkpoint.archives import ARCHIVES, open_archive
 
 MICRO_BATCHES = [name for name in ARCHIVES if not name.endswith(("async", "continuous"))]
@@ -113,7 +114,11 @@ def test_what_is_missing_or_damaged_is_named(path: str, damage: str) -> None:
 
 def test_offsets_of_a_running_query_have_the_same_form() -> None:
     storage = kafka(b'{"t": {"1": 6, "0": 5}}')
-    assert canonical_offsets({"0": '{"t":{"0":5,"1":6}}', "1": None}) == (
-        covered(storage, 0).end_offsets
+    running = canonical_offset('{"t":{"0":5,"1":6}}')
+    assert covered(storage, 0).end_offsets == f'{{"0":{running}}}'
+    assert same_offsets([running], covered(storage, 0).end_offsets)
+    assert not same_offsets(
+        [canonical_offset('{"t":{"0":5,"1":7}}')], covered(storage, 0).end_offsets
     )
+    assert not same_offsets([], covered(storage, 0).end_offsets)
     assert json.loads(canonical({"é": 1})) == {"é": 1}

@@ -73,13 +73,17 @@ class Operator:
         return tuple(each for each in (*self.metadata, *self.schemas) if isinstance(each, Unparsed))
 
 
-def read_state(reader: Reader) -> tuple[Operator, ...]:
+def read_state(reader: Reader, names: Iterable[str]) -> tuple[Operator, ...]:
     """Read what lies below `state/`, lowest operator first.
+
+    Args:
+        reader: Of the checkpoint.
+        names: Of the directories in `state/`.
 
     Raises:
         ReadError: A directory cannot be listed.
     """
-    numbers = _numbers(reader.list(STATE).directories)
+    numbers = _numbers(names)
     with ThreadPoolExecutor(LISTERS) as pool:
         return tuple(_read_operator(reader, number, pool) for number in numbers)
 

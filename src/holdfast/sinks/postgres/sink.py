@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import ConfigError, HoldfastError, MissingExtraError
-from holdfast.ledger.decide import Apply, Decision, Skip, decide
+from holdfast.ledger.decide import Apply, Decision, decide
 from holdfast.sinks.secrets import Secret, reveal
 
 if TYPE_CHECKING:
@@ -19,15 +19,17 @@ TRIES_AFTER_LOST_ANSWER = 5
 
 
 class LostAnswerError(HoldfastError):
-    """A commit was sent, its answer was lost, and the ledger cannot be asked."""
+    """The connection broke while a batch was written: it is not there, or cannot be asked for."""
 
     code = "LOST_ANSWER"
 
-    def __init__(self, shown: str, batch_id: int) -> None:
+    def __init__(self, shown: str, batch_id: int, *, arrived: bool | None) -> None:
+        known = "did not arrive in" if arrived is False else "may or may not be in"
+        asked = "has no such batch" if arrived is False else "cannot be read"
         super().__init__(
-            what=f"Whether batch {batch_id} is in {shown} is not known.",
-            why="The connection broke in the commit, and the ledger cannot be read.",
-            how="Start the stream again when the server answers: the ledger will say.",
+            what=f"Batch {batch_id} {known} {shown}.",
+            why=f"The connection broke while it was written, and the ledger {asked}.",
+            how="Start the stream again: Spark runs the batch again, and the ledger decides.",
         )
 
 
@@ -149,18 +151,19 @@ class Postgres:
         """Say what became of a batch whose connection broke: the ledger knows, we never guess."""
         from psycopg import OperationalError
 
-        for tries_left in reversed(range(TRIES_AFTER_LOST_ANSWER)):
+        decision = None
+        failed: OperationalError | None = None
+        for _ in range(TRIES_AFTER_LOST_ANSWER):
             try:
                 decision = self._ask_under_lock(attempt)
+                break
             except OperationalError as error:
-                if not tries_left:
-                    raise LostAnswerError(self.shown, attempt.batch_id) from error
-                continue
-            if isinstance(decision, Apply):
-                # It did not arrive; Spark runs it again after a restart.
-                raise LostAnswerError(self.shown, attempt.batch_id)
-            return decision
-        return Skip()
+                failed = error
+        if decision is None:
+            raise LostAnswerError(self.shown, attempt.batch_id, arrived=None) from failed
+        if isinstance(decision, Apply):
+            raise LostAnswerError(self.shown, attempt.batch_id, arrived=False)
+        return decision
 
     def _ask_under_lock(self, attempt: Attempt) -> Decision:
         """Read the ledger when the session that may still be committing is done with the row."""
