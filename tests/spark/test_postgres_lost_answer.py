@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from holdfast.ledger import Skip
-from holdfast.ledger.postgres import ensure_tables, open_row, read_row
+from holdfast.ledger.postgres import ensure_tables, read_row, replace_row
 from holdfast.sinks.postgres.sink import LostAnswerError
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from holdfast.sinks.postgres.table import check_table
@@ -40,7 +40,7 @@ def dsn(postgres: Postgres) -> str:
     dsn = postgres.create_database(f"lost_{uuid.uuid4().hex[:12]}")
     with psycopg.connect(dsn, autocommit=True) as connection:
         ensure_tables(connection)
-        open_row(connection, ROW)
+        replace_row(connection, None, ROW, target="readings")
         connection.execute("CREATE TABLE readings (id bigint)")
     return dsn
 
@@ -52,7 +52,10 @@ def proxy(postgres: Postgres) -> Iterator[TcpProxy]:
 
 
 @pytest.fixture
-def sink(postgres: Postgres, proxy: TcpProxy, dsn: str) -> Iterator[PostgresSink]:
+def sink(
+    postgres: Postgres, proxy: TcpProxy, *, dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[PostgresSink]:
+    monkeypatch.setattr("holdfast.sinks.postgres.large.is_large", lambda _: False)
     through = dsn.replace(f"port={postgres.port}", f"port={proxy.port}")
     found = PostgresSink(lambda: through, table="readings")
     with psycopg.connect(dsn, autocommit=True) as connection:

@@ -6,6 +6,7 @@ import threading
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -19,13 +20,15 @@ from holdfast.ledger.postgres import (
     LedgerTablesError,
     ddl,
     ensure_tables,
-    open_row,
+    fence,
     read_row,
+    replace_row,
 )
-from holdfast.sinks.postgres.fence import fence
+from holdfast.sinks.postgres.fence import take
 from holdfast.sinks.postgres.merge import UnmergeableRowsError
 from holdfast.sinks.postgres.table import TableError, Target, check_table
-from holdfast.sinks.postgres.write import PartialBatchError, write_batch
+from holdfast.sinks.postgres.task import PartialBatchError, expecting
+from holdfast.sinks.postgres.write import write_batch
 from lab import Postgres
 from tests.spark.ledger_rows import HERE, ROW, attempt
 
@@ -48,7 +51,7 @@ def dsn(postgres: Postgres) -> str:
 def connection(dsn: str) -> Iterator[Connection]:
     with psycopg.connect(dsn, autocommit=True) as connection:
         ensure_tables(connection)
-        open_row(connection, ROW)
+        replace_row(connection, None, ROW, target="readings")
         connection.execute("CREATE TABLE readings (id bigint, at timestamp, value text)")
         yield connection
 
@@ -102,7 +105,9 @@ def test_what_is_refused_writes_nothing(
 
 def test_half_a_batch_is_not_committed(connection: Connection, target: Target) -> None:
     with pytest.raises(PartialBatchError, match="1 rows came, 2 were expected"):
-        write_batch(connection, target, attempt(0), batches=rows((1, 5, "a")), expected_rows=2)
+        write_batch(
+            connection, target, attempt(0), batches=rows((1, 5, "a")), before_commit=expecting(2)
+        )
     assert content(connection) == []
     assert read_row(connection, "readings", "readings") == ROW
 
@@ -221,7 +226,8 @@ def test_who_stands_still_inside_its_transaction_is_ended_by_the_fence(
     try:
         zombie.start()
         assert inside.wait(30)
-        taken = fence(connection, ROW, epoch=2, nonce="n2")
+        change = partial(fence, connection, ROW, epoch=2, nonce="n2")
+        taken = take(connection, ROW, change)
     finally:
         go_on.set()
         zombie.join(60)

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import re
 import shutil
-import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 from pyspark.errors import StreamingQueryException
-from pyspark.sql import DataFrame, SparkSession
 
 from holdfast.errors import ConfigError
 from holdfast.ids import BatchId
@@ -24,63 +20,10 @@ from holdfast.record import newest_epoch, take_lease, this_process
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from holdfast.sinks.postgres.table import TableError
 from holdfast.storage.write import open_writer
-from holdfast.streams.start import StartRefusedError, start
-from lab import Postgres
+from holdfast.streams.refusal import StartRefusedError
+from holdfast.streams.start import start
 from tests.house.repository import ROOT
-
-
-@dataclass
-class Stream:
-    """A stream of files into a table, one file per batch."""
-
-    spark: SparkSession
-    root: Path
-    files: Path
-    dsn: str
-
-    def add(self, number: int) -> None:
-        (self.files / f"f{number:03}").write_text(f"row {number}\n")
-
-    @property
-    def source(self) -> DataFrame:
-        reader = self.spark.readStream.format("text").option("maxFilesPerTrigger", 1)
-        return reader.load(str(self.files))
-
-    @property
-    def checkpoint(self) -> Path:
-        return self.root / "readings"
-
-    def sink(self, **more: Any) -> PostgresSink:
-        return PostgresSink(lambda: self.dsn, table="readings", **more)
-
-    def run(self) -> None:
-        query = start(
-            self.source,
-            stream="readings",
-            into=self.sink(),
-            root=str(self.root),
-            trigger={"availableNow": True},
-        )
-        query.awaitTermination()
-
-    def rows(self) -> list[str]:
-        with psycopg.connect(self.dsn) as connection:
-            return [row[0] for row in connection.execute("SELECT value FROM readings ORDER BY 1")]
-
-    def execute(self, statement: str) -> None:
-        with psycopg.connect(self.dsn) as connection:
-            connection.execute(statement.encode())
-
-
-@pytest.fixture
-def stream(spark: SparkSession, postgres: Postgres, tmp_path: Path) -> Stream:
-    dsn = postgres.create_database(f"start_{uuid.uuid4().hex[:12]}")
-    (tmp_path / "in").mkdir()
-    found = Stream(spark=spark, root=tmp_path / "streams", files=tmp_path / "in", dsn=dsn)
-    found.execute("CREATE TABLE readings (value text)")
-    for number in range(3):
-        found.add(number)
-    return found
+from tests.spark.file_stream import Stream, remove
 
 
 def test_every_row_arrives_once_across_restarts(stream: Stream) -> None:
@@ -93,12 +36,6 @@ def test_every_row_arrives_once_across_restarts(stream: Stream) -> None:
         row = read_row(connection, "readings", "readings")
     assert row is not None
     assert (row.last_batch, row.epoch, row.generation) == (3, 2, 1)
-
-
-def remove(path: Path) -> None:
-    """Delete an entry with its checksums."""
-    path.unlink()
-    path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
 
 
 def test_a_batch_that_arrived_and_was_not_committed_is_skipped(stream: Stream) -> None:
@@ -134,6 +71,7 @@ def test_a_query_whose_lease_was_taken_is_stopped(
     short = partial(take_lease, term_s=1.5)
     monkeypatch.setattr("holdfast.streams.start.take_lease", short)
     query = start(stream.source, stream="readings", into=stream.sink(), root=str(stream.root))
+    query.processAllAvailable()
     record = open_writer(str(stream.root / "_holdfast/readings"))
     take_lease(record, this_process(), takeover=True)
     assert query.awaitTermination(60)
@@ -258,7 +196,12 @@ def test_a_dsn_in_the_open_is_refused(stream: Stream) -> None:
 def test_the_record_holds_no_secret(stream: Stream) -> None:
     stream.run()
     files = [path for path in (stream.root / "_holdfast").rglob("*") if path.is_file()]
-    assert {path.relative_to(stream.root).parts[2] for path in files} == {"generations", "leases"}
+    assert {path.relative_to(stream.root).parts[2] for path in files} == {
+        "contracts",
+        "generations",
+        "leases",
+        "runs",
+    }
     assert not any(stream.dsn in path.read_text() for path in files)
 
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.checkpoint.unparsed import Unparsed
+from holdfast.evidence.outcomes import Refuses
 from holdfast.ledger.coverage import Coverage
 from holdfast.ledger.row import Binding, LedgerRow
-from holdfast.record.generations import Generation
+from holdfast.record.generations import ADOPTED, Generation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,8 @@ class SinkEvidence:
     row: LedgerRow | None
     held: Coverage | Unparsed | None
     """What the checkpoint says of the row's last batch; None when it has no such entry."""
+    contradicts: str | None = None
+    """What in the sink itself shows that it does not hold what its row says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +36,15 @@ class StreamEvidence:
     binding: Binding
     """Of the checkpoint: the query id in it, and where it is."""
     sinks: tuple[SinkEvidence, ...]
+    query_refused: Refuses | None = None
+    """What Spark will say of the query that is to be started, where that is known."""
+
+    @property
+    def is_adopting(self) -> bool:
+        """Whether an existing checkpoint is being taken over, and has not run under guard yet."""
+        return (
+            self.generation.why == ADOPTED and self.newest_committed < self.generation.first_batch
+        )
 
     @property
     def newest_planned(self) -> int:

@@ -23,6 +23,9 @@ _COLUMNS = (
     "stream, sink, generation, epoch, nonce, query_id, checkpoint, last_batch, digest, end_offsets"
 )
 
+TARGET = "(SELECT oid || '/' || relfilenode FROM pg_class WHERE oid = to_regclass(%s))"
+"""A table as the server knows it: another one after DROP, TRUNCATE, a restore or a rewrite."""
+
 _DDL = """\
 CREATE SCHEMA IF NOT EXISTS holdfast;
 CREATE TABLE IF NOT EXISTS holdfast.version (version integer NOT NULL);
@@ -37,6 +40,7 @@ CREATE TABLE IF NOT EXISTS holdfast.ledger (
     last_batch bigint NOT NULL,
     digest text,
     end_offsets text NOT NULL,
+    target text,
     rows bigint,
     committed_at timestamptz,
     PRIMARY KEY (stream, sink)
@@ -50,7 +54,7 @@ CREATE TABLE IF NOT EXISTS holdfast.history (
     digest text NOT NULL,
     rows bigint NOT NULL,
     committed_at timestamptz NOT NULL,
-    PRIMARY KEY (stream, sink, generation, batch)
+    PRIMARY KEY (stream, sink, generation, batch, epoch)
 );
 INSERT INTO holdfast.version SELECT {version} WHERE NOT EXISTS (SELECT FROM holdfast.version);
 """
@@ -110,25 +114,46 @@ def read_row(
     return None if found is None else _make_row(found)
 
 
-def open_row(connection: psycopg.Connection[Any], row: LedgerRow) -> bool:
-    """Make the row of a stream in a sink; False when there is one."""
+def replace_row(
+    connection: psycopg.Connection[Any], old: LedgerRow | None, new: LedgerRow, *, target: str
+) -> bool:
+    """Put a row in the place of another, or of none; False when the old one is not there any more.
+
+    The new row carries the epoch of the driver that writes it: settling and fencing is one step.
+    """
+    values = (*_values(new), target)
+    if old is None:
+        made = connection.execute(
+            f"INSERT INTO holdfast.ledger ({_COLUMNS}, target)"  # noqa: S608 - no value in it
+            f" VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, {TARGET})"
+            " ON CONFLICT DO NOTHING".encode(),
+            values,
+        )
+        return made.rowcount == 1
     made = connection.execute(
-        f"INSERT INTO holdfast.ledger ({_COLUMNS})"  # noqa: S608 - no value in it
-        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING".encode(),
-        (
-            row.stream,
-            row.sink,
-            row.generation,
-            row.epoch,
-            row.nonce,
-            row.binding.query_id,
-            row.binding.checkpoint,
-            row.last_batch,
-            row.digest,
-            row.end_offsets,
-        ),
+        f"UPDATE holdfast.ledger SET ({_COLUMNS}, target, rows) ="  # noqa: S608 - no value in it
+        f" (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, {TARGET}, NULL)"
+        f" WHERE ({_COLUMNS}) IS NOT DISTINCT FROM"
+        " (%s, %s, %s::bigint, %s::bigint, %s, %s, %s, %s::bigint, %s, %s)".encode(),
+        (*values, *_values(old)),
     )
     return made.rowcount == 1
+
+
+def _values(row: LedgerRow) -> tuple[Any, ...]:
+    """Return a row's values in the order of the columns."""
+    return (
+        row.stream,
+        row.sink,
+        row.generation,
+        row.epoch,
+        row.nonce,
+        row.binding.query_id,
+        row.binding.checkpoint,
+        row.last_batch,
+        row.digest,
+        row.end_offsets,
+    )
 
 
 def fence(
@@ -155,16 +180,19 @@ def fence(
     return None if found is None else _make_row(found)
 
 
-def advance_row(connection: psycopg.Connection[Any], attempt: Attempt, *, rows: int) -> None:
+def advance_row(
+    connection: psycopg.Connection[Any], attempt: Attempt, *, rows: int, target: str
+) -> None:
     """Write down that a batch has arrived; in the transaction that wrote its data."""
     connection.execute(
-        "UPDATE holdfast.ledger SET last_batch = %s, digest = %s, end_offsets = %s, rows = %s,"
-        " committed_at = now() WHERE stream = %s AND sink = %s",
+        "UPDATE holdfast.ledger SET last_batch = %s, digest = %s, end_offsets = %s, rows = %s,"  # noqa: S608 - no value in it
+        f" committed_at = now(), target = {TARGET} WHERE stream = %s AND sink = %s".encode(),
         (
             attempt.batch_id,
             attempt.digest,
             attempt.end_offsets,
             rows,
+            target,
             attempt.stream,
             attempt.sink,
         ),

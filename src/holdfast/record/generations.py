@@ -10,6 +10,7 @@ from holdfast.record.layout import GENERATIONS, generation_path
 from holdfast.storage.read import Reader
 from holdfast.storage.write import Writer
 
+OPENED, ADOPTED = "opened", "adopted"
 _FILE = re.compile(r"(?:.*/)?generations/([0-9]{4,})\.json")
 
 

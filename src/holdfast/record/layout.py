@@ -17,6 +17,9 @@ from holdfast.storage.location import Location
 HOME = "_holdfast"
 GENERATIONS = "generations"
 LEASES = "leases"
+CONTRACTS = "contracts"
+RUNS = "runs"
+ACCEPTED = "accepted"
 REMOVED = "removed"
 
 _STREAM = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
@@ -68,3 +71,18 @@ def generation_path(generation: int) -> str:
 def lease_path(epoch: int) -> str:
     """Return the path of an epoch's lease in the record."""
     return f"{LEASES}/{epoch:06d}.json"
+
+
+def contract_path(digest: str) -> str:
+    """Return the path of a contract in the record."""
+    return f"{CONTRACTS}/{digest}.json"
+
+
+def run_path(epoch: int, run_id: str) -> str:
+    """Return the path of a run in the record."""
+    return f"{RUNS}/{epoch:06d}-{run_id}.json"
+
+
+def acceptance_path(number: int, code: str) -> str:
+    """Return the path of an acceptance in the record."""
+    return f"{ACCEPTED}/{number:04d}-{code}.json"

@@ -67,11 +67,12 @@ def read_lease(reader: Reader, epoch: int) -> Lease | None:
     return read_document(reader, lease_path(epoch), Lease)
 
 
-def take_lease(
+def take_lease(  # noqa: PLR0913 - each by name
     writer: Writer,
     owner: Owner,
     *,
     takeover: bool = False,
+    after: int = 0,
     tell: Callable[[Waiting], None] = lambda _: None,
     term_s: float = TERM_S,
 ) -> Lease:
@@ -81,6 +82,8 @@ def take_lease(
         writer: Of the stream's record.
         owner: Who takes it.
         takeover: Do not wait for a living owner; the fence keeps that safe.
+        after: The highest epoch that any sink holds: a record that was lost or brought back from a
+            backup must not give out an epoch again.
         tell: Called now and then while a living owner is waited for.
         term_s: Of the new lease.
 
@@ -93,7 +96,7 @@ def take_lease(
         if epoch and not takeover:
             _wait_until_free(writer, epoch, tell)
         lease = Lease(
-            epoch=epoch + 1,
+            epoch=max(epoch, after) + 1,
             owner=owner,
             token=uuid.uuid4().hex,
             nonce=uuid.uuid4().hex,

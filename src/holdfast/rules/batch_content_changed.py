@@ -27,7 +27,9 @@ def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
                     "not at all."
                 ),
                 how=f"Restore offsets/{batch} and sources/ as they were when the batch ran.",
+                accepting="what the checkpoint says now is taken for what the sink holds",
                 follows_from=(f"offsets/{batch}",),
+                sink=sink.sink,
             )
 
 

@@ -22,7 +22,9 @@ def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
                 "options say, and write it a second time or skip what is new."
             ),
             how="Restore the checkpoint; to begin anew on purpose, reset the stream.",
+            accepting="everything the source still has comes again: what is there is doubled",
             follows_from=("offsets",),
+            sink=sink.sink,
         )
 
 

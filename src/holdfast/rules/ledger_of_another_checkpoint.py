@@ -28,7 +28,9 @@ def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
                 "that write as one stream double or skip each other's batches."
             ),
             how="Start from the checkpoint the sink belongs to, or give this stream its own name.",
+            accepting="the sink belongs to this checkpoint from now on, and the other is fenced",
             follows_from=("metadata",),
+            sink=sink.sink,
         )
 
 

@@ -10,7 +10,7 @@ from holdfast.rules.rule import Finding, Rule
 
 def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
     for sink in evidence.sinks:
-        if sink.row is None and evidence.newest_planned >= 0:
+        if sink.row is None and evidence.newest_planned >= 0 and not evidence.is_adopting:
             yield Finding(
                 code=RULE.code,
                 name=RULE.name,
@@ -20,7 +20,9 @@ def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
                     "be told: the row was deleted, or the sink is another one."
                 ),
                 how="Bring the row back from a backup of the ledger, or reset the stream.",
+                accepting=f"the sink is taken to hold batches up to {evidence.newest_committed}",
                 follows_from=(f"offsets/{evidence.newest_planned}",),
+                sink=sink.sink,
             )
 
 

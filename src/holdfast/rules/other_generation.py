@@ -22,7 +22,9 @@ def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
                 "was not finished."
             ),
             how="Finish the reset, or restore a backup of the sink from after it.",
+            accepting="the sink is taken to hold what this generation has committed",
             follows_from=(f"generations/{current:04d}.json",),
+            sink=sink.sink,
         )
 
 

@@ -18,10 +18,14 @@ class Finding:
     """What was found, with the figures and the files."""
     how: str
     """What to do, as a command where there is one."""
+    accepting: str
+    """What going on all the same does to the data."""
     follows_from: tuple[str, ...] = ()
+    sink: str | None = None
+    """The sink it is about; None when it is about the query."""
 
     def __str__(self) -> str:
-        return f"{self.code} {self.name}\n  {self.what}\n  {self.how}"
+        return f"{self.code} {self.name}: {self.what} {self.how}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

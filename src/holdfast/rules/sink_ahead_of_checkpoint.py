@@ -25,7 +25,12 @@ def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
                     "with other ranges."
                 ),
                 how="If an old copy of the checkpoint was restored, restore the newest one.",
+                accepting=(
+                    f"batches {evidence.newest_committed + 1} to {sink.row.last_batch} stay in "
+                    "the sink, and their data comes again: it is doubled"
+                ),
                 follows_from=(f"offsets/{evidence.newest_planned}",),
+                sink=sink.sink,
             )
 
 

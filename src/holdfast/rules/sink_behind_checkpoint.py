@@ -26,7 +26,9 @@ def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
                     "again."
                 ),
                 how=f"Rewind the stream to batch {sink.row.last_batch}, or restore a newer backup.",
+                accepting=f"batches {first} to {evidence.newest_committed} stay missing for good",
                 follows_from=(f"commits/{evidence.newest_committed}",),
+                sink=sink.sink,
             )
 
 

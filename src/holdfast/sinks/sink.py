@@ -2,42 +2,57 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from holdfast.ledger.decide import Decision
     from holdfast.ledger.row import Attempt, LedgerRow
 
+BeforeCommit = Callable[[int], None]
+"""Called last before a commit, with the number of rows; raises when they must not be committed."""
+
 
 class Sink(Protocol):
-    """A place that takes each batch exactly once."""
+    """A place that batches go to."""
 
     @property
     def name(self) -> str:
-        """Its identity in the ledger."""
+        """Its identity: in the ledger, in the record."""
 
     @property
     def shown(self) -> str:
         """As people know it: `the PostgreSQL table public.readings`."""
 
-    def prepare(self, schema: Any, *, output_mode: str) -> None:
-        """Check, before any batch, that it takes rows of this Spark schema.
+    def prepare(self, df: Any, *, output_mode: str) -> None:
+        """Check, before any batch, that it takes the rows of a streaming DataFrame.
 
         Raises:
             HoldfastError: It does not; nothing was written.
         """
 
-    def read_row(self, stream: str) -> LedgerRow | None:
-        """Return the ledger row of a stream."""
-
-    def open_row(self, row: LedgerRow) -> bool:
-        """Make the ledger row of a stream; False when there is one."""
-
-    def fence(self, row: LedgerRow, *, epoch: int, nonce: str) -> LedgerRow | None:
-        """Let only this epoch write from now on; None when the row is not its to take (G5)."""
+    def write(self, attempt: Attempt, batch: Any, *, before_commit: BeforeCommit) -> Decision:
+        """Decide about a batch, and write it when it is to be applied (S2 to S6)."""
 
     def close(self) -> None:
         """Let go of what it holds open; it opens again what it needs."""
 
-    def write(self, attempt: Attempt, batch: Any) -> Decision:
-        """Decide about a batch, and write it when it is to be applied (S2 to S6)."""
+
+@runtime_checkable
+class LedgerSink(Sink, Protocol):
+    """A sink that takes each batch exactly once: it has a ledger, written with the data."""
+
+    def read_row(self, stream: str) -> LedgerRow | None:
+        """Return the ledger row of a stream."""
+
+    def examine(self, row: LedgerRow) -> str | None:
+        """Say what shows that the sink no longer holds what its row says; None if nothing does."""
+
+    def replace_row(self, old: LedgerRow | None, new: LedgerRow) -> bool:
+        """Put a row in the place of another, or of none, and so fence the sink with its epoch (G5).
+
+        False when the old one is not there any more.
+        """
+
+    def fence(self, row: LedgerRow, *, epoch: int, nonce: str) -> LedgerRow | None:
+        """Let only this epoch write from now on; None when the row is not its to take (G5)."""

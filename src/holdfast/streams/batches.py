@@ -14,7 +14,7 @@ from holdfast.ledger.coverage import Coverage, read_coverage
 from holdfast.ledger.decide import Refuse, Skip
 from holdfast.ledger.row import Attempt, Binding
 from holdfast.points import reached
-from holdfast.streams.running import running_offsets, same_offsets
+from holdfast.streams.running import is_running, running_offsets, same_offsets
 
 if TYPE_CHECKING:
     from holdfast.sinks.sink import Sink
@@ -34,6 +34,19 @@ class BatchRefusedError(HoldfastError):
             what=f"Batch {batch_id} of {stream} was refused; nothing of it was written.",
             why=why,
             how="Stop every other driver of this stream and start it again; it will say more.",
+        )
+
+
+class StoppedError(HoldfastError):
+    """The query was being stopped before its batch was committed."""
+
+    code = "STOPPED"
+
+    def __init__(self, stream: str, rows: int) -> None:
+        super().__init__(
+            what=f"A batch of {stream} with {rows:,} rows was not committed.",
+            why="The query is being stopped, or another driver has taken over.",
+            how="Nothing is lost: the next start runs the batch again.",
         )
 
 
@@ -65,13 +78,19 @@ class BatchWriter:
         reached("S1")
         if self.keeper.is_lost:
             raise BatchRefusedError(self.stream, batch_id, why="The lease is lost.")
-        decision = self.sink.write(attempt, batch)  # S2 to S6
+        decision = self.sink.write(attempt, batch, before_commit=self._check_running)  # S2 to S6
         if isinstance(decision, Refuse):
             why = f"{self.sink.shown}: {decision.reason.value}."
             raise BatchRefusedError(self.stream, batch_id, why=why)
         if isinstance(decision, Skip):
             self._drain(batch, batch_id)
+        self.keeper.last_batch = batch_id
         reached("S7")
+
+    def _check_running(self, rows: int) -> None:
+        """Refuse to commit for a query that is being stopped: `stop` does not interrupt a batch."""
+        if self.keeper.is_lost or not is_running(self.spark, self.binding.query_id):
+            raise StoppedError(self.stream, rows)
 
     def _attempt(self, batch_id: BatchId) -> Attempt:
         covered = read_coverage(self.checkpoint, batch_id)

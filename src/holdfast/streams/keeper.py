@@ -1,14 +1,19 @@
-"""Keeps a lease alive while a query runs (G6), and gives it up when it has ended (G8)."""
+"""Keeps a stream's lease and run while its query runs (G6), and ends both when it has (G8)."""
 
 from __future__ import annotations
 
+import atexit
 import logging
 import threading
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from holdfast import clock
 from holdfast.errors import HoldfastError
 from holdfast.points import reached
 from holdfast.record.leases import Lease, release, renew
+from holdfast.record.runs import FAILED, FINISHED, LOST, Run, write_run
 
 if TYPE_CHECKING:
     from holdfast.sinks.sink import Sink
@@ -16,6 +21,8 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("holdfast")
 _RENEWALS_PER_TERM = 3
+_SECONDS_TO_END = 10
+THREAD = "holdfast-lease"
 
 
 class Keeper:
@@ -26,8 +33,11 @@ class Keeper:
         self._record = record
         self._sink = sink
         self._lease = lease
+        self._run: Run | None = None
         self._busy = threading.Lock()
         self.is_lost = False
+        self.last_batch: int | None = None
+        """The last batch that reached the sink in this run."""
 
     @property
     def lease(self) -> Lease:
@@ -38,13 +48,19 @@ class Keeper:
         """Return what a batch holds while it is written; the lease is not given up meanwhile."""
         return self._busy
 
-    def keep(self, query: Any) -> None:
-        """Renew the lease until the query has ended, and stop the query when it is lost."""
-        threading.Thread(
-            target=self._run, args=(query,), name="holdfast-lease", daemon=True
-        ).start()
+    def keep(self, query: Any, run: Run) -> None:
+        """Write the run down, and renew the lease until the query has ended.
 
-    def _run(self, query: Any) -> None:
+        When the lease is lost, the query is stopped.
+        """
+        self._run = run
+        self._write_run()
+        thread = threading.Thread(target=self._keep, args=(query,), name=THREAD, daemon=True)
+        thread.start()
+        # A program often ends with its query: the lease is given up first.
+        atexit.register(lambda: thread.join(0 if query.isActive else _SECONDS_TO_END))
+
+    def _keep(self, query: Any) -> None:
         while not _ended(query, self._lease.term_s / _RENEWALS_PER_TERM):
             try:
                 fresh = renew(self._record, self._lease)
@@ -58,10 +74,31 @@ class Keeper:
                 query.stop()
                 break
             self._lease = fresh
+            self._write_run()
         with self._busy:
             self._sink.close()
+            self._write_run(**self._how_it_ended(query))
+            reached("run-ended")
             if not self.is_lost:
                 self._give_up()
+
+    def _how_it_ended(self, query: Any) -> dict[str, str]:
+        error = _error_of(query)
+        ended = LOST if self.is_lost else FAILED if error else FINISHED
+        return {
+            "ended": ended,
+            "ended_at": clock.now().isoformat(timespec="seconds"),
+            "error": error,
+        }
+
+    def _write_run(self, **changes: Any) -> None:
+        """Write down how the run stands; not being able to is said, and stops nothing."""
+        assert self._run is not None
+        self._run = msgspec.structs.replace(self._run, last_batch=self.last_batch, **changes)
+        try:
+            write_run(self._record, self._run)
+        except HoldfastError as error:
+            _LOG.warning("holdfast: the run could not be written down: %s", error.why)
 
     def _give_up(self) -> None:
         try:
@@ -79,3 +116,14 @@ def _ended(query: Any, seconds: float) -> bool:
         return bool(query.awaitTermination(seconds))
     except (PySparkException, Py4JError):  # however it failed, it has ended
         return True
+
+
+def _error_of(query: Any) -> str:
+    """Return the class of the error that ended a query; empty when none did."""
+    from py4j.protocol import Py4JError
+
+    try:
+        error = query.exception()
+    except Py4JError as gone:  # the JVM is
+        return type(gone).__name__
+    return "" if error is None else error.getCondition() or type(error).__name__

@@ -10,9 +10,18 @@ from typing import Any
 import msgspec
 
 from holdfast import clock
-from holdfast.checkpoint.layout import METADATA
+from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS
+from holdfast.checkpoint.metadata import QueryMetadata
+from holdfast.checkpoint.read import read_checkpoint
 from holdfast.errors import ConfigError, HoldfastError
-from holdfast.record.generations import Generation, current_generation, open_generation
+from holdfast.points import reached
+from holdfast.record.generations import (
+    ADOPTED,
+    OPENED,
+    Generation,
+    current_generation,
+    open_generation,
+)
 from holdfast.record.layout import (
     check_stream_name,
     checkpoint_location,
@@ -33,12 +42,14 @@ class SharedCheckpointError(HoldfastError):
 
     code = "SHARED_CHECKPOINT"
 
-    def __init__(self, stream: str, *, why: str) -> None:
-        super().__init__(
-            what=f"{stream} was not started; nothing was written.",
-            why=why,
-            how="Give every stream a checkpoint of its own; remove neither.",
-        )
+    def __init__(
+        self,
+        stream: str,
+        *,
+        why: str,
+        how: str = "Give every stream a checkpoint of its own; remove neither.",
+    ) -> None:
+        super().__init__(what=f"{stream} was not started; nothing was written.", why=why, how=how)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,15 +62,47 @@ class Place:
     checkpoint: Writer
 
 
-def find_place(spark: Any, stream: str, root: str | None) -> Place:
+def find_place(
+    spark: Any, stream: str, root: str | None, *, checkpoint: str | None = None
+) -> Place:
     """Find the current generation of a stream, or open its first.
 
+    Args:
+        spark: The session, whose settings open the store.
+        stream: Its name.
+        root: Where checkpoints and records are; by default the session's.
+        checkpoint: An existing checkpoint that the stream takes over.
+
     Raises:
-        ConfigError: The name or the root is not one.
+        ConfigError: The name, the root or the checkpoint is not one.
         SharedCheckpointError: Another stream has the checkpoint.
         RecordError, ReadError, WriteError: The record cannot be used.
     """
     check_stream_name(stream)
+    home = _find_root(spark, root)
+    options = _store_options(spark, home)
+    record = open_writer(record_location(home, stream), options)
+    adopted = None if checkpoint is None else parse_location(checkpoint)
+    generation = current_generation(record)
+    if generation is None:
+        opening = _Opening(home, options, stream)
+        generation = opening.adopt(adopted) if adopted else opening.open_first()
+        if not open_generation(record, generation):
+            # Somebody else opened it first: theirs counts.
+            generation = current_generation(record)
+            assert generation is not None
+        reached("generation-opened")
+    if adopted is not None and parse_location(generation.checkpoint) != adopted:
+        raise ConfigError(
+            f"{stream} runs on {generation.checkpoint} already; it cannot take over {adopted} too."
+        )
+    there = open_writer(parse_location(generation.checkpoint), options)
+    # Written by us, so that the query id is known before Spark starts; again after a kill.
+    there.put_if_absent(METADATA, msgspec.json.encode({"id": generation.query_id}))
+    return Place(stream=stream, record=record, generation=generation, checkpoint=there)
+
+
+def _find_root(spark: Any, root: str | None) -> Location:
     text = root or spark.conf.get(ROOT_SETTING, None)
     if not text:
         raise ConfigError(f"Give root=, or set {ROOT_SETTING} in the session.")
@@ -68,14 +111,7 @@ def find_place(spark: Any, stream: str, root: str | None) -> Place:
         raise ConfigError(f"{text}: a guarded stream runs on disk and on S3; Azure is read only.")
     if is_temporary(home):
         _LOG.warning("holdfast: %s is where machines clean up: a restart may find nothing", home)
-    options = _store_options(spark, home)
-    record = open_writer(record_location(home, stream), options)
-    generation = current_generation(record) or _open_first(home, record, options, stream=stream)
-    checkpoint = open_writer(parse_location(generation.checkpoint), options)
-    # Written by us, so that the query id is known before Spark starts; again after a kill.
-    document = msgspec.json.encode({"id": generation.query_id})
-    checkpoint.put_if_absent(METADATA, document)
-    return Place(stream=stream, record=record, generation=generation, checkpoint=checkpoint)
+    return home
 
 
 def _store_options(spark: Any, location: Location) -> dict[str, str]:
@@ -85,29 +121,50 @@ def _store_options(spark: Any, location: Location) -> dict[str, str]:
     return from_hadoop(dict(spark.sparkContext.getConf().getAll()), bucket=location.bucket)
 
 
-def _open_first(
-    home: Location, record: Writer, options: dict[str, str], *, stream: str
-) -> Generation:
-    place = checkpoint_location(home, stream, 1)
-    there = open_writer(place, options)
-    conflict = find_conflict(open_writer(home, options), stream, place)
-    if conflict is not None:
-        raise SharedCheckpointError(stream, why=f"The stream {conflict.stream}: {conflict.why}.")
-    if there.list("offsets").files or there.list("commits").files:
-        raise SharedCheckpointError(
-            stream, why=f"{place} is a checkpoint already, and no record says whose."
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    """The first generation of a stream, not yet written down."""
+
+    home: Location
+    options: dict[str, str]
+    stream: str
+
+    def open_first(self) -> Generation:
+        """A checkpoint of our own, which must not be there yet."""
+        place = checkpoint_location(self.home, self.stream, 1)
+        self._refuse_conflict(place)
+        there = open_writer(place, self.options)
+        if there.list(OFFSETS).files or there.list(COMMITS).files:
+            why = f"{place} is a checkpoint already, and no record says whose."
+            how = f'If it is this stream\'s, take it over: checkpoint="{place}".'
+            raise SharedCheckpointError(self.stream, why=why, how=how)
+        return self._generation(place, str(uuid.uuid4()), why=OPENED)
+
+    def adopt(self, place: Location) -> Generation:
+        """A checkpoint that ran without Holdfast, anywhere."""
+        found = read_checkpoint(open_writer(place, self.options))
+        metadata = found.metadata
+        if not isinstance(metadata, QueryMetadata):
+            raise ConfigError(f"{place} is not a checkpoint: it has no metadata with a query id.")
+        self._refuse_conflict(place, query_id=metadata.query_id)
+        first = max(found.commits, default=-1) + 1
+        return self._generation(place, metadata.query_id, why=ADOPTED, first_batch=first)
+
+    def _refuse_conflict(self, place: Location, *, query_id: str | None = None) -> None:
+        home = open_writer(self.home, self.options)
+        conflict = find_conflict(home, self.stream, place, query_id=query_id)
+        if conflict is not None:
+            why = f"The stream {conflict.stream}: {conflict.why}."
+            raise SharedCheckpointError(self.stream, why=why)
+
+    def _generation(
+        self, place: Location, query_id: str, *, why: str, first_batch: int = 0
+    ) -> Generation:
+        return Generation(
+            number=1,
+            checkpoint=str(place),
+            query_id=query_id,
+            first_batch=first_batch,
+            why=why,
+            opened_at=clock.now().isoformat(timespec="seconds"),
         )
-    generation = Generation(
-        number=1,
-        checkpoint=str(place),
-        query_id=str(uuid.uuid4()),
-        first_batch=0,
-        why="opened",
-        opened_at=clock.now().isoformat(timespec="seconds"),
-    )
-    if not open_generation(record, generation):
-        # Somebody else opened it first: theirs counts.
-        found = current_generation(record)
-        assert found is not None
-        return found
-    return generation

@@ -23,6 +23,12 @@ def running_offsets(spark: Any, query_id: str) -> list[str] | None:
     return sorted(found)
 
 
+def is_running(spark: Any, query_id: str) -> bool:
+    """Return whether a query runs and nobody has begun to stop it."""
+    query = spark._jsparkSession.streams().get(query_id)  # noqa: SLF001 - Python has no other way
+    return query is not None and bool(query.isActive())
+
+
 def same_offsets(running: list[str], end_offsets: str) -> bool:
     """Return whether the entry on disk says what the running query does."""
     entry = parse_json(end_offsets)

@@ -4,71 +4,29 @@ from __future__ import annotations
 
 import logging
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any
 
-from holdfast.checkpoint.metadata import QueryMetadata
-from holdfast.checkpoint.read import read_checkpoint
-from holdfast.errors import HoldfastError
+from holdfast import clock
 from holdfast.evidence.next_start import predict_next_start
 from holdfast.evidence.outcomes import Refuses, RunsAgain, Unknown
-from holdfast.evidence.stream import SinkEvidence, StreamEvidence
+from holdfast.evidence.stream import StreamEvidence
 from holdfast.evidence.versions import SparkVersion
-from holdfast.ids import QueryId
-from holdfast.ledger.coverage import NOTHING_READ, read_coverage
-from holdfast.ledger.row import NO_BATCH, Binding, LedgerRow
 from holdfast.points import reached
 from holdfast.record.leases import Lease, Waiting, release, take_lease
 from holdfast.record.owner import this_process
-from holdfast.rules import Finding, judge
-from holdfast.sinks.sink import Sink
+from holdfast.record.runs import Run
+from holdfast.sinks.sink import LedgerSink, Sink
+from holdfast.streams.accepting import read_accept
 from holdfast.streams.batches import BatchWriter
+from holdfast.streams.describe import describe_query
+from holdfast.streams.guard import Guard
 from holdfast.streams.keeper import Keeper
-from holdfast.streams.orphan import move_orphans_aside
 from holdfast.streams.place import Place, find_place
+from holdfast.streams.refusal import UnsupportedSparkError
 
 _LOG = logging.getLogger("holdfast")
 _OLDEST, _NEWEST = (4, 0), (4, 2)
-
-
-class StartRefusedError(HoldfastError):
-    """A stream was not started, because starting it would lose or double data."""
-
-    code = "START_REFUSED"
-
-    def __init__(self, stream: str, findings: tuple[Finding, ...]) -> None:
-        self.findings = findings
-        first = findings[0]
-        super().__init__(
-            what=f"{first.code} {first.name}: {stream} was not started; nothing was written.",
-            why=" ".join(finding.what for finding in findings),
-            how=first.how,
-        )
-
-
-class FenceNotTakenError(HoldfastError):
-    """A later driver has the sink: this one came too late."""
-
-    code = "FENCE_NOT_TAKEN"
-
-    def __init__(self, stream: str, shown: str) -> None:
-        super().__init__(
-            what=f"{stream} was not started; nothing was written.",
-            why=f"{shown} was fenced by a later driver of {stream} while this one was starting.",
-            how="Let the later driver run, or stop it and start again.",
-        )
-
-
-class UnsupportedSparkError(HoldfastError):
-    """This Spark session cannot run a guarded stream."""
-
-    code = "UNSUPPORTED_SPARK"
-
-    def __init__(self, why: str) -> None:
-        super().__init__(
-            what="The stream was not started; nothing was written.",
-            why=why,
-            how="Use a classic session of PySpark 4.0 to 4.2.",
-        )
 
 
 def start(  # noqa: PLR0913 - what Spark and the guard need, each by name
@@ -79,6 +37,8 @@ def start(  # noqa: PLR0913 - what Spark and the guard need, each by name
     root: str | None = None,
     trigger: dict[str, Any] | None = None,
     outputMode: str = "append",  # noqa: N803 - Spark's own word
+    checkpoint: str | None = None,
+    accept: str | None = None,
     takeover: bool = False,
 ) -> Any:
     """Start a guarded query; return Spark's `StreamingQuery`.
@@ -90,27 +50,90 @@ def start(  # noqa: PLR0913 - what Spark and the guard need, each by name
         root: Where checkpoints and records are; by default the session's `spark.holdfast.root`.
         trigger: As for Spark's `trigger`: `{"processingTime": "10 seconds"}`.
         outputMode: As for Spark.
+        checkpoint: An existing checkpoint that this stream takes over, wherever it is.
+        accept: A refusal to go on past, once, as it was printed: `HF604:7c1f`.
         takeover: Do not wait for another driver that still holds the lease.
 
     Raises:
         StartRefusedError: Starting would lose or double data.
         HoldfastError: The place, the sink or the session cannot be used.
     """
-    _check_session(df.sparkSession)
-    place = find_place(df.sparkSession, stream, root)  # G1
-    reached("G1")
-    with ExitStack() as undone:
-        undone.callback(into.close)
-        into.prepare(df.schema, output_mode=outputMode)
-        lease = take_lease(place.record, this_process(), takeover=takeover, tell=_tell)  # G2
-        undone.callback(release, place.record, lease)
-        reached("G2")
-        writer = _guard(df.sparkSession, place, lease, sink=into)
-        query = _begin(df, place, writer, trigger=trigger, output_mode=outputMode)  # G6
-        undone.pop_all()
-    writer.keeper.keep(query)
-    reached("G6")
-    return query
+    return _Start(
+        df=df,
+        stream=stream,
+        into=into,
+        root=root,
+        trigger=trigger or {},
+        output_mode=outputMode,
+        checkpoint=checkpoint,
+        accept=accept,
+        takeover=takeover,
+    ).go()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Start:
+    """What `start` was asked for."""
+
+    df: Any
+    stream: str
+    into: Sink
+    root: str | None
+    trigger: dict[str, Any]
+    output_mode: str
+    checkpoint: str | None
+    accept: str | None
+    takeover: bool
+
+    def go(self) -> Any:
+        """Start the query: G1 to G6, in this order. What fails leaves no lease behind."""
+        spark = self.df.sparkSession
+        given = read_accept(self.accept)
+        _check_session(spark)
+        place = find_place(spark, self.stream, self.root, checkpoint=self.checkpoint)  # G1
+        reached("G1")
+        with ExitStack() as undone:
+            undone.callback(self.into.close)
+            self.into.prepare(self.df, output_mode=self.output_mode)
+            lease = self._take_lease(place)  # G2
+            undone.callback(release, place.record, lease)
+            reached("G2")
+            guard = Guard(
+                place=place,
+                sinks=(self.into,),
+                lease=lease,
+                contract=describe_query(
+                    self.df, sinks=(self.into.name,), output_mode=self.output_mode
+                ),
+                spark=_version(spark),
+            )
+            evidence, accepted = guard.judge(given)  # G3, G4
+            guard.fence(evidence, accepted)  # G5
+            _say(evidence, guard)
+            writer = _writer(spark, evidence, guard)
+            query = self._begin(place, writer)  # G6
+            undone.pop_all()
+        writer.keeper.keep(query, _run(query, evidence, guard))
+        reached("G6")
+        return query
+
+    def _take_lease(self, place: Place) -> Lease:
+        """Take the next epoch, above what the sink holds: a record may be older than its sink."""
+        row = self.into.read_row(self.stream) if isinstance(self.into, LedgerSink) else None
+        return take_lease(
+            place.record,
+            this_process(),
+            takeover=self.takeover,
+            after=0 if row is None else row.epoch,
+            tell=_tell,
+        )
+
+    def _begin(self, place: Place, writer: BatchWriter) -> Any:
+        stream = self.df.writeStream.foreachBatch(writer).outputMode(self.output_mode)
+        stream = stream.queryName(self.stream)
+        location = _spark_location(place.generation.checkpoint)
+        stream = stream.option("checkpointLocation", location)
+        return stream.trigger(**self.trigger).start() if self.trigger else stream.start()
 
 
 def _check_session(spark: Any) -> None:
@@ -134,76 +157,36 @@ def _tell(waiting: Waiting) -> None:
     )
 
 
-def _guard(spark: Any, place: Place, lease: Lease, *, sink: Sink) -> BatchWriter:
-    """Judge what is there (G3) and fence the sink (G5)."""
-    evidence = _collect(place, sink)
-    if move_orphans_aside(evidence.checkpoint, place.checkpoint, place.record):
-        evidence = _collect(place, sink)
-    findings = judge(evidence)
-    if findings:
-        raise StartRefusedError(place.stream, findings)
-    reached("G3")
-    row = evidence.sinks[0].row or _open_row(evidence, sink)
-    fenced = sink.fence(row, epoch=lease.epoch, nonce=lease.token)
-    if fenced is None:
-        raise FenceNotTakenError(place.stream, sink.shown)
-    # What was read before the fence is older than it: judged again.
-    if findings := judge(_collect(place, sink)):
-        raise StartRefusedError(place.stream, findings)
-    reached("G5")
-    _say(evidence, lease, spark=_version(spark))
+def _writer(spark: Any, evidence: StreamEvidence, guard: Guard) -> BatchWriter:
+    (sink,) = guard.sinks
     return BatchWriter(
         spark=spark,
-        stream=place.stream,
-        generation=place.generation.number,
-        binding=evidence.binding,
-        checkpoint=place.checkpoint,
-        sink=sink,
-        keeper=Keeper(place.record, lease, sink),
-    )
-
-
-def _collect(place: Place, sink: Sink) -> StreamEvidence:
-    checkpoint = read_checkpoint(place.checkpoint)
-    row = sink.read_row(place.stream)
-    held = None
-    if row is not None and row.last_batch in checkpoint.offsets:
-        held = read_coverage(place.checkpoint, row.last_batch)
-    metadata = checkpoint.metadata
-    query_id = metadata.query_id if isinstance(metadata, QueryMetadata) else QueryId("")
-    return StreamEvidence(
-        stream=place.stream,
-        generation=place.generation,
-        checkpoint=checkpoint,
-        binding=Binding(query_id=query_id, checkpoint=place.generation.checkpoint),
-        sinks=(SinkEvidence(sink=sink.name, shown=sink.shown, row=row, held=held),),
-    )
-
-
-def _open_row(evidence: StreamEvidence, sink: Sink) -> LedgerRow:
-    """Make the ledger row of a stream that has never run: no rule would let it pass otherwise."""
-    row = LedgerRow(
         stream=evidence.stream,
-        sink=sink.name,
         generation=evidence.generation.number,
-        epoch=0,
-        nonce="",
         binding=evidence.binding,
-        last_batch=NO_BATCH,
-        digest=None,
-        end_offsets=NOTHING_READ,
+        checkpoint=guard.place.checkpoint,
+        sink=sink,
+        keeper=Keeper(guard.place.record, guard.lease, sink),
     )
-    sink.open_row(row)
-    return row
 
 
-def _say(evidence: StreamEvidence, lease: Lease, *, spark: SparkVersion) -> None:
-    predicted = predict_next_start(evidence.checkpoint, spark=spark)
-    row = evidence.sinks[0].row
+def _run(query: Any, evidence: StreamEvidence, guard: Guard) -> Run:
+    return Run(
+        epoch=guard.lease.epoch,
+        run_id=query.runId,
+        generation=evidence.generation.number,
+        contract=guard.contract.digest,
+        spark=".".join(map(str, guard.spark)),
+        started_at=clock.now().isoformat(timespec="seconds"),
+        first_batch=evidence.newest_committed + 1,
+    )
+
+
+def _say(evidence: StreamEvidence, guard: Guard) -> None:
+    """Say in one line what starts, and what it begins with."""
+    predicted = predict_next_start(evidence.checkpoint, spark=guard.spark)
     if isinstance(predicted, RunsAgain):
-        is_there = row is not None and row.last_batch == predicted.batch_id
-        then = "already in the sink: will be skipped" if is_there else "not in the sink yet"
-        doing = f"resumes at batch {predicted.batch_id} (pending, {then})"
+        doing = f"resumes at batch {predicted.batch_id} (pending, {_standing(evidence, predicted)})"
     elif isinstance(predicted, Refuses):
         doing = f"will be refused by Spark: {predicted.because}"
     elif isinstance(predicted, Unknown):
@@ -214,19 +197,26 @@ def _say(evidence: StreamEvidence, lease: Lease, *, spark: SparkVersion) -> None
         "holdfast: %s generation %s epoch %s %s; owner %s; spark %s.%s",
         evidence.stream,
         evidence.generation.number,
-        lease.epoch,
+        guard.lease.epoch,
         doing,
-        lease.owner,
-        *spark,
+        guard.lease.owner,
+        *guard.spark,
     )
+    for sink in guard.sinks:
+        if not isinstance(sink, LedgerSink):
+            _LOG.warning(
+                "holdfast: %s runs at least once per batch; exactly-once is not claimed for it",
+                sink.shown,
+            )
 
 
-def _begin(
-    df: Any, place: Place, writer: BatchWriter, *, trigger: dict[str, Any] | None, output_mode: str
-) -> Any:
-    stream = df.writeStream.foreachBatch(writer).outputMode(output_mode).queryName(place.stream)
-    stream = stream.option("checkpointLocation", _spark_location(place.generation.checkpoint))
-    return stream.trigger(**trigger).start() if trigger else stream.start()
+def _standing(evidence: StreamEvidence, predicted: RunsAgain) -> str:
+    """Say whether a pending batch is in the sink already."""
+    for sink in evidence.sinks:
+        if sink.row is not None and sink.row.last_batch == predicted.batch_id:
+            drained = " and drained" if evidence.checkpoint.state else ""
+            return f"already in {sink.shown}: will be skipped{drained}"
+    return "not in the sink yet" if evidence.sinks else "whether it arrived is not known"
 
 
 def _spark_location(text: str) -> str:

@@ -7,24 +7,28 @@ the client: so whoever blocks the fence is ended, and the fence is tried again.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from holdfast.ledger import postgres as ledger
+from holdfast.points import reached
 
 if TYPE_CHECKING:
     import psycopg
 
-    from holdfast.ledger.row import LedgerRow
+    from holdfast.ledger.row import Attempt, LedgerRow
 
 LOCK_TIMEOUT_MS = 2_000
 TRIES = 15
 
 
-def fence(
-    connection: psycopg.Connection[Any], row: LedgerRow, *, epoch: int, nonce: str
-) -> LedgerRow | None:
-    """Take the row for an epoch; None when it is not ours to take.
+Changed = TypeVar("Changed")
+
+
+def take(
+    connection: psycopg.Connection[Any], row: LedgerRow, change: Callable[[], Changed]
+) -> Changed:
+    """Change a ledger row against whoever holds it.
 
     Raises:
         psycopg.Error: The server did not answer, or somebody kept the row locked whom we may not
@@ -32,19 +36,22 @@ def fence(
     """
     from psycopg import errors
 
-    for attempt in range(TRIES):
+    attempt = 0
+    while True:
+        attempt += 1
         try:
             with connection.transaction():
                 connection.execute(f"SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}".encode())
-                return ledger.fence(connection, row, epoch=epoch, nonce=nonce)
+                changed = change()
+                reached("fenced")
+                return changed
         except errors.LockNotAvailable:
-            if attempt == TRIES - 1:
+            if attempt == TRIES:
                 raise
-            _end_blockers(connection, row)
-    return None
+            end_blockers(connection, row)
 
 
-def _end_blockers(connection: psycopg.Connection[Any], row: LedgerRow) -> None:
+def end_blockers(connection: psycopg.Connection[Any], row: LedgerRow | Attempt) -> None:
     """End the sessions of this stream and sink that hold locks in the ledger."""
     connection.execute(
         "SELECT pg_terminate_backend(l.pid) FROM pg_locks l"

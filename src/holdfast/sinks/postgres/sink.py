@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     import psycopg
 
     from holdfast.ledger.row import Attempt, LedgerRow
+    from holdfast.sinks.postgres.large import ExecutorCheck
     from holdfast.sinks.postgres.table import Target
+    from holdfast.sinks.sink import BeforeCommit
 
 TRIES_AFTER_LOST_ANSWER = 5
 
@@ -66,6 +68,7 @@ class Postgres:
         self._name = name or table
         self._target: Target | None = None
         self._connection: psycopg.Connection[Any] | None = None
+        self._executors: ExecutorCheck | None = None
 
     @property
     def name(self) -> str:
@@ -77,11 +80,12 @@ class Postgres:
         """As people know it."""
         return f"the PostgreSQL table {self._table}"
 
-    def prepare(self, schema: Any, *, output_mode: str) -> None:
-        """Check, before any batch, that the table takes rows of this Spark schema."""
+    def prepare(self, df: Any, *, output_mode: str) -> None:
+        """Check, before any batch, that the table takes the rows of a streaming DataFrame."""
         from pyspark.sql.pandas.types import to_arrow_schema
 
         from holdfast.ledger.postgres import ensure_tables
+        from holdfast.sinks.postgres.large import ExecutorCheck
         from holdfast.sinks.postgres.table import check_table
 
         if output_mode == "complete" and not self._keys:
@@ -94,10 +98,11 @@ class Postgres:
         self._target = check_table(
             connection,
             self._table,
-            to_arrow_schema(schema),
+            to_arrow_schema(df.schema),
             keys=self._keys,
             sequence_by=self._sequence_by,
         )
+        self._executors = ExecutorCheck(df.sparkSession, self._dsn)
 
     def read_row(self, stream: str) -> LedgerRow | None:
         """Return the ledger row of a stream; a connection that died meanwhile is made anew."""
@@ -111,17 +116,29 @@ class Postgres:
             self.close()
             return read_row(self._connect(), stream, self._name)
 
-    def open_row(self, row: LedgerRow) -> bool:
-        """Make the ledger row of a stream; False when there is one."""
-        from holdfast.ledger.postgres import open_row
+    def examine(self, row: LedgerRow) -> str | None:
+        """Say what shows that the table was emptied or replaced; None if nothing does."""
+        from holdfast.sinks.postgres.examine import examine
 
-        return open_row(self._connect(), row)
+        assert self._target is not None
+        return examine(self._connect(), row, self._target)
+
+    def replace_row(self, old: LedgerRow | None, new: LedgerRow) -> bool:
+        """Put a row in the place of another, or of none, and so fence the sink with its epoch."""
+        from holdfast.ledger.postgres import replace_row
+        from holdfast.sinks.postgres.fence import take
+
+        assert self._target is not None
+        connection, name = self._connect(), self._target.name
+        return take(connection, new, lambda: replace_row(connection, old, new, target=name))
 
     def fence(self, row: LedgerRow, *, epoch: int, nonce: str) -> LedgerRow | None:
         """Let only this epoch write from now on; None when the row is not its to take."""
-        from holdfast.sinks.postgres.fence import fence
+        from holdfast.ledger.postgres import fence
+        from holdfast.sinks.postgres.fence import take
 
-        return fence(self._connect(), row, epoch=epoch, nonce=nonce)
+        connection = self._connect()
+        return take(connection, row, lambda: fence(connection, row, epoch=epoch, nonce=nonce))
 
     def close(self) -> None:
         """Close the connection; the next use makes a new one."""
@@ -129,23 +146,58 @@ class Postgres:
             self._connection.close()
             self._connection = None
 
-    def write(self, attempt: Attempt, batch: Any) -> Decision:
+    def write(
+        self, attempt: Attempt, batch: Any, *, before_commit: BeforeCommit = lambda _: None
+    ) -> Decision:
         """Decide about a batch, and write it when it is to be applied."""
+        from holdfast.sinks.postgres.large import is_large
+
+        # Asked once before, so that a batch that is there is not computed again.
+        before = decide(self.read_row(attempt.stream), attempt)
+        if not isinstance(before, Apply):
+            return before
+        write = self._write_in_task if is_large(batch) else self._write_here
+        return write(attempt, batch, before_commit)
+
+    def _write_here(self, attempt: Attempt, batch: Any, before_commit: BeforeCommit) -> Decision:
+        """Write a batch from the driver."""
         from psycopg import OperationalError
 
         from holdfast.sinks.postgres.write import write_batch
 
         assert self._target is not None
-        # Asked once before, so that a batch that is there is not computed again.
-        before = decide(self.read_row(attempt.stream), attempt)
-        if not isinstance(before, Apply):
-            return before
         batches = batch.toArrow().to_batches()
         try:
-            connection = self._connect()
-            return write_batch(connection, self._target, attempt, batches=batches).decision
+            written = write_batch(
+                self._connect(),
+                self._target,
+                attempt,
+                batches=batches,
+                before_commit=before_commit,
+            )
         except OperationalError:
             return self._settle(attempt)
+        return written.decision
+
+    def _write_in_task(self, attempt: Attempt, batch: Any, before_commit: BeforeCommit) -> Decision:
+        """Write a batch that is too large for the driver from one task on an executor."""
+        from pyspark.errors import PySparkException
+
+        from holdfast.sinks.postgres.large import ExecutorLacksError, write_in_task
+
+        assert self._target is not None
+        if missing := self._executors.missing() if self._executors else []:
+            raise ExecutorLacksError(self.shown, missing)
+        try:
+            return write_in_task(
+                batch, self._target, attempt, dsn=self._dsn, before_commit=before_commit
+            )
+        except PySparkException:
+            # The task may have failed after its commit: the ledger knows.
+            decision = self._ask_under_lock(attempt)
+            if isinstance(decision, Apply):
+                raise
+            return decision
 
     def _settle(self, attempt: Attempt) -> Decision:
         """Say what became of a batch whose connection broke: the ledger knows, we never guess."""

@@ -21,13 +21,10 @@ if TYPE_CHECKING:
 
     from holdfast.ledger.row import Attempt
     from holdfast.sinks.postgres.table import Target
+    from holdfast.sinks.sink import BeforeCommit
 
 LOCK_TIMEOUT_MS = 60_000
 IDLE_TIMEOUT_MS = 60_000
-
-
-class PartialBatchError(Exception):
-    """The rows that came are not as many as were expected; nothing was committed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +41,7 @@ def write_batch(
     attempt: Attempt,
     *,
     batches: Iterable[Any],
-    expected_rows: int | None = None,
+    before_commit: BeforeCommit = lambda _: None,
 ) -> Written:
     """Decide about a batch and, when it is to be applied, write it; in one transaction.
 
@@ -53,11 +50,9 @@ def write_batch(
         target: The table.
         attempt: The batch.
         batches: Its record batches; not touched unless it is applied.
-        expected_rows: How many rows there must be. A source that fails inside a task looks like the
-            end of the data there, and half a batch must not be committed.
+        before_commit: Called last, with the number of rows; what it raises rolls everything back.
 
     Raises:
-        PartialBatchError: Other than the expected rows came.
         UnmergeableRowsError: Rows cannot be merged by their keys.
         psycopg.Error: The server did not take it. When that happens in the commit it may have.
     """
@@ -71,10 +66,9 @@ def write_batch(
         if isinstance(decision, Apply):
             rows = _write_rows(connection, target, batches)  # S4
             reached("S4")
-            if expected_rows is not None and rows != expected_rows:
-                raise PartialBatchError(f"{rows:,} rows came, {expected_rows:,} were expected")
-            advance_row(connection, attempt, rows=rows)  # S5
+            advance_row(connection, attempt, rows=rows, target=target.name)  # S5
             reached("S5")
+            before_commit(rows)
     reached("S6")  # committed
     return Written(decision=decision, rows=rows)
 

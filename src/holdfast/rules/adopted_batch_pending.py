@@ -1,0 +1,59 @@
+"""HF611 and HF612: a checkpoint is adopted in the middle of a batch, which may be in the sink.
+
+The sink had no ledger then and cannot tell. Whoever knows says it, by accepting one of the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from holdfast.evidence.stream import StreamEvidence
+from holdfast.rules.rule import Finding, Rule
+
+
+def _pending(evidence: StreamEvidence) -> int | None:
+    """Return the batch that is planned and not committed, while a checkpoint is being adopted."""
+    if not evidence.is_adopting or evidence.newest_planned <= evidence.newest_committed:
+        return None
+    return evidence.newest_planned
+
+
+def _judge_not_held(evidence: StreamEvidence) -> Iterator[Finding]:
+    batch = _pending(evidence)
+    for sink in evidence.sinks if batch is not None else ():
+        if sink.row is None:
+            yield Finding(
+                code=NOT_HELD.code,
+                name=NOT_HELD.name,
+                what=(
+                    f"Batch {batch} of {evidence.binding.checkpoint} was planned and not "
+                    f"committed. Whether {sink.shown} holds its rows cannot be told: they were "
+                    "written without a ledger."
+                ),
+                how=(
+                    f"Look for rows of offsets/{batch}. If none is there accept this; if all are "
+                    "accept HF612; if some are, delete those first."
+                ),
+                accepting=f"batch {batch} is written: rows of it that are there are doubled",
+                follows_from=(f"offsets/{batch}",),
+                sink=sink.sink,
+            )
+
+
+def _judge_held(evidence: StreamEvidence) -> Iterator[Finding]:
+    batch = _pending(evidence)
+    for sink in evidence.sinks if batch is not None else ():
+        if sink.row is None:
+            yield Finding(
+                code=HELD.code,
+                name=HELD.name,
+                what=f"The other answer: every row of batch {batch} is in {sink.shown}.",
+                how="Accept this instead of HF611 when that is so.",
+                accepting=f"batch {batch} is skipped: rows of it that are not there are lost",
+                follows_from=(f"offsets/{batch}",),
+                sink=sink.sink,
+            )
+
+
+NOT_HELD = Rule(code="HF611", name="adopted-batch-not-held", judge=_judge_not_held)
+HELD = Rule(code="HF612", name="adopted-batch-held", judge=_judge_held)

@@ -1,0 +1,116 @@
+"""Batches that the driver should not hold: how they are told, and written by one task instead."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from pickle import PicklingError
+from typing import TYPE_CHECKING, Any
+
+from holdfast.errors import HoldfastError
+from holdfast.sinks.postgres.task import Task, find_missing, read_answer
+
+if TYPE_CHECKING:
+    from holdfast.ledger.decide import Decision
+    from holdfast.ledger.row import Attempt
+    from holdfast.sinks.postgres.table import Target
+    from holdfast.sinks.secrets import Secret
+    from holdfast.sinks.sink import BeforeCommit
+
+_LOG = logging.getLogger("holdfast")
+BUDGET_SETTING = "spark.holdfast.driverBatchBytes"
+BUDGET_BYTES = 256 << 20
+_NOT_KNOWN = 1 << 62
+
+
+class ExecutorLacksError(HoldfastError):
+    """A batch is too large for the driver, and the executors cannot write it."""
+
+    code = "EXECUTOR_LACKS"
+
+    def __init__(self, shown: str, missing: list[str]) -> None:
+        self.missing = missing
+        super().__init__(
+            what=f"A batch for {shown} was not written.",
+            why=f"It is too large for the driver, and executors lack {', '.join(missing)}.",
+            how=f"Install it on the executors, or raise {BUDGET_SETTING} and the driver's memory.",
+        )
+
+
+def budget_of(batch: Any) -> int:
+    """Return how many bytes of a batch the driver may hold."""
+    return int(batch.sparkSession.conf.get(BUDGET_SETTING, str(BUDGET_BYTES)))
+
+
+def is_large(batch: Any) -> bool:
+    """Return whether a batch is known to be over the budget before it is run.
+
+    Spark knows the size of files, and of most other sources nothing; that is not large here.
+    """
+    plan = batch._jdf.queryExecution().optimizedPlan()  # noqa: SLF001 - Python has no other way
+    size = int(str(plan.stats().sizeInBytes()))
+    return budget_of(batch) < size < _NOT_KNOWN
+
+
+def write_in_task(
+    batch: Any, target: Target, attempt: Attempt, *, dsn: Secret, before_commit: BeforeCommit
+) -> Decision:
+    """Write a batch by one task.
+
+    It is kept on the executors while it is counted and written, so that both see the same rows.
+
+    Raises:
+        PySparkException: The task failed; whether it had committed is for the ledger to say.
+    """
+    batch.persist()
+    try:
+        rows = batch.count()
+        before_commit(rows)
+        task = Task(dsn=dsn, target=target, attempt=attempt, expected_rows=rows)
+        (answer,) = batch.coalesce(1).mapInArrow(task, "said string").collect()
+    finally:
+        batch.unpersist()
+    return read_answer(answer.said)
+
+
+class ExecutorCheck:
+    """One small task that looks, beside the start of the query, for what a large batch needs."""
+
+    def __init__(self, spark: Any, dsn: Secret) -> None:
+        """Begin looking."""
+        self._spark = spark
+        self._dsn = dsn
+        self._missing: list[str] = []
+        self._thread = threading.Thread(target=self._look, name="holdfast-executors", daemon=True)
+        self._thread.start()
+
+    def missing(self) -> list[str]:
+        """Return what the executors lack."""
+        self._thread.join()
+        return self._missing
+
+    def _look(self) -> None:
+        self._missing = _look_there(self._spark, self._dsn)
+        if self._missing:
+            _LOG.warning(
+                "holdfast: batches over %s bytes cannot be written: executors lack %s",
+                f"{BUDGET_BYTES:,}",
+                ", ".join(self._missing),
+            )
+
+
+def _look_there(spark: Any, dsn: Secret) -> list[str]:
+    """Return what an executor lacks, by a task that looks."""
+    from py4j.protocol import Py4JError
+    from pyspark import cloudpickle
+    from pyspark.errors import PySparkException
+
+    try:
+        cloudpickle.dumps(dsn)  # type: ignore[no-untyped-call]
+    except (PicklingError, TypeError, PySparkException):
+        return ["the DSN: the function that returns it cannot be sent there"]
+    try:
+        one = spark.sparkContext.parallelize([0], 1)
+        return list(one.flatMap(lambda _: find_missing(dsn)).collect())
+    except (PySparkException, Py4JError) as error:
+        return [f"Holdfast itself ({type(error).__name__})"]

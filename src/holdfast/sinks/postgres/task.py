@@ -1,0 +1,121 @@
+"""One batch into PostgreSQL from one task, for batches that the driver cannot hold.
+
+The task runs the same transaction as the driver does (S2 to S6). Spark may run it again after an
+executor was lost, or beside a slow copy of itself: the ledger row's lock and its content settle
+that, as between two drivers. What Spark does not do is tell the task that its input has failed: a
+failing source looks like the end of the data there. So the driver counts the rows first, and the
+task commits exactly that many or nothing.
+
+On the executors this needs pyarrow, psycopg and Holdfast itself, and the DSN where it is said to
+be; nothing else is imported here.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from holdfast.errors import HoldfastError
+from holdfast.ledger.decide import Apply, Decision, Reason, Refuse, Skip, decide
+from holdfast.ledger.postgres import read_row
+from holdfast.sinks.postgres.fence import end_blockers
+from holdfast.sinks.postgres.write import write_batch
+from holdfast.sinks.secrets import Secret, reveal
+
+if TYPE_CHECKING:
+    import psycopg
+
+    from holdfast.ledger.row import Attempt
+    from holdfast.sinks.postgres.table import Target
+
+
+class PartialBatchError(Exception):
+    """The rows that came are not as many as were counted; nothing was committed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What a task needs to write a batch; sent to the executor."""
+
+    dsn: Secret
+    target: Target
+    attempt: Attempt
+    expected_rows: int
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """Write the batch, and give back one row: what became of it."""
+        import pyarrow as pa
+
+        decision = self._write(iter(batches))
+        said = decision.reason.name if isinstance(decision, Refuse) else type(decision).__name__
+        yield pa.RecordBatch.from_pydict({"said": [said]})
+
+    def _write(self, batches: Iterator[Any]) -> Decision:
+        import psycopg
+        from psycopg import errors
+
+        with psycopg.connect(reveal(self.dsn), autocommit=True, prepare_threshold=None) as session:
+            decision: Decision | None = None
+            while decision is None:
+                try:
+                    decision = write_batch(
+                        session,
+                        self.target,
+                        self.attempt,
+                        batches=batches,
+                        before_commit=expecting(self.expected_rows),
+                    ).decision
+                except errors.LockNotAvailable:
+                    decision = self._end_who_stands_still(session)
+        for _ in batches:  # not written by this one: run out all the same
+            pass
+        return decision
+
+    def _end_who_stands_still(self, session: psycopg.Connection[Any]) -> Decision | None:
+        """End an older attempt on an executor that stands still; None when there is one more try.
+
+        Not when this attempt is itself the one that was replaced.
+        """
+        row = read_row(session, self.attempt.stream, self.attempt.sink)
+        decision = decide(row, self.attempt)
+        if isinstance(decision, Apply):
+            end_blockers(session, self.attempt)
+            return None
+        return decision
+
+
+def expecting(rows: int) -> Callable[[int], None]:
+    """Return what refuses any other number of rows.
+
+    Raises:
+        PartialBatchError: By what is returned.
+    """
+
+    def check(came: int) -> None:
+        if came != rows:
+            raise PartialBatchError(f"{came:,} rows came, {rows:,} were expected")
+
+    return check
+
+
+def read_answer(said: str) -> Decision:
+    """Return what a task has decided."""
+    if said in Reason.__members__:
+        return Refuse(Reason[said])
+    return Skip() if said == Skip.__name__ else Apply()
+
+
+def find_missing(dsn: Secret) -> list[str]:
+    """Say what an executor lacks to write a batch; run there."""
+    missing = [
+        f"the Python module {module}"
+        for module in ("pyarrow", "psycopg")
+        if importlib.util.find_spec(module) is None
+    ]
+    try:
+        reveal(dsn)
+    except HoldfastError as error:
+        missing.append(f"the DSN ({error.why})")
+    return missing

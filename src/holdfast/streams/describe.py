@@ -1,0 +1,72 @@
+"""What a query is, from the query itself before it runs: its sources and its operators with state.
+
+Spark plans a streaming query anew for every batch, so the plan that was analysed is what there is
+before the first. Names are those that Spark writes into `state/<operator>/_metadata`, from Spark
+4.2 `operators/stateful/…` (shortName); ids are given from the outermost operator inwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from holdfast.record.contracts import Contract
+
+_OPERATORS = {
+    "Aggregate": "stateStoreSave",
+    "Deduplicate": "dedupe",
+    "DeduplicateWithinWatermark": "dedupeWithinWatermark",
+    "FlatMapGroupsInPandasWithState": "applyInPandasWithState",
+    "FlatMapGroupsWithState": "flatMapGroupsWithState",
+    "GlobalLimit": "globalLimit",
+    "Join": "symmetricHashJoin",
+    "TransformWithState": "transformWithStateExec",
+    "TransformWithStateInPySpark": "transformWithStateInPySparkExec",
+}
+_SESSIONS = "sessionWindowStateStoreSaveExec"
+_SOURCES = ("StreamingRelation", "StreamingRelationV2")
+_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+
+
+def describe_query(df: Any, *, sinks: tuple[str, ...], output_mode: str) -> Contract:
+    """Return the contract of a query that is about to be started."""
+    nodes = list(_walk(df._jdf.queryExecution().analyzed()))  # noqa: SLF001 - no other way
+    kinds = [(node.getClass().getSimpleName(), node) for node in nodes]
+    operators = tuple(filter(None, (_operator(kind, node) for kind, node in kinds)))
+    provider = df.sparkSession.conf.get(_PROVIDER).rpartition(".")[2] if operators else ""
+    return Contract(
+        sources=tuple(_source(node) for kind, node in kinds if kind in _SOURCES),
+        sinks=sinks,
+        output_mode=output_mode,
+        operators=operators,
+        state_provider=provider,
+    )
+
+
+def _walk(node: Any) -> Iterator[Any]:
+    """Yield a plan's streaming nodes, each before what it reads from."""
+    if not node.isStreaming():
+        return
+    yield node
+    children = node.children().iterator()
+    while children.hasNext():
+        yield from _walk(children.next())
+
+
+def _operator(kind: str, node: Any) -> str | None:
+    """Return the name of a node's operator with state; None when it has none."""
+    if kind == "Join" and not (node.left().isStreaming() and node.right().isStreaming()):
+        return None
+    if kind == "Aggregate" and "session_window" in node.groupingExpressions().toString():
+        return _SESSIONS
+    return _OPERATORS.get(kind)
+
+
+def _source(node: Any) -> str:
+    """Return a source as Spark names it; of its options, which can hold passwords, the topic."""
+    name = str(node.sourceName())
+    if node.getClass().getSimpleName() != "StreamingRelationV2":
+        return name
+    options = node.extraOptions()
+    topics = filter(None, (options.get(key) for key in ("subscribe", "subscribePattern", "assign")))
+    return " ".join([name, *topics])

@@ -1,0 +1,60 @@
+"""Why a stream was not started, as the one who reads it at three in the morning needs it."""
+
+from __future__ import annotations
+
+from holdfast.errors import HoldfastError
+from holdfast.rules import Finding
+
+
+class StartRefusedError(HoldfastError):
+    """A stream was not started, because starting it would lose or double data."""
+
+    code = "START_REFUSED"
+
+    def __init__(self, stream: str, findings: tuple[Finding, ...], nonces: dict[str, str]) -> None:
+        self.stream = stream
+        self.findings = findings
+        self.nonces = nonces
+        """What accepts each finding, by its code."""
+        first = findings[0]
+        super().__init__(
+            what=f"{first.code} {first.name}: {stream} was not started; nothing was written.",
+            why=" ".join(finding.what for finding in findings),
+            how=first.how,
+        )
+
+    def __str__(self) -> str:
+        lines = [f"{self.findings[0].code} {self.findings[0].name}"]
+        lines.append(f"  {self.stream} was not started and nothing was written.")
+        for finding in self.findings:
+            lines += [f"  {finding.what}", f"  {finding.how}"]
+        for finding in self.findings:
+            accept = f'accept="{finding.code}:{self.nonces[finding.code]}"'
+            lines.append(f"  To go on all the same, once: {accept} ({finding.accepting}).")
+        return "\n".join(lines)
+
+
+class FenceNotTakenError(HoldfastError):
+    """A later driver has the sink: this one came too late."""
+
+    code = "FENCE_NOT_TAKEN"
+
+    def __init__(self, stream: str, shown: str) -> None:
+        super().__init__(
+            what=f"{stream} was not started; nothing was written.",
+            why=f"{shown} was fenced by a later driver of {stream} while this one was starting.",
+            how="Let the later driver run, or stop it and start again.",
+        )
+
+
+class UnsupportedSparkError(HoldfastError):
+    """This Spark session cannot run a guarded stream."""
+
+    code = "UNSUPPORTED_SPARK"
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            what="The stream was not started; nothing was written.",
+            why=why,
+            how="Use a classic session of PySpark 4.0 to 4.2.",
+        )

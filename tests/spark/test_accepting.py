@@ -1,0 +1,109 @@
+"""Going on past a refusal: once, by its code and nonce, and then as the refusal has said."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from holdfast.errors import ConfigError
+from holdfast.streams.refusal import StartRefusedError
+from tests.spark.file_stream import Stream, remove
+
+
+def refused(stream: Stream, **more: Any) -> StartRefusedError:
+    with pytest.raises(StartRefusedError) as found:
+        stream.run(**more)
+    return found.value
+
+
+def accept(error: StartRefusedError, *codes: str) -> str:
+    return " ".join(f"{code}:{error.nonces[code]}" for code in codes)
+
+
+def delete_row(stream: Stream) -> None:
+    stream.execute("DELETE FROM holdfast.ledger")
+
+
+def restore_sink(stream: Stream) -> None:
+    """As a backup from after batch 1 has it."""
+    stream.execute(
+        "DELETE FROM readings WHERE value = 'row 2'; DELETE FROM holdfast.history WHERE batch > 1;"
+        " UPDATE holdfast.ledger SET last_batch = 1, digest = h.digest FROM holdfast.history h"
+        " WHERE h.batch = 1"
+    )
+
+
+def delete_tail(stream: Stream) -> None:
+    newest = max(int(path.name) for path in (stream.checkpoint / "commits").glob("[0-9]*"))
+    for directory in ("commits", "offsets", "sources/0"):
+        remove(stream.checkpoint / f"{directory}/{newest}")
+
+
+def delete_all(stream: Stream) -> None:
+    for name in ("offsets", "commits", "sources"):
+        shutil.rmtree(stream.checkpoint / name)
+
+
+def truncate(stream: Stream) -> None:
+    stream.execute("TRUNCATE readings")
+
+
+OLD = ["row 0", "row 1", "row 2"]
+CASES: dict[str, tuple[Callable[[Stream], None], str, list[str]]] = {
+    "the row is gone, and the sink whole": (delete_row, "HF601", [*OLD, "row 3"]),
+    "what the backup lacks stays missing": (restore_sink, "HF603", ["row 0", "row 1", "row 3"]),
+    "what the old checkpoint plans again is doubled": (
+        delete_tail,
+        "HF604",
+        [*OLD, *OLD[2:], "row 3"],
+    ),
+    "a deleted checkpoint brings all again": (delete_all, "HF606", [*OLD, *OLD, "row 3"]),
+    "what was truncated stays missing": (truncate, "HF608", ["row 3"]),
+}
+
+
+@pytest.mark.parametrize(("hand", "code", "expected"), CASES.values(), ids=list(CASES))
+def test_what_is_accepted_is_done_as_it_was_said_and_once(
+    stream: Stream, hand: Callable[[Stream], None], *, code: str, expected: list[str]
+) -> None:
+    stream.run()
+    hand(stream)
+    stream.add(3)
+    error = refused(stream)
+    assert [finding.code for finding in error.findings] == [code]
+    assert f'accept="{accept(error, code)}"' in str(error)
+    stream.run(accept=accept(error, code))
+    assert Counter(stream.rows()) == Counter(expected)
+    stream.run()
+    assert Counter(stream.rows()) == Counter(expected)
+    (kept,) = (stream.root / "_holdfast/readings/accepted").iterdir()
+    assert json.loads(kept.read_text())["code"] == code
+    hand(stream)
+    assert accept(refused(stream, accept=accept(error, code)), code) != accept(error, code)
+
+
+def test_a_nonce_of_another_refusal_accepts_nothing(stream: Stream) -> None:
+    stream.run()
+    delete_row(stream)
+    assert refused(stream, accept="HF601:0000").nonces["HF601"] != "0000"
+    refused(stream, accept="HF604:0000")
+    with pytest.raises(ConfigError, match="CODE:NONCE"):
+        stream.run(accept="HF601")
+
+
+def test_a_record_that_was_lost_gives_out_no_epoch_again(stream: Stream) -> None:
+    """Else a driver of before would hold the same epoch as the one that runs now."""
+    for number in range(3, 6):
+        stream.run()
+        stream.add(number)
+    record = stream.root / "_holdfast/readings"
+    shutil.rmtree(record / "leases")
+    shutil.rmtree(record / "runs")
+    stream.run()
+    assert [path.name for path in (record / "leases").iterdir()] == ["000004.json"]
+    assert stream.rows() == [f"row {number}" for number in range(6)]

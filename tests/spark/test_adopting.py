@@ -1,0 +1,86 @@
+"""A checkpoint that ran without Holdfast is taken over.
+
+By somebody's word that its writer has stopped and, with a batch in hand, whether that has arrived.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from holdfast.errors import ConfigError
+from holdfast.streams.place import SharedCheckpointError
+from tests.spark.file_stream import Stream, remove
+from tests.spark.test_accepting import accept, refused
+
+
+@pytest.fixture
+def old(stream: Stream, tmp_path: Path) -> Path:
+    """The checkpoint of a query that wrote batches 0 to 2 by itself."""
+    checkpoint = tmp_path / "old/checkpoint"
+    stream.run_unguarded(checkpoint)
+    return checkpoint
+
+
+def test_a_checkpoint_between_two_batches_goes_on(stream: Stream, old: Path) -> None:
+    error = refused(stream, checkpoint=str(old))
+    assert [finding.code for finding in error.findings] == ["HF610"]
+    stream.add(3)
+    stream.run(checkpoint=str(old), accept=accept(error, "HF610"))
+    assert stream.rows() == [f"row {number}" for number in range(4)]
+    assert (old / "offsets/3").exists()
+    assert not (stream.root / "readings").exists()
+    generation = json.loads((stream.root / "_holdfast/readings/generations/0001.json").read_text())
+    assert (generation["why"], generation["first_batch"]) == ("adopted", 3)
+    stream.add(4)
+    stream.run()  # it is known by now: with or without naming it
+    stream.run(checkpoint=str(old))
+    assert stream.rows() == [f"row {number}" for number in range(5)]
+
+
+@pytest.mark.parametrize("is_held", [True, False])
+def test_a_batch_in_hand_is_as_somebody_says(stream: Stream, old: Path, *, is_held: bool) -> None:
+    remove(old / "commits/2")
+    if not is_held:
+        stream.execute("DELETE FROM readings WHERE value = 'row 2'")
+    error = refused(stream, checkpoint=str(old))
+    assert [finding.code for finding in error.findings] == ["HF610", "HF611", "HF612"]
+    refused(stream, checkpoint=str(old), accept=accept(error, "HF610"))
+    refused(stream, checkpoint=str(old), accept=accept(error, "HF610", "HF611", "HF612"))
+    refused(stream, checkpoint=str(old), accept=accept(error, "HF612"))
+    said = accept(error, "HF610", "HF612" if is_held else "HF611")
+    stream.add(3)
+    stream.run(checkpoint=str(old), accept=said)
+    assert stream.rows() == [f"row {number}" for number in range(4)]
+
+
+def test_what_was_accepted_is_used_up(stream: Stream, old: Path) -> None:
+    said = accept(refused(stream, checkpoint=str(old)), "HF610")
+    stream.run(checkpoint=str(old), accept=said)
+    stream.execute("DELETE FROM holdfast.ledger")
+    assert refused(stream, accept=said).nonces["HF610"] not in said
+
+
+def test_a_checkpoint_has_one_stream_wherever_it_is_copied(stream: Stream, old: Path) -> None:
+    said = accept(refused(stream, checkpoint=str(old)), "HF610")
+    stream.run(checkpoint=str(old), accept=said)
+    copy = old.parent / "copy"
+    shutil.copytree(old, copy)
+    for place, why in ((old, "runs on"), (copy, "one is a copy"), (old / "offsets", "no metadata")):
+        with pytest.raises((SharedCheckpointError, ConfigError), match=why):
+            stream.run(stream="other", checkpoint=str(place))
+    with pytest.raises(ConfigError, match=r"runs on .* already"):
+        stream.run(checkpoint=str(copy))
+
+
+def test_a_checkpoint_at_its_own_place_can_be_taken_over(stream: Stream) -> None:
+    stream.run_unguarded(stream.checkpoint)
+    with pytest.raises(SharedCheckpointError, match='take it over: checkpoint="'):
+        stream.run()
+    error = refused(stream, checkpoint=str(stream.checkpoint))
+    stream.add(3)
+    stream.run(checkpoint=str(stream.checkpoint), accept=accept(error, "HF610"))
+    assert stream.rows() == [f"row {number}" for number in range(4)]

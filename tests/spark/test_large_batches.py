@@ -1,0 +1,187 @@
+"""Batches over the driver's budget, written by one task: the same rows, or none."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from pyspark.errors import PySparkException, StreamingQueryException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from holdfast import points
+from holdfast.ledger.decide import Apply, Reason, Refuse, Skip
+from holdfast.ledger.postgres import ensure_tables, replace_row
+from holdfast.sinks.postgres.large import BUDGET_SETTING
+from holdfast.sinks.postgres.sink import Postgres as PostgresSink
+from holdfast.sinks.postgres.task import Task
+from holdfast.streams.batches import StoppedError
+from tests.spark.file_stream import Stream, wait_until_given_up
+from tests.spark.ledger_rows import ROW, attempt
+
+NUMBERS = 100_000
+
+
+@pytest.fixture
+def secret(stream: Stream, tmp_path: Path) -> str:
+    """Where executors find the DSN too: a variable would not be set in workers that live on."""
+    (tmp_path / "dsn").write_text(stream.dsn)
+    return f"file:{tmp_path / 'dsn'}"
+
+
+@pytest.fixture
+def large(stream: Stream, secret: str, monkeypatch: pytest.MonkeyPatch) -> Stream:
+    """A stream all of whose batches are too large for the driver."""
+    stream.spark = stream.spark.newSession()
+    stream.spark.conf.set(BUDGET_SETTING, "1")
+    monkeypatch.setattr(
+        Stream, "sink", lambda _, **more: PostgresSink(secret, table="readings", **more)
+    )
+    monkeypatch.setattr(PostgresSink, "_write_here", None)
+    return stream
+
+
+def test_every_row_arrives_once_across_restarts(large: Stream) -> None:
+    large.run()
+    large.add(3)
+    large.run()
+    assert large.rows() == [f"row {number}" for number in range(4)]
+
+
+def test_rows_are_merged_by_key(large: Stream) -> None:
+    large.execute("ALTER TABLE readings ADD PRIMARY KEY (value)")
+    large.run(into=large.sink(keys=["value"]))
+    (large.files / "f900").write_text("row 1\nrow 9\n")
+    large.run(into=large.sink(keys=["value"]))
+    assert large.rows() == ["row 0", "row 1", "row 2", "row 9"]
+
+
+@pytest.fixture
+def sink(stream: Stream, secret: str) -> Iterator[PostgresSink]:
+    """A sink for numbers with an open ledger row."""
+    stream.execute("DROP TABLE readings; CREATE TABLE readings (id bigint)")
+    with psycopg.connect(stream.dsn, autocommit=True) as connection:
+        ensure_tables(connection)
+        replace_row(connection, None, ROW, target="readings")
+    found = PostgresSink(secret, table="readings")
+    found.prepare(stream.spark.range(0), output_mode="append")
+    yield found
+    found.close()
+
+
+def count(stream: Stream) -> int:
+    with psycopg.connect(stream.dsn) as connection:
+        (found,) = connection.execute("SELECT count(*) FROM readings").fetchone() or (0,)
+    return int(found)
+
+
+def failing(stream: Stream) -> DataFrame:
+    """Return numbers whose reading fails in the middle."""
+    fails = F.raise_error(F.lit("the source is gone"))
+    number = F.when(F.col("id") < 60_000, F.col("id")).otherwise(fails)
+    return stream.spark.range(0, NUMBERS, 1, 4).select(number.alias("id"))
+
+
+def test_a_source_that_fails_in_the_middle_looks_like_the_end_of_the_data(stream: Stream) -> None:
+    """Why rows are counted: Spark does not tell the function that its input has failed."""
+    seen = stream.root.parent / "seen"
+
+    def count_rows(batches: Iterable[Any]) -> Iterator[Any]:
+        seen.write_text(str(sum(batch.num_rows for batch in batches)))  # would be its commit
+        yield from ()
+
+    with pytest.raises(PySparkException):
+        failing(stream).coalesce(1).mapInArrow(count_rows, "id long").collect()
+    assert 0 < int(seen.read_text()) < NUMBERS
+
+
+def test_half_of_a_batch_is_not_committed(stream: Stream, sink: PostgresSink, secret: str) -> None:
+    """As when kept rows are lost with their executor, and reading them again fails."""
+    assert sink._target is not None
+    task = Task(dsn=secret, target=sink._target, attempt=attempt(0), expected_rows=NUMBERS)
+    with pytest.raises(PySparkException):
+        failing(stream).coalesce(1).mapInArrow(task, "said string").collect()
+    assert count(stream) == 0
+    whole = stream.spark.range(0, NUMBERS, 1, 4)
+    for said in ("Apply", "Skip"):  # the second as after an executor was lost past its commit
+        (answer,) = whole.coalesce(1).mapInArrow(task, "said string").collect()
+        assert answer.said == said
+    assert count(stream) == NUMBERS
+
+
+def test_a_batch_that_fails_while_it_is_counted_is_not_written(
+    stream: Stream, sink: PostgresSink
+) -> None:
+    with pytest.raises(PySparkException):
+        sink._write_in_task(attempt(0), failing(stream), lambda _: None)
+    assert count(stream) == 0
+
+
+def test_what_the_task_decides_comes_back(stream: Stream, sink: PostgresSink) -> None:
+    numbers = stream.spark.range(0, NUMBERS, 1, 4)
+    assert sink._write_in_task(attempt(5), numbers, lambda _: None) == Refuse(Reason.GAP)
+    assert sink._write_in_task(attempt(0), numbers, lambda _: None) == Apply()
+    assert sink._write_in_task(attempt(0), numbers, lambda _: None) == Skip()
+    assert count(stream) == NUMBERS
+
+
+def test_a_query_that_is_stopped_commits_nothing_more(stream: Stream, sink: PostgresSink) -> None:
+    def refuse(_: int) -> None:
+        raise StoppedError("readings", 0)
+
+    for write in (sink._write_here, sink._write_in_task):
+        with pytest.raises(StoppedError):
+            write(attempt(0), stream.spark.range(0, NUMBERS), refuse)
+    assert count(stream) == 0
+
+
+def test_stopping_a_query_in_its_batch_leaves_nothing_of_it(stream: Stream) -> None:
+    """Spark's `stop` does not interrupt the function that writes, and returns before it ends."""
+    stream.spark = stream.spark.newSession()
+    stream.spark.conf.set("spark.sql.streaming.stopTimeout", "1s")
+    inside, go_on = threading.Event(), threading.Event()
+
+    def wait(point: str) -> None:
+        if point == "S5":
+            inside.set()
+            go_on.wait(60)
+
+    points.listen(wait)
+    try:
+        query = stream.start()
+        assert inside.wait(60)
+        with pytest.raises(Exception, match="stop"):  # it did not stop in time
+            query.stop()
+    finally:
+        points.listen(None)
+        go_on.set()
+    wait_until_given_up()
+    assert stream.rows() == []
+    stream.run()
+    assert stream.rows() == ["row 0", "row 1", "row 2"]
+
+
+def test_executors_that_lack_something_are_named(stream: Stream) -> None:
+    stream.spark = stream.spark.newSession()
+    stream.spark.conf.set(BUDGET_SETTING, "1")
+    with pytest.raises(StreamingQueryException, match="executors lack the DSN"):
+        stream.run()
+    assert stream.rows() == []
+
+
+def test_what_runs_in_the_task_needs_nothing_else_on_executors() -> None:
+    """The standard library, pyarrow and psycopg; and Holdfast itself."""
+    script = (
+        "import sys; before = set(sys.modules); import pyarrow, psycopg; given = set(sys.modules);"
+        " import holdfast.sinks.postgres.task;"
+        " print({name.split('.')[0] for name in set(sys.modules) - given} - {'holdfast', 'pyarrow'}"
+        " - sys.stdlib_module_names)"
+    )
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    assert found.stdout.strip() == b"set()"
