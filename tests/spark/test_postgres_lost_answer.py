@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +36,15 @@ class Batch:
         return pa.table({"id": pa.array(ids, pa.int64())})
 
 
+@pytest.fixture(autouse=True)
+def without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take the rows from a `Batch` instead of from Spark."""
+    path = "holdfast.sinks.postgres.collect.collected"
+    monkeypatch.setattr(path, lambda batch, **_: nullcontext(batch.toArrow().to_batches()))
+    monkeypatch.setattr("holdfast.sinks.postgres.large.is_large", lambda _: False)
+    monkeypatch.setattr("holdfast.sinks.postgres.large.budget_of", lambda _: 1 << 30)
+
+
 @pytest.fixture
 def dsn(postgres: Postgres) -> str:
     dsn = postgres.create_database(f"lost_{uuid.uuid4().hex[:12]}")
@@ -52,10 +62,7 @@ def proxy(postgres: Postgres) -> Iterator[TcpProxy]:
 
 
 @pytest.fixture
-def sink(
-    postgres: Postgres, proxy: TcpProxy, *, dsn: str, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[PostgresSink]:
-    monkeypatch.setattr("holdfast.sinks.postgres.large.is_large", lambda _: False)
+def sink(postgres: Postgres, proxy: TcpProxy, dsn: str) -> Iterator[PostgresSink]:
     through = dsn.replace(f"port={postgres.port}", f"port={proxy.port}")
     found = PostgresSink(lambda: through, table="readings")
     with psycopg.connect(dsn, autocommit=True) as connection:

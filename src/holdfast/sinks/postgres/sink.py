@@ -160,21 +160,25 @@ class Postgres:
         return write(attempt, batch, before_commit)
 
     def _write_here(self, attempt: Attempt, batch: Any, before_commit: BeforeCommit) -> Decision:
-        """Write a batch from the driver."""
+        """Write a batch from the driver, unless it turns out to be too large."""
         from psycopg import OperationalError
 
+        from holdfast.sinks.postgres.collect import TooLargeError, collected
+        from holdfast.sinks.postgres.large import budget_of
         from holdfast.sinks.postgres.write import write_batch
 
         assert self._target is not None
-        batches = batch.toArrow().to_batches()
         try:
-            written = write_batch(
-                self._connect(),
-                self._target,
-                attempt,
-                batches=batches,
-                before_commit=before_commit,
-            )
+            with collected(batch, budget=budget_of(batch)) as batches:
+                written = write_batch(
+                    self._connect(),
+                    self._target,
+                    attempt,
+                    batches=batches,
+                    before_commit=before_commit,
+                )
+        except TooLargeError:
+            return self._write_in_task(attempt, batch, before_commit)
         except OperationalError:
             return self._settle(attempt)
         return written.decision

@@ -98,9 +98,14 @@ def _copy(
     *,
     into: str,
 ) -> int:
+    from holdfast.sinks.postgres.send import Sender
+
     rows = 0
-    statement = f"COPY {into} ({target.column_list}) FROM STDIN BINARY"
-    with connection.cursor() as cursor, cursor.copy(statement.encode()) as stream:
+    statement = f"COPY {into} ({target.column_list}) FROM STDIN BINARY".encode()
+    with (
+        connection.cursor() as cursor,
+        cursor.copy(statement, writer=Sender(cursor)) as stream,
+    ):
         stream.write(HEADER)
         for batch in batches:
             stream.write(encode_batch(batch, target.encoders))
