@@ -54,6 +54,7 @@ bench: ## Every figure of the README: damage of a restart, kills and their cost,
 	$(BIN)/python -m benchmarks.checkpoint_scale
 	$(BIN)/python -m benchmarks.guard_kills
 	$(BIN)/python -m benchmarks.kill_cost
+	$(BIN)/python -m benchmarks.postgres_speed
 	$(BIN)/python -m benchmarks.restart_damage
 
 pipeline: ## The reference pipeline on 100,000 messages, judged exactly
