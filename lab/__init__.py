@@ -7,7 +7,8 @@ this package for scripts, and the fixtures of `lab.fixtures` for pytest.
 from __future__ import annotations
 
 from lab.kafka import Kafka
+from lab.pgbouncer import PgBouncer
 from lab.postgres import Postgres
 from lab.s3 import S3
 
-__all__ = ["S3", "Kafka", "Postgres"]
+__all__ = ["S3", "Kafka", "PgBouncer", "Postgres"]

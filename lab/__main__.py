@@ -39,7 +39,7 @@ def fetch_command() -> None:
 
 @lab.command("check")
 def check_command() -> None:
-    """Start kafka, postgres, s3 and spark, do one round trip each, and say whether they are ok."""
+    """Start every server and spark, do one round trip each, and say whether they are ok."""
     sys.exit(0 if check() else 1)
 
 

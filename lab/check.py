@@ -17,6 +17,7 @@ from obstore.exceptions import BaseError
 from holdfast.errors import HoldfastError
 from lab.kafka import Kafka
 from lab.kill.driver import Driver
+from lab.pgbouncer import PgBouncer
 from lab.postgres import Postgres
 from lab.s3 import S3
 from lab.scratch import scratch_directory
@@ -37,7 +38,7 @@ _SPARK_PROGRAM = Path(__file__).with_name("programs") / "check.py"
 
 
 def check() -> bool:
-    """Check kafka, postgres, s3 and spark, one line each; return whether all answered."""
+    """Check every server and spark, one line each; return whether all answered."""
     kafka, postgres, s3 = Kafka(), Postgres(), S3()
     with ExitStack() as servers:
         answered = {
@@ -45,6 +46,7 @@ def check() -> bool:
             "postgres": _report(
                 "postgres", lambda: _check_postgres(servers.enter_context(postgres))
             ),
+            "pgbouncer": _report("pgbouncer", lambda: _check_pgbouncer(postgres, servers)),
             "s3": _report("s3", lambda: _check_s3(servers.enter_context(s3))),
         }
         if answered["kafka"] and answered["s3"]:
@@ -86,6 +88,14 @@ def _check_postgres(postgres: Postgres) -> None:
         row = connection.execute("select v from t").fetchone()
     if row != ("round trip",):
         raise RuntimeError(f"expected 'round trip' from postgres, got {row!r}")
+
+
+def _check_pgbouncer(postgres: Postgres, servers: ExitStack) -> None:
+    pool = servers.enter_context(PgBouncer(postgres))
+    with psycopg.connect(pool.address) as connection:
+        row = connection.execute("select 'round trip'").fetchone()
+    if row != ("round trip",):
+        raise RuntimeError(f"expected 'round trip' through pgbouncer, got {row!r}")
 
 
 def _check_s3(s3: S3) -> None:

@@ -16,7 +16,7 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from lab import S3, Kafka, Postgres
+    from lab import S3, Kafka, PgBouncer, Postgres
 
 # Imported where used: every unit test loads this module, and none of them wants Spark.
 
@@ -36,6 +36,15 @@ def postgres() -> Iterator[Postgres]:
     from lab import Postgres  # noqa: PLC0415
 
     with Postgres() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def pgbouncer(postgres: Postgres) -> Iterator[PgBouncer]:
+    """A pool of transactions in front of the PostgreSQL server."""
+    from lab import PgBouncer  # noqa: PLC0415
+
+    with PgBouncer(postgres) as server:
         yield server
 
 

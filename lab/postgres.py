@@ -16,7 +16,7 @@ from typing import ClassVar
 import psycopg
 from psycopg import sql
 
-from lab.server import Server, free_ports
+from lab.server import START_SECONDS, STOP_SECONDS, Server, free_ports, wait_until
 from lab.tools import find_tool
 
 PASSWORD = "loopback-only"  # noqa: S105 - guards nothing but a scratch server on 127.0.0.1
@@ -57,6 +57,34 @@ class Postgres(Server):
             connection.execute(sql.SQL("create database {}").format(sql.Identifier(database)))
         return self.dsn(database)
 
+    def kill_session(self, database: str, *, spared: str) -> None:
+        """Kill a database's sessions with SIGKILL; return when the server is up again.
+
+        PostgreSQL takes a killed session for a sign of damaged memory: it ends all the others and
+        recovers, with its first process alive.
+
+        Args:
+            database: Whose sessions.
+            spared: The application name of those that are not killed.
+        """
+        with psycopg.connect(self.address, autocommit=True) as connection:
+            found = connection.execute(
+                "select pid from pg_stat_activity where datname = %s and application_name <> %s",
+                (database, spared),
+            ).fetchall()
+            for (pid,) in found:
+                os.kill(pid, signal.SIGKILL)
+            # Our own connection ends when the server has noticed; until then it is the old one.
+            assert found, f"nobody is connected to {database}"
+            assert wait_until(lambda: _is_broken(connection), seconds=STOP_SECONDS)
+        assert wait_until(self._answers, seconds=START_SECONDS)
+
+    def stop_immediately(self) -> None:
+        """End it as `pg_ctl stop -m immediate` does: everything is cut off, nothing is flushed."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGQUIT)
+        self._process.wait(STOP_SECONDS)
+
     def _prepare(self) -> None:
         data = self.directory / "data"
         if data.exists():
@@ -94,3 +122,11 @@ class Postgres(Server):
                 return connection.execute("select 1").fetchone() == (1,)
         except psycopg.OperationalError:
             return False
+
+
+def _is_broken(connection: psycopg.Connection) -> bool:
+    try:
+        connection.execute("select 1")
+    except psycopg.OperationalError:
+        return True
+    return False

@@ -8,12 +8,15 @@ from pathlib import Path
 from lab.errors import ToolMissingError
 
 POSTGRES_BIN = Path("/usr/lib/postgresql/15/bin")
+SYSTEM_BIN = Path("/usr/sbin")
+"""Where Debian puts servers, which a user's PATH does not have."""
 
 _PACKAGES = {
     "cc": "gcc libc6-dev",
     "initdb": "postgresql-15",
     "java": "openjdk-17-jre-headless",
     "mvn": "maven",
+    "pgbouncer": "pgbouncer",
     "postgres": "postgresql-15",
 }
 
@@ -24,7 +27,7 @@ def find_tool(name: str) -> str:
     Raises:
         ToolMissingError: It is not on this machine.
     """
-    found = shutil.which(name) or shutil.which(name, path=POSTGRES_BIN)
+    found = shutil.which(name) or shutil.which(name, path=f"{POSTGRES_BIN}:{SYSTEM_BIN}")
     if found is None:
         raise ToolMissingError(name, package=_PACKAGES[name])
     return found

@@ -54,7 +54,13 @@ def test_check_says_which_server_failed_and_exits_non_zero(tmp_path: Path) -> No
     assert checked.returncode == 1
     lines = checked.stdout.splitlines()
     verdicts = dict(re.findall(r"^(\w+) .*(ok|failed)$", checked.stdout, re.MULTILINE))
-    assert verdicts == {"kafka": "failed", "postgres": "ok", "s3": "ok", "spark": "failed"}, lines
+    assert verdicts == {
+        "kafka": "failed",
+        "postgres": "ok",
+        "pgbouncer": "ok",
+        "s3": "ok",
+        "spark": "failed",
+    }, lines
     assert "apt-get install openjdk-17-jre-headless" in checked.stdout
 
 

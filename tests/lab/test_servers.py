@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from lab import S3, Kafka, Postgres
+from lab import S3, Kafka, PgBouncer, Postgres
 from lab.errors import ServerDidNotStartError
 from lab.server import _alive, wait_until
 from tests.house.repository import ROOT
@@ -47,6 +47,19 @@ def test_a_paused_postgres_answers_again_when_it_goes_on(own_postgres: Postgres)
         assert connection.execute("select 1").fetchone() == (1,)
 
 
+def test_a_pool_gives_another_session_to_every_transaction(pgbouncer: PgBouncer) -> None:
+    """Of two clients at once, neither keeps the session that it had."""
+    with (
+        psycopg.connect(pgbouncer.address, autocommit=True) as one,
+        psycopg.connect(pgbouncer.address, autocommit=True) as other,
+    ):
+        with one.transaction():
+            mine = one.execute("select pg_backend_pid()").fetchone()
+            one.execute("set application_name = 'left behind'")
+        with other.transaction():
+            assert other.execute("select pg_backend_pid()").fetchone() == mine
+
+
 def test_kafka_keeps_what_it_acknowledged_over_a_crash() -> None:
     with Kafka() as kafka:
         kafka.create_topic("t", partitions=1)
@@ -75,8 +88,10 @@ def test_a_server_that_cannot_start_says_what_its_log_says(own_postgres: Postgre
     assert "postmaster.pid" in str(raised.value)
 
 
-def test_all_listen_on_loopback_only(kafka: Kafka, postgres: Postgres, s3: S3) -> None:
-    for server in (kafka, postgres, s3):
+def test_all_listen_on_loopback_only(
+    kafka: Kafka, postgres: Postgres, pgbouncer: PgBouncer, *, s3: S3
+) -> None:
+    for server in (kafka, postgres, pgbouncer, s3):
         addresses = {
             connection.laddr.ip
             for process in server._tree()
