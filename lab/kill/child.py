@@ -1,4 +1,4 @@
-"""The first code of a driver process: have named points strike, then become the program.
+"""The first code of a driver process: write down points, have one strike, become the program.
 
     python child.py PROGRAM ARGUMENT...
 
@@ -11,38 +11,43 @@ import os
 import runpy
 import sys
 import threading
+import time
 from pathlib import Path
 
 from holdfast import points
 
 
-def strike_at_named_point() -> None:
-    """Strike this process group at the point that the environment names."""
-    wanted = os.environ.get("HOLDFAST_LAB_NAMED")
-    if wanted is None:
-        return
-    _, name, nth = wanted.split(":")
-    lock = threading.Lock()
-    seen = 0
+class Listener:
+    """Writes down every point with its time, and strikes this process group at one of them."""
 
-    def listener(point: str) -> None:
-        nonlocal seen
-        if point != name:
-            return
-        with lock:
-            seen += 1
-            if seen != int(nth):
+    def __init__(self, wanted: str) -> None:
+        """Strike at `at:NAME:NTH`; at nothing when that is empty."""
+        self._wanted = wanted
+        _, self._name, self._nth = (wanted or "::0").split(":")
+        self._lock = threading.Lock()
+        self._seen = 0
+
+    def __call__(self, point: str) -> None:
+        """Hear that a thread of this process is at `point`."""
+        with self._lock:
+            _append("HOLDFAST_LAB_REACHED", f"{time.monotonic()} {point}")
+            if point != self._name:
                 return
-        with Path(os.environ["HOLDFAST_LAB_FIRED"]).open("a") as fired:
-            fired.write(wanted + "\n")
+            self._seen += 1
+            if self._seen != int(self._nth):
+                return
+        _append("HOLDFAST_LAB_FIRED", self._wanted)
         os.killpg(0, int(os.environ["HOLDFAST_LAB_STRIKE"]))
 
-    points.listen(listener)
+
+def _append(variable: str, line: str) -> None:
+    with Path(os.environ[variable]).open("a") as file:
+        file.write(line + "\n")
 
 
 def main() -> None:
-    """Arm the point and run the program as if it had been started itself."""
-    strike_at_named_point()
+    """Listen, and run the program as if it had been started itself."""
+    points.listen(Listener(os.environ.get("HOLDFAST_LAB_NAMED", "")))
     sys.argv = sys.argv[1:]
     sys.path[0] = str(Path(sys.argv[0]).parent)
     runpy.run_path(sys.argv[0], run_name="__main__")

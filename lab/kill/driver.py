@@ -131,6 +131,7 @@ class Running:
     ) -> None:
         self.log = base.with_suffix(".log")
         self.fired_file = base.with_suffix(".fired")
+        self._reached_file = base.with_suffix(".reached")
         self._report = base.with_suffix(".json")
         self._point = point
         python_path = os.pathsep.join([str(_ROOT), os.environ.get("PYTHONPATH", "")])
@@ -180,6 +181,31 @@ class Running:
             return None
         return self.fired_file.read_text().strip() or None
 
+    @property
+    def reached(self) -> list[tuple[float, str]]:
+        """The named points it came by so far, each with its time on this machine's clock."""
+        if not self._reached_file.exists():
+            return []
+        whole = self._reached_file.read_text().rpartition("\n")[0]
+        pairs = (line.split(" ", 1) for line in whole.splitlines())
+        return [(float(time), point) for time, point in pairs]
+
+    def wait_for(self, point: str) -> float:
+        """Wait until it has come by a named point; return when it first did.
+
+        Raises:
+            KillDidNotFireError: It ended first, or the time was over.
+        """
+
+        def times() -> list[float]:
+            return [time for time, name in self.reached if name == point]
+
+        wait_until(lambda: bool(times()) or self._gone(), seconds=RUN_SECONDS)
+        if not times():
+            self.kill()
+            raise KillDidNotFireError(point, status=self.wait().describe(), log=self.log)
+        return times()[0]
+
     def resume(self) -> None:
         """Let a driver that was struck with SIGSTOP go on."""
         os.killpg(self.pid, signal.SIGCONT)
@@ -219,6 +245,7 @@ class Running:
 def _armed(point: Point | None, *, strike: int, base: Path) -> dict[str, str]:
     """Return what the environment tells the driver about where it is to be struck."""
     armed = {"HOLDFAST_LAB_FIRED": str(base.with_suffix(".fired"))}
+    armed["HOLDFAST_LAB_REACHED"] = str(base.with_suffix(".reached"))
     armed["HOLDFAST_LAB_STRIKE"] = str(int(strike))
     if isinstance(point, Rename):
         armed |= {"HOLDFAST_LAB_RENAME": str(point), "LD_PRELOAD": str(rename_shim())}
