@@ -53,6 +53,8 @@ bench: ## Every figure of the README: damage of a restart, kills and their cost,
 	$(BIN)/python -m benchmarks.cli_start
 	$(BIN)/python -m benchmarks.checkpoint_scale
 	$(BIN)/python -m benchmarks.guard_kills
+	$(BIN)/python -m benchmarks.guard_server_kills
+	$(BIN)/python -m benchmarks.guard_races
 	$(BIN)/python -m benchmarks.kill_cost
 	$(BIN)/python -m benchmarks.postgres_speed
 	$(BIN)/python -m benchmarks.restart_damage

@@ -1,39 +1,54 @@
-"""A guarded stream killed between its steps: nothing lost, nothing doubled.
+"""A guarded stream killed between its steps: nothing lost or doubled, no part of a batch seen.
 
-Both chains whole are `python -m benchmarks.guard_kills`; here the appended one runs whole, and of
-the merged one a sample.
+The chains whole are `python -m benchmarks.guard_kills`; here a sample of each runs.
 """
 
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from benchmarks.guard_kills import POINTS, kill_all, make_workload
-from lab import Kafka, Postgres
-from lab.kill import Named, Point
+from benchmarks.guard_kills import CHAINS, Chain, Servers, run
+from lab import S3, Kafka, PgBouncer, Postgres
+from lab.kill import Named
 
-SAMPLE = 6
+SAMPLES = {
+    "appended": 16,
+    "merged": 4,
+    "counts-hdfs": 3,
+    "counts-rocksdb-format-2": 4,
+    "windows-rocksdb-format-2": 3,
+    "on-s3": 4,
+    "pooled": 3,
+}
 
 
-@pytest.mark.usefixtures("class_archive")
-def test_appending_is_exact_under_every_kill(
-    kafka: Kafka, postgres: Postgres, tmp_path: Path
-) -> None:
-    links = kill_all(make_workload(kafka, postgres, keyed=False), tmp_path, POINTS)
-    assert [link.ended.fired for link in links] == [*map(str, POINTS), None]
+@pytest.fixture
+def servers(kafka: Kafka, postgres: Postgres, pgbouncer: PgBouncer, *, s3: S3) -> Servers:
+    return Servers(kafka=kafka, postgres=postgres, s3=s3, pool=pgbouncer)
 
 
-@pytest.mark.usefixtures("class_archive")
-def test_merging_is_exact_under_a_sample_of_kills(
-    kafka: Kafka, postgres: Postgres, *, tmp_path: Path, seed: int
-) -> None:
+def sampled(chain: Chain, number: int, seed: int) -> Chain:
+    """Return the chain with so many of its points, in their order."""
+    places = sorted(random.Random(seed).sample(range(len(chain.points)), number))
     # What moves an orphan aside is reached only after the kill that leaves one.
-    drawn = random.Random(seed).sample(range(len(POINTS)), SAMPLE)
-    points: list[Point] = [
-        POINTS[place] for place in sorted(drawn) if POINTS[place] != Named("orphan-copied")
+    drawn = [
+        chain.points[place]
+        for place in places
+        if chain.points[place] != Named("orphan-copied") or place - 1 in places
     ]
-    links = kill_all(make_workload(kafka, postgres, keyed=True), tmp_path, points)
-    assert [link.ended.fired for link in links] == [*map(str, points), None]
+    return replace(chain, points=drawn)
+
+
+@pytest.mark.usefixtures("class_archive")
+@pytest.mark.parametrize("name", SAMPLES)
+def test_it_is_exact_under_a_sample_of_kills(
+    servers: Servers, name: str, *, tmp_path: Path, seed: int
+) -> None:
+    chain = sampled(CHAINS[name], SAMPLES[name], seed)
+    ran = run(chain, servers, tmp_path)
+    assert [link.ended.fired for link in ran.links] == [*map(str, chain.points), None]
+    assert ran.reader.polls

@@ -110,5 +110,6 @@ def _copy(
         for batch in batches:
             stream.write(encode_batch(batch, target.encoders))
             rows += batch.num_rows
+            reached("S4-copying")
         stream.write(TRAILER)
     return rows

@@ -1,0 +1,75 @@
+"""PostgreSQL is killed under a guarded stream, once in every way: nothing lost, nothing doubled.
+
+Thirty times each is `python -m benchmarks.guard_server_kills`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from pyspark.sql import SparkSession
+
+from benchmarks.guard_reader import Reader
+from benchmarks.guard_server_kills import Stream, kill_in_every_way
+from benchmarks.guard_shapes import APPENDED, COUNTS, Shape
+from benchmarks.guard_workload import make_workload
+from holdfast.ledger.postgres import advance_row
+from holdfast.ledger.row import Attempt
+from holdfast.sinks.postgres import write
+from lab import Kafka, Postgres
+
+
+@pytest.fixture
+def own_postgres() -> Iterator[Postgres]:
+    with Postgres() as server:
+        yield server
+
+
+def test_a_killed_server_loses_and_doubles_nothing(
+    spark: SparkSession,
+    kafka: Kafka,
+    own_postgres: Postgres,
+    *,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("READINGS_DSN", "")  # so that it is as before afterwards
+    every = list(kill_in_every_way(spark, kafka, own_postgres, directory=tmp_path, kills=1))
+    assert len(every) == 12
+    for told, _, killed in every:
+        # After the commit nothing is in the air, and the next batch connects anew.
+        assert killed.failures == (0 if told.startswith("after COMMIT") else 1), told
+
+
+@pytest.mark.parametrize("shape", [APPENDED, COUNTS], ids=lambda shape: shape.name)
+def test_the_reader_sees_a_batch_that_is_committed_in_two_steps(
+    spark: SparkSession,
+    kafka: Kafka,
+    postgres: Postgres,
+    *,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    shape: Shape,
+) -> None:
+    """A planted fault: without it a reader that sees nothing would prove nothing."""
+    work = make_workload(kafka, postgres, shape, batches=2)
+    monkeypatch.setenv("READINGS_DSN", work.dsn)
+    with Reader(work) as reader:
+
+        def advance_later(
+            connection: psycopg.Connection[object], attempt: Attempt, *, rows: int
+        ) -> None:
+            connection.execute("COMMIT")
+            reader.wait_for_polls(2)
+            connection.execute("BEGIN")
+            advance_row(connection, attempt, rows=rows)
+
+        monkeypatch.setattr(write, "advance_row", advance_later)
+        Stream(spark=spark, work=work, root=tmp_path / "streams").begin().awaitTermination()
+        reader.wait_for_polls(2)
+    work.judge(None)  # at the end all is well: only somebody who looks in between can tell
+    assert any(seen.startswith("after 0 batches") for seen in reader.torn)
+    assert any(seen.startswith("after 1 batches") for seen in reader.torn)
