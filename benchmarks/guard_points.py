@@ -8,13 +8,11 @@ from __future__ import annotations
 from lab.kill import Named, Point, Rename, S3Request
 
 FIRST_START: list[Point] = [
-    Named("G1-opened"),  # the generation is there, Spark's metadata is not
+    Named("generation-opened"),  # the generation is there, Spark's metadata is not
     Named("G1"),
     Named("G2"),
     Named("G3"),
-    Named("G5-row"),
-    Named("G5-taken"),  # inside the fence's transaction
-    Named("G5-fenced"),  # and before what was read is judged again
+    Named("fenced"),  # inside the fence's transaction
     Named("G5"),
     Rename("before", "offsets/0"),  # bare Spark never starts again after this one
     Named("orphan-copied"),
@@ -24,7 +22,7 @@ BATCHES: list[Point] = [
     Named("S1"),
     Named("S2"),
     Named("S3"),
-    Named("S4-copying"),
+    Named("copying"),
     Named("S4"),
     Named("S5"),
     Named("S6"),
@@ -44,18 +42,17 @@ BATCHES: list[Point] = [
 RECOVERY: list[Point] = [
     # A batch is in the sink and Spark does not know: every step of the start after that.
     Named("S6"),
-    Named("G1-opened"),
+    Named("G1"),
     Named("G2"),
     Named("G3"),
-    Named("G5-taken"),
-    Named("G5-fenced"),
+    Named("fenced"),
     Named("G5"),
     Named("S1"),
     Named("S7"),
 ]
 LAST: list[Point] = [
     Named("G6"),  # the query runs beside it: nothing after this depends on how far it came
-    Named("G8-ending"),  # all is written, the lease is still held
+    Named("run-ended"),  # all is written, the lease is still held
     Named("G8"),
 ]
 STATELESS = FIRST_START + BATCHES + RECOVERY + LAST
@@ -68,7 +65,7 @@ def with_state(store: str) -> list[Point]:
         Rename("after", store, nth=2),
         Named("S2"),
         Named("S3"),
-        Named("S4-copying"),
+        Named("copying"),
         Named("S5"),
         Named("S6"),
         # It is in the sink: skipped and drained, which writes the state again.
@@ -82,7 +79,7 @@ def with_state(store: str) -> list[Point]:
         Named("S4"),
         Named("S6", nth=2),
         Named("G3"),
-        Named("G5-taken"),
+        Named("fenced"),
         Named("G5"),
         Rename("after", store, nth=2),
         Named("S7"),
@@ -90,7 +87,7 @@ def with_state(store: str) -> list[Point]:
         Rename("after", "commits/5"),
         Named("S5"),
         Named("G6"),
-        Named("G8-ending"),
+        Named("run-ended"),
     ]
 
 
@@ -102,14 +99,14 @@ ON_S3: list[Point] = [
     S3Request("after", r"/leases/000001\.json$"),  # an epoch that nobody ever used
     Named("G2"),
     Named("G3"),
-    Named("G5-taken"),
+    Named("fenced"),
     Named("G5"),
     S3Request("before", r"/offsets/\.0\.[^/]*tmp$"),
     S3Request("before", r"/offsets/0$"),
     Named("orphan-copied"),
     S3Request("after", r"/offsets/0$"),
     Named("S1"),
-    Named("S4-copying"),
+    Named("copying"),
     Named("S5"),
     Named("S6"),
     Named("S7"),
@@ -122,16 +119,16 @@ ON_S3: list[Point] = [
     S3Request("before", r"/commits/4$"),
     S3Request("after", r"/commits/5$"),
     Named("G6"),
-    Named("G8-ending"),
+    Named("run-ended"),
     S3Request("after", r"/leases/[0-9]+\.json$", nth=2),  # renewed or given up, and nobody heard
 ]
 POOLED: list[Point] = [
-    Named("G5-taken"),
+    Named("fenced"),
     Named("S2"),
-    Named("S4-copying"),
+    Named("copying"),
     Named("S5"),
     Named("S6"),
-    Named("G5-fenced"),
+    Named("G5"),
     Named("S7"),
     Named("S5", nth=3),
     Rename("before", "commits/4"),

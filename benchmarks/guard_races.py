@@ -77,7 +77,7 @@ def race(course: Course) -> list[tuple[float, float]]:
 def held_lease(running: Running) -> tuple[float, float]:
     """Return from when to when a driver held the lease, and check what it did outside of that."""
     times = {point: time for time, point in running.reached}
-    start, end = times["G2"], times["G8-ending"]
+    start, end = times["G2"], times["run-ended"]
     outside = [
         point for time, point in running.reached if point[0] == "S" and not start <= time <= end
     ]

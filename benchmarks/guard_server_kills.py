@@ -33,7 +33,7 @@ from lab.server import wait_until
 from lab.spark import start_session
 from lab.warm_up import ensure_archive
 
-POINTS = {"in COPY": "S4-copying", "before COMMIT": "S5", "after COMMIT": "S6"}
+POINTS = {"in COPY": "copying", "before COMMIT": "S5", "after COMMIT": "S6"}
 THE_POOL = "the pool in front killed"
 WAIT_SECONDS = 120.0
 

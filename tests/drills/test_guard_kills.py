@@ -16,11 +16,11 @@ from lab import S3, Kafka, PgBouncer, Postgres
 from lab.kill import Named
 
 SAMPLES = {
-    "appended": 16,
-    "merged": 4,
+    "appended": 12,
+    "merged": 3,
     "counts-hdfs": 3,
     "counts-rocksdb-format-2": 4,
-    "windows-rocksdb-format-2": 3,
+    "windows-rocksdb-format-2": 2,
     "on-s3": 4,
     "pooled": 3,
 }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -60,12 +61,12 @@ def test_the_reader_sees_a_batch_that_is_committed_in_two_steps(
     with Reader(work) as reader:
 
         def advance_later(
-            connection: psycopg.Connection[object], attempt: Attempt, *, rows: int
+            connection: psycopg.Connection[Any], attempt: Attempt, **more: Any
         ) -> None:
             connection.execute("COMMIT")
             reader.wait_for_polls(2)
             connection.execute("BEGIN")
-            advance_row(connection, attempt, rows=rows)
+            advance_row(connection, attempt, **more)
 
         monkeypatch.setattr(write, "advance_row", advance_later)
         Stream(spark=spark, work=work, root=tmp_path / "streams").begin().awaitTermination()

@@ -110,6 +110,6 @@ def _copy(
         for batch in batches:
             stream.write(encode_batch(batch, target.encoders))
             rows += batch.num_rows
-            reached("S4-copying")
+            reached("copying")
         stream.write(TRAILER)
     return rows
