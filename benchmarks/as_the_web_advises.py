@@ -76,8 +76,8 @@ SINKS: dict[str, Callable[[DataFrame, Config], DataStreamWriter]] = {
 }
 
 
-def main(sink: str, config: Config) -> None:
-    """Run the stream over all there is in the topic."""
+def read_rows(config: Config) -> DataFrame:
+    """Read the topic: where each message was, and whose it is."""
     spark = SparkSession.builder.getOrCreate()
     messages = (
         spark.readStream.format("kafka")
@@ -87,8 +87,14 @@ def main(sink: str, config: Config) -> None:
         .option("maxOffsetsPerTrigger", config["per_batch"])
         .load()
     )
-    rows = messages.select("partition", "offset", F.col("key").cast("string").alias("sensor_id"))
-    writer = SINKS[sink](rows, config).option("checkpointLocation", config["checkpoint"])
+    return messages.select("partition", "offset", F.col("key").cast("string").alias("sensor_id"))
+
+
+def main(sink: str, config: Config) -> None:
+    """Run the stream over all there is in the topic."""
+    writer = SINKS[sink](read_rows(config), config).option(
+        "checkpointLocation", config["checkpoint"]
+    )
     writer.trigger(availableNow=True).start().awaitTermination()
 
 

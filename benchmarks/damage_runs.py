@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psycopg
 from pyspark.sql import SparkSession
@@ -16,7 +17,8 @@ from benchmarks import as_the_web_advises
 from examples.sensors.messages import PARTITIONS, Message, make_messages
 from examples.sensors.scenario import send
 from lab import Kafka, Postgres
-from lab.kill import Driver
+from lab.kill import Driver, Named, TcpProxy
+from lab.kill.driver import RUN_SECONDS
 from lab.multiset import Difference, compare
 from lab.spark import environment
 
@@ -41,6 +43,8 @@ class Servers:
 
 class Run:
     """A stream with a sink, an empty topic and an empty output; the first messages are sent."""
+
+    inside_batch_2 = Named("sink-called", 3)
 
     def __init__(
         self, servers: Servers, name: str, *, sink: str, seed: int, directory: Path
@@ -67,33 +71,56 @@ class Run:
         send(self.servers.kafka, self._name, part)
         self._sent += part
 
-    def driver(
-        self,
-        *,
-        per_batch: int = PER_BATCH,
-        starting: str = "earliest",
-        jdbc_port: int | None = None,
-        cores: int = 2,
-    ) -> Driver:
-        """Return a driver on the run's checkpoint; nothing is started."""
+    def driver(self, *, cores: int = 2, **options: Any) -> Driver:
+        """Return a driver on the run's checkpoint; nothing is started.
+
+        Args:
+            cores: How many tasks run at once.
+            options: `per_batch`, `starting`, or where the output is reached: `target`.
+        """
         self._drivers += 1
         directory = self._directory / f"driver-{self._drivers}"
-        in_postgres = self._sink.startswith("jdbc")
-        jdbc_url = self.servers.postgres.jdbc_url(self._name, port=jdbc_port)
         config = {
             "bootstrap": self.servers.kafka.address,
             "topic": self._name,
             "checkpoint": str(self._checkpoint),
-            "target": jdbc_url if in_postgres else str(self._table),
+            "target": self._target(),
             "dsn": self._dsn,
-            "starting": starting,
-            "per_batch": per_batch,
+            "starting": "earliest",
+            "per_batch": PER_BATCH,
+            **options,
         }
         return Driver(
-            [as_the_web_advises.__file__, self._sink, json.dumps(config)],
-            environment=environment(directory, {"spark.master": f"local[{cores}]"}),
+            [*self._program(), json.dumps(config)],
+            environment={
+                **environment(directory, {"spark.master": f"local[{cores}]"}),
+                "READINGS_DSN": self._dsn,
+            },
             directory=directory,
         )
+
+    def _program(self) -> list[str]:
+        return [as_the_web_advises.__file__, self._sink]
+
+    def _target(self, *, jdbc_port: int | None = None) -> str:
+        if self._sink.startswith("jdbc"):
+            return self.servers.postgres.jdbc_url(self._name, port=jdbc_port)
+        return str(self._table)
+
+    def kill_inside_the_write(self) -> None:
+        """Kill when one of the four tasks of batch 0 has committed."""
+        with TcpProxy(self.servers.postgres.port) as proxy:
+            # One core runs the tasks in turn. The first COMMIT is Spark's look at the table.
+            second_task = proxy.at(b"COMMIT", "hold", nth=3)
+            target = self._target(jdbc_port=proxy.port)
+            with self.driver(target=target, cores=1).start() as running:
+                second_task.wait(seconds=RUN_SECONDS)
+                running.kill()
+                running.wait()
+
+    def restart(self, **options: Any) -> None:
+        """Start again after whatever happened, and run to the end."""
+        self.driver(**options).run_to_end()
 
     def next_offsets(self) -> str:
         """Return Kafka's `startingOffsets` just after the last message sent so far."""

@@ -3,7 +3,9 @@
     python -m benchmarks.restart_damage [--seed N] [--only NAME] [--format text|markdown]
 
 Every row is a real run on real Kafka, PostgreSQL and Delta: killed with SIGKILL or reset, started
-again, and its output compared row by row with what was sent.
+again, and its output compared row by row with what was sent. The last column is the same with a
+guarded stream into PostgreSQL: exact, or refused by name with nothing written, and exact as soon as
+what was deleted is put back.
 """
 
 from __future__ import annotations
@@ -15,10 +17,10 @@ from dataclasses import dataclass
 
 import click
 
+from benchmarks.damage_guarded import GuardedRun
 from benchmarks.damage_runs import PER_BATCH, Run, Servers
 from lab import Kafka, Postgres
-from lab.kill import Named, Rename, TcpProxy
-from lab.kill.driver import RUN_SECONDS
+from lab.kill import Rename
 from lab.multiset import Difference
 from lab.scratch import scratch_directory
 from lab.spark import start_session
@@ -28,26 +30,20 @@ from lab.warm_up import ensure_archive
 def kill_after_the_write(run: Run) -> None:
     """Kill when batch 2 is in the sink and its commit entry is not yet there; start again."""
     run.driver().run_until_killed(Rename("before", "commits/2"))
-    run.driver().run_to_end()
+    run.restart()
 
 
 def kill_inside_the_write(run: Run) -> None:
-    """Kill when one of the four tasks of batch 0 has committed; start again."""
-    with TcpProxy(run.servers.postgres.port) as proxy:
-        # One core runs the tasks in turn. The first COMMIT is Spark's look at the table's schema.
-        second_task = proxy.at(b"COMMIT", "hold", nth=3)
-        with run.driver(jdbc_port=proxy.port, cores=1).start() as running:
-            second_task.wait(seconds=RUN_SECONDS)
-            running.kill()
-            running.wait()
-    run.driver().run_to_end()
+    """Kill when a part of batch 0 is written; start again."""
+    run.kill_inside_the_write()
+    run.restart()
 
 
 def start_a_second_driver(run: Run) -> None:
     """Halt a driver inside batch 2, start a second on the same checkpoint, let the first go on."""
-    with run.driver().start(Named("sink-called", 3), strike=signal.SIGSTOP) as first:
+    with run.driver().start(run.inside_batch_2, strike=signal.SIGSTOP) as first:
         first.wait_until_halted()
-        run.driver().run_to_end()
+        run.restart()
         first.resume()
         first.wait()
 
@@ -56,14 +52,14 @@ def reset_from_earliest(run: Run) -> None:
     """Delete the checkpoint and start from earliest."""
     run.driver().run_to_end()
     run.delete_checkpoint()
-    run.driver().run_to_end()
+    run.restart()
 
 
 def reset_with_larger_batches(run: Run) -> None:
     """Delete the checkpoint and start from earliest, with larger batches to catch up faster."""
     run.driver().run_to_end()
     run.delete_checkpoint()
-    run.driver(per_batch=PER_BATCH * 5 // 2).run_to_end()
+    run.restart(per_batch=PER_BATCH * 5 // 2)
 
 
 def reset_and_empty(run: Run) -> None:
@@ -71,7 +67,7 @@ def reset_and_empty(run: Run) -> None:
     run.driver().run_to_end()
     run.empty_table()
     run.delete_checkpoint()
-    run.driver().run_to_end()
+    run.restart()
 
 
 def reset_and_go_on(run: Run) -> None:
@@ -80,7 +76,7 @@ def reset_and_go_on(run: Run) -> None:
     run.delete_checkpoint()
     starting = run.next_offsets()
     run.send_messages()
-    run.driver(starting=starting).run_to_end()
+    run.restart(starting=starting)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,23 +174,37 @@ def play(scenario: Scenario, servers: Servers, *, seed: int) -> Difference:
         return run.difference()
 
 
-def text_row(scenario: Scenario, found: Difference) -> str:
+def play_guarded(scenario: Scenario, servers: Servers, *, seed: int) -> str:
+    """Play the same with a guarded stream into PostgreSQL and say how it ended."""
+    with scratch_directory() as directory:
+        run = GuardedRun(servers, scenario.name, seed=seed, directory=directory)
+        scenario.play(run)
+        return run.told()
+
+
+def text_row(scenario: Scenario, found: Difference, guarded: str) -> str:
     """Return a scenario's line of the table for a terminal."""
     return (
         f"{scenario.written:<38}{scenario.happens:<39}"
-        f"{found.expected:>8,}{found.missing:>9,}{found.doubled:>9,}"
+        f"{found.expected:>8,}{found.missing:>9,}{found.doubled:>9,}  {guarded}"
     )
 
 
-def markdown_row(scenario: Scenario, found: Difference) -> str:
+def markdown_row(scenario: Scenario, found: Difference, guarded: str) -> str:
     """Return a scenario's line of the table for the README."""
     figures = " | ".join(f"{each:,}" for each in (found.expected, found.missing, found.doubled))
-    return f"| {scenario.written} | {scenario.happens} | {figures} |"
+    return f"| {scenario.written} | {scenario.happens} | {figures} | {guarded} |"
 
 
 HEADS = {
-    "text": f"{'written as':<38}{'then':<39}{'expected':>8}{'missing':>9}{'doubled':>9}",
-    "markdown": "| written as | then | rows expected | missing | doubled |\n|---|---|--:|--:|--:|",
+    "text": (
+        f"{'written as':<38}{'then':<39}{'expected':>8}{'missing':>9}{'doubled':>9}"
+        "  with Holdfast, into PostgreSQL"
+    ),
+    "markdown": (
+        "| written as | then | rows expected | missing | doubled | with Holdfast, into PostgreSQL |"
+        "\n|---|---|--:|--:|--:|---|"
+    ),
 }
 ROWS = {"text": text_row, "markdown": markdown_row}
 
@@ -219,7 +229,9 @@ def main(seed: int, only: str | None, form: str) -> None:
     with running_servers() as servers:
         for scenario in SCENARIOS:
             if only in (None, scenario.name):
-                click.echo(ROWS[form](scenario, play(scenario, servers, seed=seed)))
+                found = play(scenario, servers, seed=seed)
+                guarded = play_guarded(scenario, servers, seed=seed)
+                click.echo(ROWS[form](scenario, found, guarded))
     if form == "text":
         click.echo(f"Seed {seed}. Every row: a real SIGKILL or reset, then a restart.")
 

@@ -1,0 +1,34 @@
+"""The same stream guarded, into PostgreSQL; the driver of the damage table's last column.
+
+python as_holdfast_does.py '{"bootstrap": …, "topic": …, "root": …, "refused": …}'    (READINGS_DSN)
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import holdfast as hf
+from benchmarks.as_the_web_advises import Config, read_rows
+from holdfast.streams.start import StartRefusedError
+
+
+def main(config: Config) -> None:
+    """Run the stream over all there is in the topic; when it is refused, leave the code."""
+    try:
+        query = hf.start(
+            read_rows(config),
+            stream="readings",
+            root=config["root"],
+            into=hf.Postgres("env:READINGS_DSN", table="readings"),
+            trigger={"availableNow": True},
+        )
+    except StartRefusedError as error:
+        Path(config["refused"]).write_text(error.findings[0].code)
+        raise
+    query.awaitTermination()
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]))

@@ -1,0 +1,100 @@
+"""A damage scenario with a guarded stream: exact, or refused with nothing written."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any, LiteralString
+
+import psycopg
+
+from benchmarks import as_holdfast_does
+from benchmarks.damage_runs import Run, Servers
+from lab.errors import DriverFailedError
+from lab.kill import Driver, Named
+
+_HELD: tuple[LiteralString, ...] = (
+    'select * from readings order by partition, "offset"',
+    "select * from holdfast.ledger",
+    "select * from holdfast.history order by batch",
+)
+_EMPTY = "alter table readings rename to emptied; create table readings (like emptied)"
+_FILL_AGAIN = "drop table readings; alter table emptied rename to readings"
+
+
+class GuardedRun(Run):
+    """The same topic and the same hands, with `hf.start` into PostgreSQL.
+
+    What is deleted is kept aside: a start that is refused is tried again after it was put back.
+    """
+
+    inside_batch_2 = Named("S5", 3)  # its rows and its ledger row are written, not committed
+
+    def __init__(self, servers: Servers, name: str, *, seed: int, directory: Path) -> None:
+        super().__init__(servers, f"guarded_{name}", sink="jdbc", seed=seed, directory=directory)
+        self._root = directory / "streams"
+        self._checkpoint = self._root / "readings"
+        self._kept = directory / "kept"
+        self._refusal = directory / "refused"
+        self._is_emptied = False
+
+    def _program(self) -> list[str]:
+        return [as_holdfast_does.__file__]
+
+    def driver(self, **options: Any) -> Driver:
+        """Return a driver of the guarded stream; nothing is started."""
+        return super().driver(root=str(self._root), refused=str(self._refusal), **options)
+
+    def kill_inside_the_write(self) -> None:
+        """Kill when the rows of batch 0 are copied and not committed."""
+        self.driver().run_until_killed(Named("S4"))
+
+    def delete_checkpoint(self) -> None:
+        """Delete the checkpoint; a copy is kept."""
+        shutil.copytree(self._checkpoint, self._kept)
+        super().delete_checkpoint()
+
+    def empty_table(self) -> None:
+        """Take every row out of the table; they are kept in another."""
+        self._execute(_EMPTY)
+        self._is_emptied = True
+
+    def restart(self, **options: Any) -> None:
+        """Start again; when that is refused, put back what was deleted and go on.
+
+        Raises:
+            AssertionError: It was refused, and something was written all the same.
+        """
+        before = self._held()
+        try:
+            super().restart(**options)
+        except DriverFailedError:
+            if not self._refusal.exists():
+                raise
+            assert self._held() == before, "refused, and something was written"
+            self._put_back()
+            self.send_messages()  # so that there is something to go on with
+            super().restart()
+
+    def told(self) -> str:
+        """Say how it ended, for the table."""
+        found = self.difference()
+        end = "exact" if found.exact else f"{found.missing:,} missing, {found.doubled:,} doubled"
+        if not self._refusal.exists():
+            return end
+        return f"refused: {self._refusal.read_text()}, nothing written; put back: {end}"
+
+    def _put_back(self) -> None:
+        shutil.rmtree(self._checkpoint)
+        shutil.copytree(self._kept, self._checkpoint)
+        if self._is_emptied:
+            self._execute(_FILL_AGAIN)
+
+    def _held(self) -> list[list[tuple[Any, ...]]]:
+        """Return everything the database holds of the stream: the rows and the ledger."""
+        with psycopg.connect(self._dsn) as connection:
+            return [connection.execute(query).fetchall() for query in _HELD]
+
+    def _execute(self, statements: LiteralString) -> None:
+        with psycopg.connect(self._dsn) as connection:
+            connection.execute(statements)
