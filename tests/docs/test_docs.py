@@ -9,10 +9,14 @@ import sys
 import tarfile
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from benchmarks.restart_damage import SCENARIOS
 from holdfast.cli.exit_codes import ExitCode
+from holdfast.record.documents import encode
+from holdfast.record.generations import Generation
+from holdfast.record.leases import Lease
 from tests.house.repository import ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -117,3 +121,10 @@ def test_every_file_of_a_checkpoint_is_on_the_page_of_formats() -> None:
     page = (ROOT / "docs/reference/checkpoint-formats.md").read_text()
     for module in re.findall(r"`(checkpoint/[a-z_/]+\.py)`", page):
         assert (ROOT / "src/holdfast" / module).exists(), module
+
+
+def test_the_examples_of_the_record_are_what_is_written_there() -> None:
+    page = (ROOT / "docs/reference/record.md").read_text()
+    generation, lease = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    for example, kind in ((generation, Generation), (lease, Lease)):
+        assert encode(msgspec.json.decode(example, type=kind)).decode() == example

@@ -1,0 +1,92 @@
+"""The guide to PostgreSQL: its types are those that are taken, its grants enough, its SQL runs."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.types import DataType
+
+import holdfast as hf
+from holdfast.ledger.postgres import ddl
+from holdfast.sinks.postgres.types import find_encoder
+from lab import Postgres
+from tests.house.repository import ROOT
+
+PAGE = (ROOT / "docs/guides/postgresql.md").read_text()
+TYPES = dict(re.findall(r"^\| `([a-z_0-9(),<>]+)` \| ((?:`\w+` ?)+)\|$", PAGE, re.MULTILINE))
+SQL = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
+GRANTS = [block for block in SQL if block.startswith("GRANT")]
+QUERIES = [block for block in SQL if block.startswith("SELECT")]
+BUILT_IN = "bool bytea int2 int4 int8 float4 float8 numeric text varchar bpchar name citext json"
+NAMES = f"{BUILT_IN} jsonb uuid date time timetz timestamp timestamptz interval xml inet".split()
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("spark_type", TYPES)
+def test_a_type_of_spark_goes_into_exactly_the_types_shown(spark_type: str) -> None:
+    kind = to_arrow_type(DataType.fromDDL(spark_type), timezone="UTC")
+    every = [*NAMES, *(f"_{name}" for name in NAMES)]
+    taken = {name for name in every if find_encoder(kind, name) is not None}
+    assert taken == set(re.findall(r"`(\w+)`", TYPES[spark_type]))
+
+
+@dataclass(frozen=True)
+class Limited:
+    """A database with the ledger's tables, and a role with the rights that the page grants."""
+
+    owner: str
+    role: str
+
+    def rows(self, statement: str) -> list[tuple[object, ...]]:
+        with psycopg.connect(self.owner) as connection:
+            return connection.execute(statement.encode()).fetchall()
+
+
+@pytest.fixture
+def limited(postgres: Postgres) -> Iterator[Limited]:
+    name = f"stream_{uuid.uuid4().hex[:12]}"
+    owner = postgres.create_database(name)
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute(f"REVOKE CREATE ON DATABASE {name} FROM PUBLIC".encode())
+        connection.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'loopback-only'".encode())
+        connection.execute(ddl().encode())
+        connection.execute("CREATE TABLE readings (value text)")
+        connection.execute("CREATE TABLE latest (value text PRIMARY KEY)")
+        for grants in GRANTS:
+            connection.execute(grants.replace("stream_role", name).encode())
+    yield Limited(owner, owner.replace("user=postgres", f"user={name}"))
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute(f"DROP OWNED BY {name}; DROP ROLE {name}".encode())
+
+
+def test_the_rights_on_the_page_are_enough_and_its_queries_run(
+    limited: Limited, spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/one").write_text("a\nb\n")
+    for table, keys in (("readings", []), ("latest", ["value"])):
+        query = hf.start(
+            spark.readStream.format("text").load(str(tmp_path / "in")),
+            stream=table,
+            root=str(tmp_path / "streams"),
+            into=hf.Postgres(lambda: limited.role, table=table, keys=keys),
+            trigger={"availableNow": True},
+        )
+        query.awaitTermination()
+        assert limited.rows(f"SELECT value FROM {table} ORDER BY 1") == [("a",), ("b",)]
+    where, hour, starts, holes, counts, writing = (limited.rows(query) for query in QUERIES)
+    assert [row[:6] for row in where] == [
+        ("readings", "readings", 1, 1, 0, 2),
+        ("latest", "latest", 1, 1, 0, 2),
+    ]
+    assert {row[:4] for row in hour} == {("readings", "readings", 1, 2), ("latest", "latest", 1, 2)}
+    assert [row[:4] for row in starts] == [("latest", 1, 0, 0), ("readings", 1, 0, 0)]
+    assert (holes, counts, writing) == ([], [(2, 2)], [])
