@@ -11,7 +11,7 @@ from pathlib import Path
 
 import holdfast as hf
 from benchmarks.as_the_web_advises import Config, read_rows
-from holdfast.streams.start import StartRefusedError
+from holdfast.streams.refusal import StartRefusedError
 
 
 def main(config: Config) -> None:

@@ -13,6 +13,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -88,10 +89,9 @@ class Bench:
     def holdfast(self, **options: Any) -> Callable[[], None]:
         """Return a function that writes one more batch as the guard would."""
         sink = PostgresSink(lambda: self.dsn, table="readings", **options)
-        sink.prepare(self.frame.schema, output_mode="append")
+        sink.prepare(self.frame, output_mode="append")
         row = new_row(f"by {sorted(options)}", sink.name)
-        sink.open_row(row)
-        assert sink.fence(row, epoch=1, nonce=NONCE) is not None
+        assert sink.replace_row(None, replace(row, epoch=1, nonce=NONCE))
         following = attempts(row)
 
         def write() -> None:

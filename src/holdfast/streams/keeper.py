@@ -101,7 +101,6 @@ class Keeper:
             _LOG.warning("holdfast: the run could not be written down: %s", error.why)
 
     def _give_up(self) -> None:
-        reached("run-ended")
         try:
             release(self._record, self._lease)
         except HoldfastError as error:
