@@ -11,6 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 from pyspark.errors import StreamingQueryException
+from pyspark.sql import functions as F
 
 from holdfast.errors import ConfigError
 from holdfast.ids import BatchId
@@ -180,6 +181,20 @@ def test_a_table_that_does_not_fit_is_refused_before_any_batch(stream: Stream) -
     with pytest.raises(TableError, match="no column value"):
         stream.run()
     assert not (stream.checkpoint / "offsets").exists()
+
+
+def test_a_timestamp_goes_into_a_timestamptz(stream: Stream) -> None:
+    """As every message of Kafka has one."""
+    stream.execute("ALTER TABLE readings ADD COLUMN at timestamptz")
+    stream.run(df=stream.source.withColumn("at", F.timestamp_seconds(F.lit(5))))
+    with psycopg.connect(stream.dsn) as connection:
+        found = connection.execute("SELECT value, extract(epoch FROM at) FROM readings").fetchall()
+    assert sorted(found) == [(f"row {number}", 5) for number in range(3)]
+
+
+def test_a_type_without_a_form_is_refused_by_name(stream: Stream) -> None:
+    with pytest.raises(TableError, match=r"no form in PostgreSQL.*IntervalType"):
+        stream.run(df=stream.source.withColumn("span", F.expr("INTERVAL '2' YEAR")))
 
 
 def test_a_dsn_in_the_open_is_refused(stream: Stream) -> None:

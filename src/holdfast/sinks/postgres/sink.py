@@ -82,11 +82,9 @@ class Postgres:
 
     def prepare(self, df: Any, *, output_mode: str) -> None:
         """Check, before any batch, that the table takes the rows of a streaming DataFrame."""
-        from pyspark.sql.pandas.types import to_arrow_schema
-
         from holdfast.ledger.postgres import ensure_tables
         from holdfast.sinks.postgres.large import ExecutorCheck
-        from holdfast.sinks.postgres.table import check_table
+        from holdfast.sinks.postgres.table import check_table, find_schema
 
         if output_mode == "complete" and not self._keys:
             raise ConfigError(
@@ -98,7 +96,7 @@ class Postgres:
         self._target = check_table(
             connection,
             self._table,
-            to_arrow_schema(df.schema),
+            find_schema(df, self._table),
             keys=self._keys,
             sequence_by=self._sequence_by,
         )

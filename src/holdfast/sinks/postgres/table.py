@@ -70,6 +70,25 @@ def quote_table(table: str) -> str:
     return ".".join(map(quote, table.split(".", 1)))
 
 
+def find_schema(df: Any, table: str) -> Any:
+    """Return the Arrow schema in which the rows of a Spark DataFrame come.
+
+    Raises:
+        TableError: A column's type has no form in Arrow.
+    """
+    from pyspark.errors import PySparkException
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    try:
+        return to_arrow_schema(df.schema, timezone="UTC")
+    except PySparkException as error:
+        raise TableError(
+            table,
+            why=f"A column of the stream has no form in PostgreSQL: {error}",
+            sql="-- cast it to another type",
+        ) from error
+
+
 def check_table(
     connection: psycopg.Connection[Any],
     table: str,
