@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from holdfast.reading import read_checkpoint
+    from holdfast.sinks.delta.sink import Delta
     from holdfast.sinks.foreach_batch import ForeachBatch
     from holdfast.sinks.postgres.sink import Postgres
     from holdfast.streams.refusal import StartRefusedError
     from holdfast.streams.start import start
 
 __all__ = [
+    "Delta",
     "ForeachBatch",
     "Postgres",
     "StartRefusedError",
@@ -27,6 +29,7 @@ __version__ = "0.1.0.dev0"
 def __getattr__(name: str) -> Any:
     """Import a name when it is first used: neither Spark nor any extra is loaded before."""
     homes = {
+        "Delta": "sinks.delta.sink",
         "ForeachBatch": "sinks.foreach_batch",
         "Postgres": "sinks.postgres.sink",
         "StartRefusedError": "streams.refusal",

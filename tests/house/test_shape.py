@@ -81,6 +81,7 @@ def test_only_the_cli_catches_every_exception() -> None:
 
 def test_the_public_names_are_these() -> None:
     assert sorted(holdfast.__all__) == [
+        "Delta",
         "ForeachBatch",
         "Postgres",
         "StartRefusedError",

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from holdfast import points
 from holdfast.ledger.decide import Apply, Reason, Refuse, Skip
 from holdfast.ledger.postgres import ensure_tables, replace_row
-from holdfast.sinks.postgres.large import BUDGET_SETTING
+from holdfast.sinks.postgres.large import BUDGET_SETTING, is_large
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from holdfast.sinks.postgres.task import Task
 from holdfast.streams.batches import StoppedError
@@ -165,6 +165,20 @@ def test_stopping_a_query_in_its_batch_leaves_nothing_of_it(stream: Stream) -> N
     assert stream.rows() == []
     stream.run()
     assert stream.rows() == ["row 0", "row 1", "row 2"]
+
+
+def test_a_size_that_spark_does_not_know_is_not_large(stream: Stream) -> None:
+    """Kafka's is not, nor a part of it."""
+    found = []
+
+    def look(batch: DataFrame, _: int) -> None:
+        batch.sparkSession.conf.set(BUDGET_SETTING, "1")
+        found.append(is_large(batch))
+
+    rates = stream.spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 10).load()
+    for df in (rates, rates.select("value"), stream.source):
+        df.writeStream.foreachBatch(look).trigger(once=True).start().awaitTermination()
+    assert found == [False, False, True]
 
 
 def test_executors_that_lack_something_are_named(stream: Stream) -> None:

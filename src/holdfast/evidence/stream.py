@@ -24,6 +24,13 @@ class SinkEvidence:
     """What the checkpoint says of the row's last batch; None when it has no such entry."""
     contradicts: str | None = None
     """What in the sink itself shows that it does not hold what its row says."""
+    native_batch: int | None = None
+    """Of a checkpoint that is adopted, the last batch it brought, where the sink can tell."""
+
+    @property
+    def last_batch(self) -> int | None:
+        """The last batch that it holds, by its row or by what it tells; None when not known."""
+        return self.native_batch if self.row is None else self.row.last_batch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

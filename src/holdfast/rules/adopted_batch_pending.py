@@ -21,7 +21,7 @@ def _pending(evidence: StreamEvidence) -> int | None:
 def _judge_not_held(evidence: StreamEvidence) -> Iterator[Finding]:
     batch = _pending(evidence)
     for sink in evidence.sinks if batch is not None else ():
-        if sink.row is None:
+        if sink.last_batch is None:
             yield Finding(
                 code=NOT_HELD.code,
                 name=NOT_HELD.name,
@@ -43,7 +43,7 @@ def _judge_not_held(evidence: StreamEvidence) -> Iterator[Finding]:
 def _judge_held(evidence: StreamEvidence) -> Iterator[Finding]:
     batch = _pending(evidence)
     for sink in evidence.sinks if batch is not None else ():
-        if sink.row is None:
+        if sink.last_batch is None:
             yield Finding(
                 code=HELD.code,
                 name=HELD.name,

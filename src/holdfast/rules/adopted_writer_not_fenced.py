@@ -10,7 +10,7 @@ from holdfast.rules.rule import Finding, Rule
 
 def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
     for sink in evidence.sinks:
-        if sink.row is not None or not evidence.is_adopting or evidence.newest_planned < 0:
+        if sink.last_batch is not None or not evidence.is_adopting or evidence.newest_planned < 0:
             continue
         yield Finding(
             code=RULE.code,

@@ -10,23 +10,23 @@ from holdfast.rules.rule import Finding, Rule
 
 def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
     for sink in evidence.sinks:
-        if sink.row is None or sink.row.binding != evidence.binding:
+        if sink.last_batch is None or (sink.row and sink.row.binding != evidence.binding):
             continue
-        if sink.row.last_batch > evidence.newest_planned >= 0:
+        if sink.last_batch > evidence.newest_planned >= 0:
             first = evidence.newest_planned + 1
             yield Finding(
                 code=RULE.code,
                 name=RULE.name,
                 what=(
-                    f"{sink.shown} already holds batch {sink.row.last_batch} of {evidence.stream}, "
+                    f"{sink.shown} already holds batch {sink.last_batch} of {evidence.stream}, "
                     f"but the newest entry in {evidence.binding.checkpoint} is batch "
                     f"{evidence.newest_planned}. This checkpoint is older than the data: started "
-                    f"from here, Spark would plan batches {first} to {sink.row.last_batch} again "
+                    f"from here, Spark would plan batches {first} to {sink.last_batch} again "
                     "with other ranges."
                 ),
                 how="If an old copy of the checkpoint was restored, restore the newest one.",
                 accepting=(
-                    f"batches {evidence.newest_committed + 1} to {sink.row.last_batch} stay in "
+                    f"batches {evidence.newest_committed + 1} to {sink.last_batch} stay in "
                     "the sink, and their data comes again: it is doubled"
                 ),
                 follows_from=(f"offsets/{evidence.newest_planned}",),

@@ -10,22 +10,22 @@ from holdfast.rules.rule import Finding, Rule
 
 def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
     for sink in evidence.sinks:
-        if sink.row is None or sink.row.binding != evidence.binding:
+        if sink.last_batch is None or (sink.row and sink.row.binding != evidence.binding):
             continue
-        if sink.row.last_batch < evidence.newest_committed:
-            first = sink.row.last_batch + 1
+        if sink.last_batch < evidence.newest_committed:
+            first = sink.last_batch + 1
             yield Finding(
                 code=RULE.code,
                 name=RULE.name,
                 what=(
-                    f"{sink.shown} holds {evidence.stream} up to batch {sink.row.last_batch}, but "
+                    f"{sink.shown} holds {evidence.stream} up to batch {sink.last_batch}, but "
                     f"commits/{evidence.newest_committed} says that batch "
                     f"{evidence.newest_committed} is done. Batches {first} to "
                     f"{evidence.newest_committed} are missing in the sink: it was restored from a "
                     "backup or failed over to a copy that lagged behind. Spark would not run them "
                     "again."
                 ),
-                how=f"Rewind the stream to batch {sink.row.last_batch}, or restore a newer backup.",
+                how=f"Rewind the stream to batch {sink.last_batch}, or restore a newer backup.",
                 accepting=f"batches {first} to {evidence.newest_committed} stay missing for good",
                 follows_from=(f"commits/{evidence.newest_committed}",),
                 sink=sink.sink,

@@ -56,3 +56,9 @@ class LedgerSink(Sink, Protocol):
 
     def fence(self, row: LedgerRow, *, epoch: int, nonce: str) -> LedgerRow | None:
         """Let only this epoch write from now on; None when the row is not its to take (G5)."""
+
+    def find_native(self, query_id: str) -> int | None:
+        """Return the last batch a query has brought without Holdfast; None if that is not told."""
+
+    def fence_native(self, query_id: str) -> None:
+        """Refuse what a query still brings without Holdfast, where the sink can."""

@@ -114,6 +114,8 @@ def _last_batch(evidence: StreamEvidence, sink: SinkEvidence, *, accepted: set[s
     """Return the last batch that the sink is taken to hold: committed ones, or a pending one."""
     if _PENDING_IS_HELD in accepted:
         return evidence.newest_planned
+    if sink.row is None and sink.native_batch is not None and not accepted:
+        return sink.native_batch
     row, held = sink.row, sink.held
     if row is not None and isinstance(held, Coverage):
         is_its = held.digest == row.digest or _CONTENT_IS_RIGHT in accepted

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, replace
-from typing import Any
 
 from holdfast.checkpoint.metadata import QueryMetadata
-from holdfast.checkpoint.read import read_checkpoint
+from holdfast.checkpoint.read import Checkpoint, read_checkpoint
 from holdfast.evidence.query import Query, judge_query
 from holdfast.evidence.stream import SinkEvidence, StreamEvidence
 from holdfast.evidence.versions import SparkVersion
@@ -16,6 +15,7 @@ from holdfast.ledger.coverage import read_coverage
 from holdfast.ledger.row import Binding
 from holdfast.points import reached
 from holdfast.record.contracts import Contract, keep_contract, read_contract, tell_changes
+from holdfast.record.generations import ADOPTED
 from holdfast.record.leases import Lease
 from holdfast.record.runs import newest_run
 from holdfast.rules import judge
@@ -83,6 +83,10 @@ class Guard:
         if known.row is not None and not accepted.codes(sink.name):
             fenced = sink.fence(known.row, epoch=self.lease.epoch, nonce=self.lease.token)
             return fenced is not None
+        if known.row is None and evidence.is_adopting:
+            # What the query of before has slipped in until now counts; more does not get in.
+            sink.fence_native(evidence.binding.query_id)
+            known = replace(known, native_batch=sink.find_native(evidence.binding.query_id))
         row = row_for(evidence, known, self.place.checkpoint, accepted=accepted)
         mine = replace(row, epoch=self.lease.epoch, nonce=self.lease.token)
         return sink.replace_row(known.row, mine)
@@ -100,19 +104,26 @@ class Guard:
             generation=self.place.generation,
             checkpoint=checkpoint,
             binding=Binding(query_id=query_id, checkpoint=self.place.generation.checkpoint),
-            sinks=tuple(self._look(sink, checkpoint) for sink in self.ledgers),
+            sinks=tuple(self._look(sink, checkpoint, query_id) for sink in self.ledgers),
             query_refused=refused,
         )
 
-    def _look(self, sink: LedgerSink, checkpoint: Any) -> SinkEvidence:
+    def _look(self, sink: LedgerSink, checkpoint: Checkpoint, query_id: QueryId) -> SinkEvidence:
         row = sink.read_row(self.place.stream)
-        held = contradicts = None
-        if row is not None:
+        held = contradicts = native = None
+        if row is None and self.place.generation.why == ADOPTED:
+            native = sink.find_native(query_id)
+        elif row is not None:
             contradicts = sink.examine(row)
             if row.last_batch in checkpoint.offsets:
                 held = read_coverage(self.place.checkpoint, row.last_batch)
         return SinkEvidence(
-            sink=sink.name, shown=sink.shown, row=row, held=held, contradicts=contradicts
+            sink=sink.name,
+            shown=sink.shown,
+            row=row,
+            held=held,
+            contradicts=contradicts,
+            native_batch=native,
         )
 
     def _keep_contract(self) -> None:

@@ -5,8 +5,8 @@ length (-1 for NULL) and the value in the form of its type's `recv`, big-endian.
 
 Columns are turned into bytes one by one, all rows at a time, and Arrow joins them row by row: no
 Python runs per row. Fixed-width values are laid out by strided copies, which turn them to
-big-endian on the way: by numpy where it is, which is six times faster than byte by byte. This
-module runs on executors too, with the standard library and pyarrow alone.
+big-endian on the way: by numpy where it is installed, else byte by byte. This module runs on
+executors too, with the standard library and pyarrow alone.
 """
 
 from __future__ import annotations

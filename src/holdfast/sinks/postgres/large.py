@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("holdfast")
 BUDGET_SETTING = "spark.holdfast.driverBatchBytes"
 BUDGET_BYTES = 256 << 20
-_NOT_KNOWN = 1 << 62
+_NOT_KNOWN = 1 << 50
+"""What Spark does not know it takes for Long.MaxValue, which projections then make smaller."""
 
 
 class ExecutorLacksError(HoldfastError):

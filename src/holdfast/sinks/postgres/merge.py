@@ -2,9 +2,10 @@
 
 `sequence_by` says which of two rows with one key is newer. It is made a total order, so that the
 outcome does not depend on how rows fall into batches: NULL is older than anything, and of two rows
-with the same value the one whose text has the larger hash stays. A NULL key is refused: PostgreSQL
-would keep every such row. Without `sequence_by` the later batch stays, and a key that comes twice
-in one batch is refused, because nothing says which one is later.
+with the same value the larger one stays, column by column as PostgreSQL compares them (where a
+column is json, which it does not compare, by a hash of the row's text). A NULL key is refused:
+PostgreSQL would keep every such row. Without `sequence_by` the later batch stays, and a key that
+comes twice in one batch is refused, because nothing says which one is later.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def merge_statement(target: Target) -> str:
     others = [column for column in target.columns if column not in target.keys]
     order = ""
     if target.sequence_by is not None:
-        order = f", {quote(target.sequence_by)} DESC NULLS LAST, {_hash(STAGING, target)} DESC"
+        order = f", {quote(target.sequence_by)} DESC NULLS LAST, {_whole(STAGING, target)} DESC"
     changes = ", ".join(f"{quote(column)} = excluded.{quote(column)}" for column in others)
     action = f"DO UPDATE SET {changes}{_newer(target)}" if others else "DO NOTHING"
     return (
@@ -66,16 +67,18 @@ def _newer(target: Target) -> str:
     if target.sequence_by is None:
         return ""
     mine, theirs = (f"{side}.{quote(target.sequence_by)}" for side in ("excluded", "target"))
-    tie = f"{_hash('excluded', target)} > {_hash('target', target)}"
+    pair = f"{_whole('excluded', target)}, {_whole('target', target)}"
+    tie = f"record_gt({pair})" if target.is_ordered else f"text_gt({pair})"
     return (
         f" WHERE ({theirs} IS NULL AND {mine} IS NOT NULL) OR {mine} > {theirs}"
         f" OR ({mine} IS NOT DISTINCT FROM {theirs} AND {tie})"
     )
 
 
-def _hash(side: str, target: Target) -> str:
+def _whole(side: str, target: Target) -> str:
+    """Return an expression of the whole row that has an order, NULLs and all."""
     columns = ", ".join(f"{side}.{quote(column)}" for column in target.columns)
-    return f"md5(ROW({columns})::text)"
+    return f"ROW({columns})" if target.is_ordered else f"md5(ROW({columns})::text)"
 
 
 def _refuse_null_keys(connection: psycopg.Connection[Any], target: Target) -> None:

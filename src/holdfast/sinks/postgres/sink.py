@@ -138,6 +138,14 @@ class Postgres:
         connection = self._connect()
         return take(connection, row, lambda: fence(connection, row, epoch=epoch, nonce=nonce))
 
+    def find_native(self, query_id: str) -> int | None:
+        """Return None: rows of a writer without a ledger do not say which batch they are."""
+        del query_id
+        return None
+
+    def fence_native(self, query_id: str) -> None:
+        """Do nothing: PostgreSQL cannot tell a writer that is not ours from any other."""
+
     def close(self) -> None:
         """Close the connection; the next use makes a new one."""
         if self._connection is not None:

@@ -20,6 +20,7 @@ SELECT a.attname, t.typname, format_type(a.atttypid, a.atttypmod),
 FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
 WHERE a.attrelid = to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped
 """
+_WITHOUT_ORDER = ("json", "_json", "xml", "point")
 _UNIQUE = """\
 SELECT array_agg(a.attname::text ORDER BY a.attname) FROM pg_index i
 JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
@@ -53,6 +54,8 @@ class Target:
     encoders: tuple[Encoder, ...]
     keys: tuple[str, ...] = ()
     sequence_by: str | None = None
+    is_ordered: bool = True
+    """Whether PostgreSQL can compare values of every column; of type json it cannot."""
 
     @property
     def column_list(self) -> str:
@@ -125,6 +128,7 @@ def check_table(
         encoders=encoders,
         keys=tuple(keys),
         sequence_by=sequence_by,
+        is_ordered=not any(found[field.name][0] in _WITHOUT_ORDER for field in schema),
     )
 
 

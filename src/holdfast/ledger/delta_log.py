@@ -1,0 +1,125 @@
+"""The log of a Delta table, as far as a ledger needs it: whose a commit is, and what it did.
+
+Read as files, without Spark: `_delta_log/<version>.json`, one action per line, of which only
+`commitInfo` and `txn` are looked at. The newest version is found by asking for the next ones, not
+by listing: a table can have a hundred thousand commits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from holdfast.checkpoint.text import parse_json_object, whole_number
+from holdfast.storage.read import Reader
+
+LOG = "_delta_log"
+_LAST_CHECKPOINT = f"{LOG}/_last_checkpoint"
+_AT_ONCE = 16
+_HEAD_BYTES = 24
+"""Of a line: its action is named there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """What a commit says of itself."""
+
+    version: int
+    operation: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    note: str = ""
+    """Its user metadata."""
+    transactions: Mapping[str, int] = field(default_factory=dict)
+    """The version that it sets for an application, by the application's id."""
+
+
+def read_commit(reader: Reader, version: int) -> Commit | None:
+    """Read a commit; None when it is not there: not made yet, or cleaned up."""
+    raw = reader.read(_path(version))
+    return None if raw is None else parse_commit(version, raw)
+
+
+def parse_commit(version: int, raw: bytes) -> Commit:
+    """Return what the lines of a commit say; what is not understood says nothing."""
+    info: Mapping[str, Any] = {}
+    transactions: dict[str, int] = {}
+    for line in raw.splitlines():
+        head = line[:_HEAD_BYTES]
+        if b'"commitInfo"' not in head and b'"txn"' not in head:
+            continue
+        action = parse_json_object(line.decode("utf-8", "replace")) or {}
+        found, txn = action.get("commitInfo"), action.get("txn")
+        if isinstance(found, dict):
+            info = found
+        if isinstance(txn, dict) and (number := whole_number(txn.get("version"))) is not None:
+            transactions[str(txn.get("appId"))] = number
+    parameters = info.get("operationParameters")
+    return Commit(
+        version=version,
+        operation=str(info.get("operation", "")),
+        parameters=parameters if isinstance(parameters, dict) else {},
+        note=str(info.get("userMetadata", "")),
+        transactions=transactions,
+    )
+
+
+def newest_version(reader: Reader, *, known: int | None = None) -> int | None:
+    """Return the newest version of a table; None when there is no table.
+
+    Args:
+        reader: Of the table.
+        known: A version that is known to be there.
+    """
+    low = known
+    if low is None:
+        low = _checkpointed(reader)
+        if low is None:
+            low = 0 if reader.stat(_path(0)) is not None else None
+    if low is None:
+        return _newest_listed(reader)
+    step = 1
+    while reader.stat(_path(low + step)) is not None:
+        low += step
+        step *= 2
+    high = low + step
+    while high - low > 1:
+        middle = (low + high) // 2
+        if reader.stat(_path(middle)) is not None:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def walk_back(reader: Reader, newest: int) -> Iterator[Commit]:
+    """Yield the commits from a version down to the oldest that is still there."""
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        count = 1  # mostly the newest is the one
+        while newest >= 0:
+            versions = range(newest, max(newest - count, -1), -1)
+            for found in pool.map(lambda version: read_commit(reader, version), versions):
+                if found is None:
+                    return
+                yield found
+            newest -= count
+            count = _AT_ONCE
+
+
+def _checkpointed(reader: Reader) -> int | None:
+    raw = reader.read(_LAST_CHECKPOINT)
+    found = parse_json_object((raw or b"").decode("utf-8", "replace")) or {}
+    version = whole_number(found.get("version"))
+    is_there = version is not None and reader.stat(_path(version)) is not None
+    return version if is_there else None
+
+
+def _newest_listed(reader: Reader) -> int | None:
+    names = (info.path.rpartition("/")[2] for info in reader.list(LOG).files)
+    stems = (name.removesuffix(".json") for name in names if name.endswith(".json"))
+    return max((int(stem) for stem in stems if stem.isdigit()), default=None)
+
+
+def _path(version: int) -> str:
+    return f"{LOG}/{version:020d}.json"

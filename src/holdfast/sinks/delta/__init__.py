@@ -1,0 +1,1 @@
+"""Delta: data and ledger in one commit of the table."""

@@ -1,0 +1,62 @@
+"""One commit to a Delta table that is ours: under its application id and version, with a note.
+
+Delta says nothing when it leaves a commit out because its version is not higher: so who commits
+looks into the log afterwards. Appends take all three as options of the write; MERGE knows settings
+only, and only those of the session that runs it: set, and unset again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from holdfast.sinks.delta.merge import VIEW, merge_source, merge_statement
+
+if TYPE_CHECKING:
+    from holdfast.sinks.delta.target import Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """Who commits, and what."""
+
+    app: str
+    version: int
+    note: str
+
+
+def append(rows: Any, target: Target, identity: Identity) -> None:
+    """Append rows; none at all is a commit too."""
+    writer = rows.write.format("delta").mode("append")
+    writer = writer.option("txnAppId", identity.app).option("txnVersion", identity.version)
+    writer = writer.option("userMetadata", identity.note)
+    if target.path is None:
+        writer.saveAsTable(target.name)
+    else:
+        writer.save(target.path)
+
+
+def merge(rows: Any, target: Target, identity: Identity) -> None:
+    """Merge rows by the target's keys."""
+    session = rows.sparkSession
+    merge_source(rows, target).createOrReplaceTempView(VIEW)
+    with _committing_as(session, identity):
+        session.sql(merge_statement(rows.columns, target))
+
+
+@contextmanager
+def _committing_as(session: Any, identity: Identity) -> Iterator[None]:
+    settings = {
+        "spark.databricks.delta.write.txnAppId": identity.app,
+        "spark.databricks.delta.write.txnVersion": str(identity.version),
+        "spark.databricks.delta.commitInfo.userMetadata": identity.note,
+    }
+    try:
+        for name, value in settings.items():
+            session.conf.set(name, value)
+        yield
+    finally:
+        for name in settings:
+            session.conf.unset(name)

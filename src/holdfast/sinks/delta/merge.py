@@ -1,0 +1,67 @@
+"""Rows by key: the newest one stays, whatever order they come in.
+
+As for PostgreSQL: `sequence_by` is made a total order (NULL is older than anything; of two rows
+with the same value the one whose text has the larger hash stays), a NULL key is refused, and
+without `sequence_by` so is a key that comes twice in one batch. All of it happens inside the one
+job that Delta runs for the MERGE.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from holdfast.sinks.delta.target import Target
+
+VIEW = "holdfast_batch"
+_RANK = "__holdfast_rank"
+
+
+def merge_source(batch: Any, target: Target) -> Any:
+    """Return one row per key; running it fails on keys that cannot be merged."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    checked = batch
+    for key in target.keys:
+        fails = F.raise_error(F.lit(f"a row has a NULL in its key {key}"))
+        known = F.when(F.col(_quote(key)).isNull(), fails).otherwise(F.col(_quote(key)))
+        checked = checked.withColumn(key, known)
+    by_key = Window.partitionBy(*(F.col(_quote(key)) for key in target.keys))
+    if target.sequence_by is None:
+        twice = F.raise_error(
+            F.lit("a key comes twice in one batch, and without sequence_by nothing orders its rows")
+        )
+        count = F.count(F.lit(1)).over(by_key)
+        ranked = checked.withColumn(_RANK, F.when(count > 1, twice).otherwise(F.lit(1)))
+    else:
+        newest = F.col(_quote(target.sequence_by)).desc_nulls_last()
+        order = by_key.orderBy(newest, F.expr(_hash(batch.columns)).desc())
+        ranked = checked.withColumn(_RANK, F.row_number().over(order))
+    return ranked.where(F.col(_RANK) == 1).drop(_RANK)
+
+
+def merge_statement(columns: list[str], target: Target) -> str:
+    """Return the statement that merges the rows of the view."""
+    same = " AND ".join(f"t.{_quote(key)} = s.{_quote(key)}" for key in target.keys)
+    newer = ""
+    if target.sequence_by is not None:
+        mine, theirs = (f"{side}.{_quote(target.sequence_by)}" for side in "st")
+        tie = f"{_hash(columns, 's')} > {_hash(columns, 't')}"
+        newer = f" AND (({theirs} IS NULL AND {mine} IS NOT NULL) OR {mine} > {theirs}"
+        newer += f" OR ({mine} <=> {theirs} AND {tie}))"
+    return (
+        f"MERGE INTO {target.name} t USING {VIEW} s ON {same}"
+        f" WHEN MATCHED{newer} THEN UPDATE SET *"
+        " WHEN NOT MATCHED THEN INSERT *"
+    )
+
+
+def _hash(columns: list[str], side: str | None = None) -> str:
+    prefix = f"{side}." if side else ""
+    named = ", ".join(f"{prefix}{_quote(column)}" for column in columns)
+    return f"md5(to_json(struct({named})))"
+
+
+def _quote(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

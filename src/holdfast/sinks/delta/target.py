@@ -1,0 +1,153 @@
+"""The table that a Delta sink writes into: where it is, what it takes, and who else may write."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.errors import ConfigError, HoldfastError
+from holdfast.storage.location import Location, parse_location
+from holdfast.storage.open import open_reader
+from holdfast.storage.options import from_hadoop
+from holdfast.storage.read import Reader
+
+_LOG = logging.getLogger("holdfast")
+_AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
+_LEFT_OVER = (
+    "spark.databricks.delta.write.txnAppId",
+    "spark.databricks.delta.write.txnVersion",
+    "spark.databricks.delta.commitInfo.userMetadata",
+)
+_V2_MODE = "spark.databricks.delta.v2.enableMode"
+_RETENTION = "delta.setTransactionRetentionDuration"
+
+
+class DeltaTableError(HoldfastError):
+    """A Delta table does not take what the stream brings; nothing was written."""
+
+    code = "DELTA_TABLE"
+
+    def __init__(self, shown: str, *, why: str, how: str) -> None:
+        super().__init__(
+            what=f"{shown} does not take this stream; nothing was written.", why=why, how=how
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A Delta table, by its path or by its name in a catalog."""
+
+    name: str
+    """As SQL takes it."""
+    path: str | None
+    """None when it goes by its name."""
+    reader: Reader
+    keys: tuple[str, ...] = ()
+    sequence_by: str | None = None
+
+
+def open_target(
+    df: Any, *, path: str | None, table: str | None, keys: tuple[str, ...], sequence_by: str | None
+) -> Target:
+    """Find a table, or make it with the columns of a stream; check that it takes them.
+
+    Raises:
+        DeltaTableError: It does not take them, or other settings would break the ledger.
+        ConfigError: A key is no column of the stream.
+    """
+    spark = df.sparkSession
+    shown = f"The Delta table {table or path}"
+    _check_session(spark, shown)
+    name = table or f"delta.`{path}`"
+    _make_table(df, path=path, table=table)
+    detail = spark.sql(f"DESCRIBE DETAIL {name}").first()
+    location = parse_location(detail.location)
+    _check_log_store(spark, location, shown)
+    if _RETENTION in detail.properties:
+        why = f"Its property {_RETENTION} makes Delta forget which batches it holds."
+        how = f"ALTER TABLE {name} UNSET TBLPROPERTIES ('{_RETENTION}')"
+        raise DeltaTableError(shown, why=why, how=how)
+    _check_columns(df, name, shown)
+    for key in (*keys, *((sequence_by,) if sequence_by else ())):
+        if key not in df.columns:
+            raise ConfigError(f"The stream has no column {key}.")
+    settings = dict(spark.sparkContext.getConf().getAll()) if location.scheme == "s3" else {}
+    options = from_hadoop(settings, bucket=location.bucket) if settings else {}
+    return Target(
+        name=name,
+        path=path,
+        reader=open_reader(location, options),
+        keys=keys,
+        sequence_by=sequence_by,
+    )
+
+
+def _make_table(df: Any, *, path: str | None, table: str | None) -> None:
+    """Make an empty table with the columns of a stream, unless it is there."""
+    spark = df.sparkSession
+    empty = spark.createDataFrame([], df.schema).write.format("delta").mode("ignore")
+    if table is None:
+        empty.save(path)
+    elif not spark.catalog.tableExists(table):
+        empty.saveAsTable(table)
+
+
+def _check_session(spark: Any, shown: str) -> None:
+    """Refuse settings under which a batch would be left out, or committed without its ledger."""
+    for setting in _LEFT_OVER:
+        if spark.conf.get(setting, None) is not None:
+            raise DeltaTableError(
+                shown,
+                why=f"{setting} is set in the session: Delta would leave out batches, silently.",
+                how=f'spark.conf.unset("{setting}")',
+            )
+    if str(spark.conf.get(_V2_MODE, "AUTO")).upper() == "STRICT":
+        raise DeltaTableError(
+            shown,
+            why=f"{_V2_MODE} is STRICT: Delta then ignores who writes and which batch it is.",
+            how=f'spark.conf.set("{_V2_MODE}", "AUTO")',
+        )
+
+
+def _check_log_store(spark: Any, location: Location, shown: str) -> None:
+    """Name what two writers of one table can do to each other on S3."""
+    if location.scheme != "s3":
+        return
+    scheme = "s3a"
+    configured = spark.conf.get(f"spark.delta.logStore.{scheme}.impl", None) or spark.conf.get(
+        "spark.delta.logStore.class", None
+    )
+    if configured is None:
+        _LOG.warning(
+            "holdfast: %s is on S3 with Delta's default LogStore, which is safe for one writer of "
+            "the table only: let nothing else write to it",
+            shown,
+        )
+    elif "GCS" in configured:
+        raise DeltaTableError(
+            shown,
+            why=f"{configured} on s3a lets two writers replace each other's commits.",
+            how="Unset it, or use one that is made for S3.",
+        )
+
+
+def _check_columns(df: Any, name: str, shown: str) -> None:
+    spark = df.sparkSession
+    there = {field.name.lower(): field for field in spark.table(name).schema}
+    for field in df.schema:
+        found = there.get(field.name.lower())
+        if found is None and str(spark.conf.get(_AUTO_MERGE, "false")).lower() != "true":
+            kind = field.dataType.simpleString()
+            raise DeltaTableError(
+                shown,
+                why=f"It has no column {field.name} ({kind}).",
+                how=f"ALTER TABLE {name} ADD COLUMNS ({field.name} {kind})",
+            )
+        if found is not None and found.dataType != field.dataType:
+            brought, kept = field.dataType.simpleString(), found.dataType.simpleString()
+            raise DeltaTableError(
+                shown,
+                why=f"Its column {field.name} is {kept}; the stream brings {brought}.",
+                how=f"Cast it in the query: .withColumn({field.name!r}, col.cast({kept!r})).",
+            )
