@@ -61,6 +61,11 @@ CHAINS: dict[str, Chain] = {
         shape=WINDOWS, points=guard_points.with_state(".zip"), settings=_FORMAT_2
     ),
     "on-s3": Chain(shape=APPENDED, points=guard_points.ON_S3, on_s3=True),
+    "by-a-task": Chain(
+        shape=APPENDED,
+        points=guard_points.BY_A_TASK,
+        settings={"spark.holdfast.driverBatchBytes": "1"},
+    ),
     "pooled": Chain(shape=MERGED, points=guard_points.POOLED, pooled=True),
 }
 

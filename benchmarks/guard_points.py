@@ -12,6 +12,7 @@ FIRST_START: list[Point] = [
     Named("G1"),
     Named("G2"),
     Named("G3"),
+    Named("G4"),
     Named("fenced"),  # inside the fence's transaction
     Named("G5"),
     Rename("before", "offsets/0"),  # bare Spark never starts again after this one
@@ -45,6 +46,7 @@ RECOVERY: list[Point] = [
     Named("G1"),
     Named("G2"),
     Named("G3"),
+    Named("G4"),
     Named("fenced"),
     Named("G5"),
     Named("S1"),
@@ -99,6 +101,7 @@ ON_S3: list[Point] = [
     S3Request("after", r"/leases/000001\.json$"),  # an epoch that nobody ever used
     Named("G2"),
     Named("G3"),
+    Named("G4"),
     Named("fenced"),
     Named("G5"),
     S3Request("before", r"/offsets/\.0\.[^/]*tmp$"),
@@ -132,4 +135,16 @@ POOLED: list[Point] = [
     Named("S7"),
     Named("S5", nth=3),
     Rename("before", "commits/4"),
+]
+BY_A_TASK: list[Point] = [
+    Rename("after", "offsets/0"),
+    Named("S1"),
+    Named("S3"),  # of the driver's own try, which finds the batch too large
+    Named("S7"),
+    Named("G4"),
+    Named("S7"),  # of the replay, which is skipped
+    Rename("before", "commits/0"),
+    Rename("after", "commits/1"),
+    Rename("before", "commits/3"),
+    Named("run-ended"),
 ]

@@ -6,7 +6,6 @@ python guarded_to_postgres.py BOOTSTRAP TOPIC ROOT ROWS_PER_BATCH SHAPE    (DSN 
 from __future__ import annotations
 
 import sys
-import threading
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -72,10 +71,6 @@ def main(arguments: list[str]) -> None:
     spark = SparkSession.builder.getOrCreate()
     rows = read(spark, bootstrap, topic, rows_per_batch=rows_per_batch)
     begin(rows, shape=shape, root=root).awaitTermination()
-    # The lease is given up by a thread of its own, which the end of this one would cut off.
-    for thread in threading.enumerate():
-        if thread.name == "holdfast-lease":
-            thread.join()
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ SAMPLES = {
     "counts-rocksdb-format-2": 4,
     "windows-rocksdb-format-2": 2,
     "on-s3": 4,
+    "by-a-task": 2,
     "pooled": 3,
 }
 
