@@ -13,6 +13,7 @@ import os
 import statistics
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,7 @@ def report_starts(frame: DataFrame, root: str, *, dsn: str, starts: int, shown: 
             query.awaitTermination()
         queries.clear()
 
-    actions = {
+    actions: dict[str, Callable[[], object]] = {
         "guarded": lambda: queries.append(run_guarded(frame, f"{root}/guarded", dsn)),
         "settle guarded": settle,
         "bare": lambda: queries.append(run_bare(frame, f"{root}/bare")),

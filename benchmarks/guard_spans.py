@@ -14,6 +14,7 @@ from holdfast.sinks.postgres import collect
 from holdfast.streams.batches import BatchWriter
 
 BEGAN, COLLECTING, COLLECTED, ENDED = "began", "collecting", "collected", "ended"
+_CALL = "__call__"
 
 
 class CountingReader:
@@ -51,19 +52,19 @@ class Spans:
             spans.mark(ENDED)
 
         @contextmanager
-        def collected(batch: Any) -> Iterator[Any]:
+        def collected(batch: Any, *, budget: int) -> Iterator[Any]:
             spans.mark(COLLECTING)
-            with spans._collected(batch) as batches:
+            with spans._collected(batch, budget=budget) as batches:
                 spans.mark(COLLECTED)
                 yield batches
 
-        BatchWriter.__call__ = call  # type: ignore[method-assign]
+        setattr(BatchWriter, _CALL, call)
         collect.collected = collected
         points.listen(self.mark)
         return self
 
     def __exit__(self, *_: object) -> None:
-        BatchWriter.__call__ = self._call  # type: ignore[method-assign]
+        setattr(BatchWriter, _CALL, self._call)
         collect.collected = self._collected
         points.listen(None)
 

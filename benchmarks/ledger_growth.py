@@ -14,7 +14,7 @@ import statistics
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import click
@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from benchmarks.attempts import NONCE, attempts, new_row
 from holdfast.ledger import Attempt
-from holdfast.ledger.postgres import ensure_tables, fence, open_row
+from holdfast.ledger.postgres import ensure_tables, replace_row
 from holdfast.sinks.postgres.table import Target, check_table
 from holdfast.sinks.postgres.write import write_batch
 from lab import Postgres
@@ -32,8 +32,8 @@ SIZES = ((1, 0), (50, 100_000), (500, 1_000_000))
 """Streams in the ledger, and batches in its history."""
 ROWS = 100
 SCHEMA = pa.schema([("id", pa.int64())])
-MOST_MORE_PAGES = 6
-"""Two indexes of the history and the ledger, each two levels deeper."""
+MOST_MORE_PAGES = 9
+"""Three statements, each down a tree of at most three more levels."""
 MOST_TIMES_SLOWER = 2.0
 _PAST = """\
 INSERT INTO holdfast.history (stream, sink, generation, batch, epoch, digest, rows, committed_at)
@@ -85,9 +85,8 @@ def make_ledger(server: Postgres, *, streams: int, past: int) -> Ledger:
     ensure_tables(connection)
     connection.execute("CREATE TABLE readings (id bigint)")
     for number in range(streams):
-        row = new_row(f"stream {number}", "readings")
-        open_row(connection, row)
-        fence(connection, row, epoch=1, nonce=NONCE)
+        row = replace(new_row(f"stream {number}", "readings"), epoch=1, nonce=NONCE)
+        replace_row(connection, None, row, target="readings")
     connection.execute(_PAST.format(streams=streams, past=past).encode())
     connection.execute("VACUUM ANALYZE")
     connection.execute("CHECKPOINT")
