@@ -14,9 +14,22 @@ import pytest
 
 from benchmarks.restart_damage import SCENARIOS
 from holdfast.cli.exit_codes import ExitCode
-from holdfast.record.documents import encode
+from holdfast.record.acceptances import Acceptance
+from holdfast.record.contracts import Contract
+from holdfast.record.documents import Document, encode
 from holdfast.record.generations import Generation
+from holdfast.record.layout import (
+    ACCEPTED,
+    CONTRACTS,
+    GENERATIONS,
+    LEASES,
+    REMOVED,
+    RUNS,
+    acceptance_path,
+    contract_path,
+)
 from holdfast.record.leases import Lease
+from holdfast.record.runs import Run
 from tests.house.repository import ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -125,6 +138,23 @@ def test_every_file_of_a_checkpoint_is_on_the_page_of_formats() -> None:
 
 def test_the_examples_of_the_record_are_what_is_written_there() -> None:
     page = (ROOT / "docs/reference/record.md").read_text()
-    generation, lease = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
-    for example, kind in ((generation, Generation), (lease, Lease)):
-        assert encode(msgspec.json.decode(example, type=kind)).decode() == example
+    examples = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    kinds = (Generation, Lease, Contract, Run, Acceptance)
+    read: list[Document] = []
+    for example, kind in zip(examples, kinds, strict=True):
+        read.append(msgspec.json.decode(example, type=kind))
+        assert encode(read[-1]).decode() == example
+    _, _, contract, run, acceptance = read
+    assert isinstance(contract, Contract)
+    assert isinstance(run, Run)
+    assert isinstance(acceptance, Acceptance)
+    assert run.contract == contract.digest
+    paths = (contract_path(contract.digest), acceptance_path(acceptance.number, acceptance.code))
+    for path in paths:
+        assert f"| `{path}` |" in page
+
+
+def test_every_kind_of_file_in_the_record_is_on_its_page() -> None:
+    page = (ROOT / "docs/reference/record.md").read_text()
+    kinds = (GENERATIONS, LEASES, CONTRACTS, RUNS, ACCEPTED, REMOVED)
+    assert re.findall(r"^\| `([a-z]+)/", page, re.MULTILINE) == list(kinds)

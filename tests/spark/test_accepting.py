@@ -87,6 +87,19 @@ def test_what_is_accepted_is_done_as_it_was_said_and_once(
     assert accept(refused(stream, accept=accept(error, code)), code) != accept(error, code)
 
 
+def test_a_stream_begins_anew_by_hand(stream: Stream) -> None:
+    stream.run()
+    truncate(stream)
+    shutil.rmtree(stream.checkpoint)
+    stream.add(3)
+    error = refused(stream)
+    assert [finding.code for finding in error.findings] == ["HF606", "HF608"]
+    stream.run(accept=accept(error, "HF606", "HF608"))
+    assert stream.rows() == [*OLD, "row 3"]
+    stream.run()
+    assert stream.rows() == [*OLD, "row 3"]
+
+
 def test_a_nonce_of_another_refusal_accepts_nothing(stream: Stream) -> None:
     stream.run()
     delete_row(stream)

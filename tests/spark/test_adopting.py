@@ -76,6 +76,16 @@ def test_a_checkpoint_has_one_stream_wherever_it_is_copied(stream: Stream, old: 
         stream.run(checkpoint=str(copy))
 
 
+def test_a_record_that_was_lost_is_brought_back_by_its_checkpoint(stream: Stream) -> None:
+    stream.run()
+    shutil.rmtree(stream.root / "_holdfast")
+    stream.add(3)
+    with pytest.raises(SharedCheckpointError):
+        stream.run()
+    stream.run(checkpoint=str(stream.checkpoint))
+    assert stream.rows() == [f"row {number}" for number in range(4)]
+
+
 def test_a_checkpoint_at_its_own_place_can_be_taken_over(stream: Stream) -> None:
     stream.run_unguarded(stream.checkpoint)
     with pytest.raises(SharedCheckpointError, match='take it over: checkpoint="'):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from holdfast.ledger.postgres import ddl
 from holdfast.sinks.postgres.types import find_encoder
 from lab import Postgres
 from tests.house.repository import ROOT
+from tests.spark.file_stream import wait_until_given_up
 
 PAGE = (ROOT / "docs/guides/postgresql.md").read_text()
 TYPES = dict(re.findall(r"^\| `([a-z_0-9(),<>]+)` \| ((?:`\w+` ?)+)\|$", PAGE, re.MULTILINE))
@@ -67,26 +68,52 @@ def limited(postgres: Postgres) -> Iterator[Limited]:
         connection.execute(f"DROP OWNED BY {name}; DROP ROLE {name}".encode())
 
 
+def run(
+    limited: Limited, spark: SparkSession, here: Path, *, table: str, keys: Sequence[str] = ()
+) -> None:
+    """Run a stream of files into a table, as the role."""
+    query = hf.start(
+        spark.readStream.format("text").load(str(here / "in")),
+        stream=table,
+        root=str(here / "streams"),
+        into=hf.Postgres(lambda: limited.role, table=table, keys=keys),
+        trigger={"availableNow": True},
+    )
+    query.awaitTermination()
+    wait_until_given_up()
+
+
 def test_the_rights_on_the_page_are_enough_and_its_queries_run(
     limited: Limited, spark: SparkSession, tmp_path: Path
 ) -> None:
     (tmp_path / "in").mkdir()
-    (tmp_path / "in/one").write_text("a\nb\n")
-    for table, keys in (("readings", []), ("latest", ["value"])):
-        query = hf.start(
-            spark.readStream.format("text").load(str(tmp_path / "in")),
-            stream=table,
-            root=str(tmp_path / "streams"),
-            into=hf.Postgres(lambda: limited.role, table=table, keys=keys),
-            trigger={"availableNow": True},
-        )
-        query.awaitTermination()
+    for number, line in enumerate("ab"):  # two starts: the second also looks into the table
+        (tmp_path / f"in/{number}").write_text(f"{line}\n")
+        run(limited, spark, tmp_path, table="readings")
+        run(limited, spark, tmp_path, table="latest", keys=["value"])
+    for table in ("readings", "latest"):
         assert limited.rows(f"SELECT value FROM {table} ORDER BY 1") == [("a",), ("b",)]
     where, hour, starts, holes, counts, writing = (limited.rows(query) for query in QUERIES)
     assert [row[:6] for row in where] == [
-        ("readings", "readings", 1, 1, 0, 2),
-        ("latest", "latest", 1, 1, 0, 2),
+        ("readings", "readings", 1, 2, 1, 1),
+        ("latest", "latest", 1, 2, 1, 1),
     ]
-    assert {row[:4] for row in hour} == {("readings", "readings", 1, 2), ("latest", "latest", 1, 2)}
-    assert [row[:4] for row in starts] == [("latest", 1, 0, 0), ("readings", 1, 0, 0)]
+    assert {row[:4] for row in hour} == {("readings", "readings", 2, 2), ("latest", "latest", 2, 2)}
+    assert [row[:4] for row in starts] == [
+        (stream, epoch, epoch - 1, epoch - 1)
+        for stream in ("latest", "readings")
+        for epoch in (1, 2)
+    ]
     assert (holes, counts, writing) == ([], [(2, 2)], [])
+
+
+def test_the_rights_on_the_page_are_enough_to_find_an_emptied_table(
+    limited: Limited, spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/0").write_text("a\n")
+    run(limited, spark, tmp_path, table="readings")
+    with psycopg.connect(limited.owner) as connection:
+        connection.execute("TRUNCATE readings")
+    with pytest.raises(hf.StartRefusedError, match="HF608"):
+        run(limited, spark, tmp_path, table="readings")

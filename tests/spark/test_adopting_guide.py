@@ -1,0 +1,117 @@
+"""The guide to adopting: its program runs, its refusal is the real one, the way back is there."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from holdfast.streams.refusal import StartRefusedError
+from tests.house.repository import ROOT
+from tests.spark.file_stream import Stream, remove, wait_until_given_up
+from tests.spark.test_accepting import accept, refused
+
+PAGE = (ROOT / "docs/guides/adopting.md").read_text()
+(PROGRAM,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+(ACCEPTING,) = re.findall(r"one start: `(accept=.*?)`", PAGE)
+(REFUSAL,) = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
+COMMANDS = re.findall(r"```console\n\$ (.*?)\n(.*?)```", PAGE, re.DOTALL)
+(QUESTION,) = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.fixture
+def old(stream: Stream, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The checkpoint of the page: killed when batch 2 was written and not committed."""
+    checkpoint = tmp_path / "old/checkpoint"
+    stream.run_unguarded(checkpoint)
+    remove(checkpoint / "commits/2")
+    monkeypatch.setenv("READINGS_DSN", stream.dsn)
+    return checkpoint
+
+
+def follow(stream: Stream, more: str = "") -> None:
+    """Run the program of the page, with one more argument."""
+    here = PROGRAM.replace("    trigger=", f"    {more}trigger=")
+    try:
+        exec(compile(here.replace("/srv", str(stream.root.parent)), "adopting.md", "exec"), {})
+    finally:
+        wait_until_given_up()
+
+
+def without_nonces(text: str) -> str:
+    """They follow from where the checkpoint is."""
+    return re.sub(r"(HF[0-9]{3}):[0-9a-f]{4}", r"\1:…", text)
+
+
+def adopt(stream: Stream) -> None:
+    """Follow the page from its first start to the last."""
+    with pytest.raises(StartRefusedError) as found:
+        follow(stream)
+    told = str(found.value).replace(str(stream.root.parent), "/srv")
+    assert without_nonces(told) == without_nonces(REFUSAL.strip())
+    said = re.sub(
+        r"(HF[0-9]{3}):\w{4}", lambda each: f"{each[1]}:{found.value.nonces[each[1]]}", ACCEPTING
+    )
+    follow(stream, f"{said}, ")
+
+
+def test_the_guide_is_followed(stream: Stream, old: Path) -> None:
+    for command, shown in COMMANDS:
+        here = command.replace("/srv", str(old.parents[1])).split()
+        here[0] = str(Path(sys.executable).with_name(here[0])) if here[0] == "holdfast" else here[0]
+        ran = subprocess.run(here, check=True, capture_output=True, text=True)
+        assert ran.stdout.replace(str(old.parents[1]), "/srv").startswith(shown.rstrip())
+    with psycopg.connect(stream.dsn) as connection:
+        assert connection.execute(QUESTION.encode()).fetchall() == [(1,)]
+    stream.add(3)
+    adopt(stream)
+    stream.add(4)
+    follow(stream)
+    assert stream.rows() == [f"row {number}" for number in range(5)]
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_plain_spark_goes_on_from_it_and_the_way_back_is_as_it_says(
+    stream: Stream, old: Path, *, is_kept: bool
+) -> None:
+    adopt(stream)
+    stream.add(3)
+    stream.run_unguarded(old)
+    assert stream.rows() == [f"row {number}" for number in range(4)]
+    if not is_kept:
+        shutil.rmtree(stream.root / "_holdfast/readings")
+        stream.execute("DELETE FROM holdfast.ledger WHERE stream = 'readings'")
+    code = "HF603" if is_kept else "HF610"
+    error = refused(stream, checkpoint=str(old))
+    assert [finding.code for finding in error.findings] == [code]
+    stream.add(4)
+    stream.run(checkpoint=str(old), accept=accept(error, code))
+    assert stream.rows() == [f"row {number}" for number in range(5)]
+
+
+def test_a_wrong_checkpoint_is_let_go_by_deleting_the_record(stream: Stream, old: Path) -> None:
+    other = old.parent / "other"
+    stream.run_unguarded(other)
+    refused(stream, checkpoint=str(other))
+    shutil.rmtree(stream.root / "_holdfast/readings")
+    adopt(stream)
+
+
+def test_an_old_query_that_went_on_is_asked_about_again_without_its_record(
+    stream: Stream, old: Path
+) -> None:
+    refused(stream, checkpoint=str(old))
+    (old / "commits/2").write_text('v1\n{"nextBatchWatermarkMs":0}')
+    stream.add(3)
+    stream.run_unguarded(old)
+    remove(old / "commits/3")
+    shutil.rmtree(stream.root / "_holdfast/readings")
+    error = refused(stream, checkpoint=str(old))
+    assert [finding.code for finding in error.findings] == ["HF610", "HF611", "HF612"]
+    stream.run(checkpoint=str(old), accept=accept(error, "HF610", "HF612"))
+    assert stream.rows() == [f"row {number}" for number in range(4)]
