@@ -10,12 +10,14 @@ if TYPE_CHECKING:
     from holdfast.sinks.delta.sink import Delta
     from holdfast.sinks.foreach_batch import ForeachBatch
     from holdfast.sinks.postgres.sink import Postgres
+    from holdfast.streams.pipeline import Pipeline
     from holdfast.streams.refusal import StartRefusedError
     from holdfast.streams.start import start
 
 __all__ = [
     "Delta",
     "ForeachBatch",
+    "Pipeline",
     "Postgres",
     "StartRefusedError",
     "__version__",
@@ -31,6 +33,7 @@ def __getattr__(name: str) -> Any:
     homes = {
         "Delta": "sinks.delta.sink",
         "ForeachBatch": "sinks.foreach_batch",
+        "Pipeline": "streams.pipeline",
         "Postgres": "sinks.postgres.sink",
         "StartRefusedError": "streams.refusal",
         "read_checkpoint": "reading",

@@ -83,6 +83,7 @@ def test_the_public_names_are_these() -> None:
     assert sorted(holdfast.__all__) == [
         "Delta",
         "ForeachBatch",
+        "Pipeline",
         "Postgres",
         "StartRefusedError",
         "__version__",

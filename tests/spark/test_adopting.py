@@ -11,7 +11,12 @@ from pathlib import Path
 
 import pytest
 
+import holdfast as hf
 from holdfast.errors import ConfigError
+from holdfast.storage.location import Location
+from holdfast.storage.options import from_hadoop
+from holdfast.storage.write import Writer, open_writer
+from holdfast.streams import place
 from holdfast.streams.place import SharedCheckpointError
 from tests.spark.file_stream import Stream, remove
 from tests.spark.test_accepting import accept, refused
@@ -69,9 +74,9 @@ def test_a_checkpoint_has_one_stream_wherever_it_is_copied(stream: Stream, old: 
     stream.run(checkpoint=str(old), accept=said)
     copy = old.parent / "copy"
     shutil.copytree(old, copy)
-    for place, why in ((old, "runs on"), (copy, "one is a copy"), (old / "offsets", "no metadata")):
+    for there, why in ((old, "runs on"), (copy, "one is a copy"), (old / "offsets", "no metadata")):
         with pytest.raises((SharedCheckpointError, ConfigError), match=why):
-            stream.run(stream="other", checkpoint=str(place))
+            stream.run(stream="other", checkpoint=str(there))
     with pytest.raises(ConfigError, match=r"runs on .* already"):
         stream.run(checkpoint=str(copy))
 
@@ -94,3 +99,50 @@ def test_a_checkpoint_at_its_own_place_can_be_taken_over(stream: Stream) -> None
     stream.add(3)
     stream.run(checkpoint=str(stream.checkpoint), accept=accept(error, "HF610"))
     assert stream.rows() == [f"row {number}" for number in range(4)]
+
+
+def test_a_query_that_went_on_after_a_refusal_is_still_being_adopted(
+    stream: Stream, old: Path
+) -> None:
+    """What a refused start has seen does not bind the next one."""
+    refused(stream, checkpoint=str(old))
+    assert not (stream.root / "_holdfast/readings/generations").exists()
+    stream.add(3)
+    stream.add(4)
+    stream.run_unguarded(old)  # it had not been stopped
+    remove(old / "commits/4")  # and was killed with batch 4 in the table
+    error = refused(stream, checkpoint=str(old))
+    assert [finding.code for finding in error.findings] == ["HF610", "HF611", "HF612"]
+    stream.run(checkpoint=str(old), accept=accept(error, "HF610", "HF612"))
+    assert stream.rows() == [f"row {number}" for number in range(5)]
+
+
+def test_a_function_takes_a_checkpoint_over(stream: Stream, old: Path) -> None:
+    seen = []
+    stream.add(3)
+    keep = hf.ForeachBatch(lambda _, number: seen.append(number), name="keep")
+    stream.run(checkpoint=f"file://{old}", into=keep)
+    assert seen == [3]
+
+
+class OpenedError(Exception):
+    """No store is opened here: without options it would ask the network for credentials."""
+
+
+def test_a_checkpoint_has_the_settings_of_its_own_bucket(
+    stream: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also when the root is on disk."""
+
+    def spy(location: Location, options: dict[str, str]) -> Writer:
+        if location.scheme == "s3":
+            raise OpenedError(options["endpoint"])
+        return open_writer(location, options)
+
+    monkeypatch.setattr(place, "open_writer", spy)
+    settings = {"fs.s3a.bucket.lake.endpoint": "http://127.0.0.1:1"}
+    monkeypatch.setattr(
+        place, "from_hadoop", lambda _, bucket: from_hadoop(settings, bucket=bucket)
+    )
+    with pytest.raises(OpenedError, match=r"http://127\.0\.0\.1:1"):
+        stream.start(checkpoint="s3a://lake/old")

@@ -94,24 +94,8 @@ def test_plain_spark_goes_on_from_it_and_the_way_back_is_as_it_says(
     assert stream.rows() == [f"row {number}" for number in range(5)]
 
 
-def test_a_wrong_checkpoint_is_let_go_by_deleting_the_record(stream: Stream, old: Path) -> None:
+def test_a_wrong_checkpoint_binds_nothing(stream: Stream, old: Path) -> None:
     other = old.parent / "other"
     stream.run_unguarded(other)
     refused(stream, checkpoint=str(other))
-    shutil.rmtree(stream.root / "_holdfast/readings")
     adopt(stream)
-
-
-def test_an_old_query_that_went_on_is_asked_about_again_without_its_record(
-    stream: Stream, old: Path
-) -> None:
-    refused(stream, checkpoint=str(old))
-    (old / "commits/2").write_text('v1\n{"nextBatchWatermarkMs":0}')
-    stream.add(3)
-    stream.run_unguarded(old)
-    remove(old / "commits/3")
-    shutil.rmtree(stream.root / "_holdfast/readings")
-    error = refused(stream, checkpoint=str(old))
-    assert [finding.code for finding in error.findings] == ["HF610", "HF611", "HF612"]
-    stream.run(checkpoint=str(old), accept=accept(error, "HF610", "HF612"))
-    assert stream.rows() == [f"row {number}" for number in range(4)]

@@ -30,6 +30,7 @@ class Batch:
     """Stands for Spark's DataFrame of a batch."""
 
     number: int
+    sparkSession: Any = None  # noqa: N815 - Spark's own name
 
     def toArrow(self) -> Any:  # noqa: N802 - Spark's own name
         ids = range(self.number * ROWS, (self.number + 1) * ROWS)

@@ -17,6 +17,7 @@ from holdfast.errors import HoldfastError
 VERBS = {
     "inspect": "Say what is in a checkpoint and what Spark will do on the next start.",
     "ledger": "Show how the ledger inside a sink is set up.",
+    "pipeline": "Draw how the streams of a pipeline hang together.",
 }
 """Each verb is in the module of its name; loaded when it is called, so that help stays quick."""
 

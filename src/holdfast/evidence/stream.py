@@ -27,6 +27,9 @@ class SinkEvidence:
     native_batch: int | None = None
     """Of a checkpoint that is adopted, the last batch it brought, where the sink can tell."""
 
+    is_added: bool = False
+    """Whether the stream ran without it until now: it begins where the others stand."""
+
     @property
     def last_batch(self) -> int | None:
         """The last batch that it holds, by its row or by what it tells; None when not known."""

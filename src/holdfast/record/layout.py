@@ -20,6 +20,7 @@ LEASES = "leases"
 CONTRACTS = "contracts"
 RUNS = "runs"
 ACCEPTED = "accepted"
+BATCHES = "batches"
 REMOVED = "removed"
 
 _STREAM = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
@@ -86,3 +87,8 @@ def run_path(epoch: int, run_id: str) -> str:
 def acceptance_path(number: int, code: str) -> str:
     """Return the path of an acceptance in the record."""
     return f"{ACCEPTED}/{number:04d}-{code}.json"
+
+
+def batch_path(generation: int, batch: int, of: str) -> str:
+    """Return the path of a batch that was written down; without an ending."""
+    return f"{BATCHES}/{generation:04d}-{batch:06d}-{of}"

@@ -10,7 +10,8 @@ from holdfast.rules.rule import Finding, Rule
 
 def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
     for sink in evidence.sinks:
-        if sink.row is None and evidence.newest_planned >= 0 and not evidence.is_adopting:
+        is_explained = evidence.is_adopting or sink.is_added
+        if sink.row is None and evidence.newest_planned >= 0 and not is_explained:
             yield Finding(
                 code=RULE.code,
                 name=RULE.name,

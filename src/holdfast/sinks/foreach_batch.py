@@ -40,6 +40,16 @@ class ForeachBatch:
         """As people know it."""
         return f"the function {self._name}"
 
+    @property
+    def place(self) -> str:
+        """Not known: the function's own name."""
+        return f"function:{self._name}"
+
+    @property
+    def is_appending(self) -> bool:
+        """Not known, so nobody else is refused."""
+        return False
+
     def prepare(self, df: Any, *, output_mode: str) -> None:
         """Do nothing: what it takes is not known."""
 

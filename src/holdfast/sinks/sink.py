@@ -24,6 +24,14 @@ class Sink(Protocol):
     def shown(self) -> str:
         """As people know it: `the PostgreSQL table public.readings`."""
 
+    @property
+    def place(self) -> str:
+        """Where its rows are; two sinks of one place write to the same rows."""
+
+    @property
+    def is_appending(self) -> bool:
+        """Whether its rows can only be told from another writer's by having no other."""
+
     def prepare(self, df: Any, *, output_mode: str) -> None:
         """Check, before any batch, that it takes the rows of a streaming DataFrame.
 

@@ -62,6 +62,12 @@ class Location:
         return Location(scheme=self.scheme, bucket=self.bucket, path=path)
 
 
+def spark_location(location: Location) -> str:
+    """Return a location as Spark's file systems know it: S3 is `s3a://` there."""
+    text = str(location)
+    return f"s3a{text.removeprefix('s3')}" if location.scheme == "s3" else text
+
+
 def parse_location(text: str) -> Location:
     """Return the location that a path or URL means; two spellings of one place are equal.
 

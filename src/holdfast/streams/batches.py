@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.checkpoint.layout import STATE
@@ -19,6 +19,7 @@ from holdfast.streams.running import is_running, running_offsets, same_offsets
 if TYPE_CHECKING:
     from holdfast.sinks.sink import Sink
     from holdfast.storage.read import Reader
+    from holdfast.streams.journal import Journal
     from holdfast.streams.keeper import Keeper
 
 _LOG = logging.getLogger("holdfast")
@@ -59,7 +60,8 @@ class BatchWriter:
     generation: int
     binding: Binding
     checkpoint: Reader
-    sink: Sink
+    sinks: tuple[Sink, ...]
+    journal: Journal
     keeper: Keeper
 
     def __call__(self, batch: Any, number: int) -> None:
@@ -74,25 +76,43 @@ class BatchWriter:
                 raise
 
     def _write(self, batch: Any, batch_id: BatchId) -> None:
-        attempt = self._attempt(batch_id)  # S1
+        attempts = self._attempts(batch_id)  # S1
         reached("S1")
         if self.keeper.is_lost:
             raise BatchRefusedError(self.stream, batch_id, why="The lease is lost.")
-        decision = self.sink.write(attempt, batch, before_commit=self._check_running)  # S2 to S6
-        if isinstance(decision, Refuse):
-            why = f"{self.sink.shown}: {decision.reason.value}."
-            raise BatchRefusedError(self.stream, batch_id, why=why)
-        if isinstance(decision, Skip):
+        if len(self.sinks) == 1:
+            is_run = self._give(batch, attempts)
+        else:
+            with self.journal.rows(batch, attempts[0]) as rows:
+                is_run = self._give(rows.frame, attempts) and rows.was_run
+        if not is_run:
             self._drain(batch, batch_id)
         self.keeper.last_batch = batch_id
         reached("S7")
+
+    def _give(self, rows: Any, attempts: list[Attempt]) -> bool:
+        """Give a batch to every sink, in the order they were named; False when all held it.
+
+        Raises:
+            BatchRefusedError: A sink refuses it; those before it have it.
+        """
+        decisions = []
+        for sink, attempt in zip(self.sinks, attempts, strict=True):
+            decision = sink.write(attempt, rows, before_commit=self._check_running)  # S2 to S6
+            if isinstance(decision, Refuse):
+                why = f"{sink.shown}: {decision.reason.value}."
+                raise BatchRefusedError(self.stream, attempt.batch_id, why=why)
+            decisions.append(decision)
+            reached("sink-written")
+        return not all(isinstance(decision, Skip) for decision in decisions)
 
     def _check_running(self, rows: int) -> None:
         """Refuse to commit for a query that is being stopped: `stop` does not interrupt a batch."""
         if self.keeper.is_lost or not is_running(self.spark, self.binding.query_id):
             raise StoppedError(self.stream, rows)
 
-    def _attempt(self, batch_id: BatchId) -> Attempt:
+    def _attempts(self, batch_id: BatchId) -> list[Attempt]:
+        """Return what every sink is asked: the same batch, each under its own name."""
         covered = read_coverage(self.checkpoint, batch_id)
         if isinstance(covered, Unparsed):
             why = f"{covered.path}: {covered.reason}."
@@ -104,9 +124,9 @@ class BatchWriter:
             why = f"offsets/{batch_id} is not what this query has planned: another driver wrote it."
             raise BatchRefusedError(self.stream, batch_id, why=why)
         lease = self.keeper.lease
-        return Attempt(
+        first = Attempt(
             stream=self.stream,
-            sink=self.sink.name,
+            sink="",
             generation=self.generation,
             epoch=lease.epoch,
             nonce=lease.token,
@@ -116,6 +136,7 @@ class BatchWriter:
             start_offsets=covered.start_offsets,
             end_offsets=covered.end_offsets,
         )
+        return [replace(first, sink=sink.name) for sink in self.sinks]
 
     def _drain(self, batch: Any, batch_id: BatchId) -> None:
         """Run a batch that is there already through to nothing, when the query has state.
@@ -127,7 +148,7 @@ class BatchWriter:
             "holdfast: %s batch %s is in %s already: skipped%s",
             self.stream,
             batch_id,
-            self.sink.shown,
+            " and ".join(sink.shown for sink in self.sinks),
             " and drained" if has_state else "",
         )
         if has_state:

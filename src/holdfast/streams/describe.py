@@ -30,7 +30,7 @@ _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
 def describe_query(df: Any, *, sinks: tuple[str, ...], output_mode: str) -> Contract:
     """Return the contract of a query that is about to be started."""
-    nodes = list(_walk(df._jdf.queryExecution().analyzed()))  # noqa: SLF001 - no other way
+    nodes = list(walk_streaming(df._jdf.queryExecution().analyzed()))  # noqa: SLF001 - no other way
     kinds = [(node.getClass().getSimpleName(), node) for node in nodes]
     operators = tuple(filter(None, (_operator(kind, node) for kind, node in kinds)))
     provider = df.sparkSession.conf.get(_PROVIDER).rpartition(".")[2] if operators else ""
@@ -43,14 +43,14 @@ def describe_query(df: Any, *, sinks: tuple[str, ...], output_mode: str) -> Cont
     )
 
 
-def _walk(node: Any) -> Iterator[Any]:
+def walk_streaming(node: Any) -> Iterator[Any]:
     """Yield a plan's streaming nodes, each before what it reads from."""
     if not node.isStreaming():
         return
     yield node
     children = node.children().iterator()
     while children.hasNext():
-        yield from _walk(children.next())
+        yield from walk_streaming(children.next())
 
 
 def _operator(kind: str, node: Any) -> str | None:

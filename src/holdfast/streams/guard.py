@@ -57,6 +57,7 @@ class Guard:
         accepted = accept_findings(
             self.place.record, evidence, findings, given=given, epoch=self.lease.epoch
         )
+        self.place.write_down()
         self._keep_contract()
         reached("G4")
         return evidence, accepted
@@ -124,12 +125,22 @@ class Guard:
             held=held,
             contradicts=contradicts,
             native_batch=native,
+            is_added=row is None and self._is_added(sink),
         )
+
+    def _is_added(self, sink: LedgerSink) -> bool:
+        """Return whether the last run had other sinks of these, and not this one."""
+        before = self._contract_before()
+        kept = set(before.sinks) & set(self.contract.sinks) if before else set()
+        return before is not None and bool(kept) and sink.name not in before.sinks
+
+    def _contract_before(self) -> Contract | None:
+        last = newest_run(self.place.record)
+        return read_contract(self.place.record, last.contract) if last else None
 
     def _keep_contract(self) -> None:
         """Write the contract down, and say what has changed since the last run."""
-        last = newest_run(self.place.record)
-        before = read_contract(self.place.record, last.contract) if last else None
+        before = self._contract_before()
         for change in tell_changes(before, self.contract) if before else ():
             _LOG.warning("holdfast: %s: %s", self.place.stream, change)
         keep_contract(self.place.record, self.contract)

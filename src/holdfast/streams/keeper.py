@@ -28,16 +28,16 @@ THREAD = "holdfast-lease"
 class Keeper:
     """A lease that is renewed by a thread of its own, until the query has ended."""
 
-    def __init__(self, record: Writer, lease: Lease, sink: Sink) -> None:
+    def __init__(self, record: Writer, lease: Lease, sinks: tuple[Sink, ...]) -> None:
         """Keep nothing yet."""
         self._record = record
-        self._sink = sink
+        self._sinks = sinks
         self._lease = lease
         self._run: Run | None = None
         self._busy = threading.Lock()
         self.is_lost = False
         self.last_batch: int | None = None
-        """The last batch that reached the sink in this run."""
+        """The last batch that reached every sink in this run."""
 
     @property
     def lease(self) -> Lease:
@@ -76,7 +76,8 @@ class Keeper:
             self._lease = fresh
             self._write_run()
         with self._busy:
-            self._sink.close()
+            for sink in self._sinks:
+                sink.close()
             self._write_run(**self._how_it_ended(query))
             reached("run-ended")
             if not self.is_lost:

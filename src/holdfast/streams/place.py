@@ -60,6 +60,21 @@ class Place:
     record: Writer
     generation: Generation
     checkpoint: Writer
+    is_written_down: bool
+    """Whether the record has this generation; one that is adopted is written once accepted."""
+
+    def write_down(self) -> None:
+        """Write the generation into the record, unless it is there.
+
+        Raises:
+            SharedCheckpointError: Another start of the stream has opened another one meanwhile.
+        """
+        if self.is_written_down:
+            return
+        if not open_generation(self.record, self.generation):
+            why = "Another start of the stream has opened a generation meanwhile."
+            raise SharedCheckpointError(self.stream, why=why, how="Start it again.")
+        reached("generation-opened")
 
 
 def find_place(
@@ -80,26 +95,23 @@ def find_place(
     """
     check_stream_name(stream)
     home = _find_root(spark, root)
-    options = _store_options(spark, home)
-    record = open_writer(record_location(home, stream), options)
+    record = _open(spark, record_location(home, stream))
     adopted = None if checkpoint is None else parse_location(checkpoint)
-    generation = current_generation(record)
-    if generation is None:
-        opening = _Opening(home, options, stream)
-        generation = opening.adopt(adopted) if adopted else opening.open_first()
-        if not open_generation(record, generation):
-            # Somebody else opened it first: theirs counts.
-            generation = current_generation(record)
-            assert generation is not None
-        reached("generation-opened")
+    generation = current_generation(record) or _open_first(spark, home, stream, adopted=adopted)
     if adopted is not None and parse_location(generation.checkpoint) != adopted:
         raise ConfigError(
             f"{stream} runs on {generation.checkpoint} already; it cannot take over {adopted} too."
         )
-    there = open_writer(parse_location(generation.checkpoint), options)
+    there = _open(spark, parse_location(generation.checkpoint))
     # Written by us, so that the query id is known before Spark starts; again after a kill.
     there.put_if_absent(METADATA, msgspec.json.encode({"id": generation.query_id}))
-    return Place(stream=stream, record=record, generation=generation, checkpoint=there)
+    return Place(
+        stream=stream,
+        record=record,
+        generation=generation,
+        checkpoint=there,
+        is_written_down=current_generation(record) is not None,
+    )
 
 
 def _find_root(spark: Any, root: str | None) -> Location:
@@ -114,57 +126,61 @@ def _find_root(spark: Any, root: str | None) -> Location:
     return home
 
 
-def _store_options(spark: Any, location: Location) -> dict[str, str]:
-    """Return what the session's `fs.s3a` settings say of a bucket."""
-    if location.scheme != "s3":
-        return {}
-    return from_hadoop(dict(spark.sparkContext.getConf().getAll()), bucket=location.bucket)
+def _open(spark: Any, location: Location) -> Writer:
+    """Open a location with what the session's `fs.s3a` settings say of its bucket."""
+    options = {}
+    if location.scheme == "s3":
+        settings = dict(spark.sparkContext.getConf().getAll())
+        options = from_hadoop(settings, bucket=location.bucket)
+    return open_writer(location, options)
 
 
-@dataclass(frozen=True, slots=True)
-class _Opening:
-    """The first generation of a stream, not yet written down."""
+def _open_first(spark: Any, home: Location, stream: str, *, adopted: Location | None) -> Generation:
+    """Return the first generation of a stream; one that is adopted is not written down yet."""
+    if adopted is not None:
+        return _adopt(spark, home, stream, place=adopted)
+    place = checkpoint_location(home, stream, 1)
+    _refuse_conflict(_open(spark, home), stream, place)
+    there = _open(spark, place)
+    if there.list(OFFSETS).files or there.list(COMMITS).files:
+        why = f"{place} is a checkpoint already, and no record says whose."
+        how = f'If it is this stream\'s, take it over: checkpoint="{place}".'
+        raise SharedCheckpointError(stream, why=why, how=how)
+    record = _open(spark, record_location(home, stream))
+    mine = _generation(place, str(uuid.uuid4()), why=OPENED)
+    if not open_generation(record, mine):
+        # Somebody else opened it first: theirs counts.
+        return current_generation(record) or mine
+    reached("generation-opened")
+    return mine
 
-    home: Location
-    options: dict[str, str]
-    stream: str
 
-    def open_first(self) -> Generation:
-        """A checkpoint of our own, which must not be there yet."""
-        place = checkpoint_location(self.home, self.stream, 1)
-        self._refuse_conflict(place)
-        there = open_writer(place, self.options)
-        if there.list(OFFSETS).files or there.list(COMMITS).files:
-            why = f"{place} is a checkpoint already, and no record says whose."
-            how = f'If it is this stream\'s, take it over: checkpoint="{place}".'
-            raise SharedCheckpointError(self.stream, why=why, how=how)
-        return self._generation(place, str(uuid.uuid4()), why=OPENED)
+def _adopt(spark: Any, home: Location, stream: str, *, place: Location) -> Generation:
+    """Return a generation with a checkpoint that ran without Holdfast, anywhere."""
+    found = read_checkpoint(_open(spark, place))
+    metadata = found.metadata
+    if not isinstance(metadata, QueryMetadata):
+        raise ConfigError(f"{place} is not a checkpoint: it has no metadata with a query id.")
+    _refuse_conflict(_open(spark, home), stream, place, query_id=metadata.query_id)
+    first = max(found.commits, default=-1) + 1
+    return _generation(place, metadata.query_id, why=ADOPTED, first_batch=first)
 
-    def adopt(self, place: Location) -> Generation:
-        """A checkpoint that ran without Holdfast, anywhere."""
-        found = read_checkpoint(open_writer(place, self.options))
-        metadata = found.metadata
-        if not isinstance(metadata, QueryMetadata):
-            raise ConfigError(f"{place} is not a checkpoint: it has no metadata with a query id.")
-        self._refuse_conflict(place, query_id=metadata.query_id)
-        first = max(found.commits, default=-1) + 1
-        return self._generation(place, metadata.query_id, why=ADOPTED, first_batch=first)
 
-    def _refuse_conflict(self, place: Location, *, query_id: str | None = None) -> None:
-        home = open_writer(self.home, self.options)
-        conflict = find_conflict(home, self.stream, place, query_id=query_id)
-        if conflict is not None:
-            why = f"The stream {conflict.stream}: {conflict.why}."
-            raise SharedCheckpointError(self.stream, why=why)
+def _refuse_conflict(
+    home: Writer, stream: str, place: Location, *, query_id: str | None = None
+) -> None:
+    conflict = find_conflict(home, stream, place, query_id=query_id)
+    if conflict is not None:
+        why = f"The stream {conflict.stream}: {conflict.why}."
+        raise SharedCheckpointError(stream, why=why)
 
-    def _generation(
-        self, place: Location, query_id: str, *, why: str, first_batch: int = 0
-    ) -> Generation:
-        return Generation(
-            number=1,
-            checkpoint=str(place),
-            query_id=query_id,
-            first_batch=first_batch,
-            why=why,
-            opened_at=clock.now().isoformat(timespec="seconds"),
-        )
+
+def _generation(place: Location, query_id: str, *, why: str, first_batch: int = 0) -> Generation:
+    return Generation(
+        number=1,
+        checkpoint=str(place),
+        query_id=query_id,
+        first_batch=first_batch,
+        why=why,
+        opened_at=clock.now().isoformat(timespec="seconds"),
+    )

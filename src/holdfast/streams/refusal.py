@@ -19,7 +19,7 @@ class StartRefusedError(HoldfastError):
         first = findings[0]
         super().__init__(
             what=f"{first.code} {first.name}: {stream} was not started; nothing was written.",
-            why=" ".join(finding.what for finding in findings),
+            why=" ".join(_sentence(finding.what) for finding in findings),
             how=first.how,
         )
 
@@ -27,11 +27,16 @@ class StartRefusedError(HoldfastError):
         lines = [f"{self.findings[0].code} {self.findings[0].name}"]
         lines.append(f"  {self.stream} was not started and nothing was written.")
         for finding in self.findings:
-            lines += [f"  {finding.what}", f"  {finding.how}"]
+            lines += [f"  {_sentence(finding.what)}", f"  {finding.how}"]
         for finding in self.findings:
             accept = f'accept="{finding.code}:{self.nonces[finding.code]}"'
             lines.append(f"  To go on all the same, once: {accept} ({finding.accepting}).")
         return "\n".join(lines)
+
+
+def _sentence(text: str) -> str:
+    """Return what was found with a capital, where it begins with a sink and not with a name."""
+    return f"The {text.removeprefix('the ')}" if text.startswith("the ") else text
 
 
 class FenceNotTakenError(HoldfastError):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
 from holdfast import clock
+from holdfast.errors import ConfigError
 from holdfast.evidence.next_start import predict_next_start
 from holdfast.evidence.outcomes import Refuses, RunsAgain, Unknown
 from holdfast.evidence.stream import StreamEvidence
@@ -17,10 +19,12 @@ from holdfast.record.leases import Lease, Waiting, release, take_lease
 from holdfast.record.owner import this_process
 from holdfast.record.runs import Run
 from holdfast.sinks.sink import LedgerSink, Sink
+from holdfast.storage.location import parse_location, spark_location
 from holdfast.streams.accepting import read_accept
 from holdfast.streams.batches import BatchWriter
 from holdfast.streams.describe import describe_query
 from holdfast.streams.guard import Guard
+from holdfast.streams.journal import Journal, is_repeatable
 from holdfast.streams.keeper import Keeper
 from holdfast.streams.place import Place, find_place
 from holdfast.streams.refusal import UnsupportedSparkError
@@ -33,7 +37,7 @@ def start(  # noqa: PLR0913 - what Spark and the guard need, each by name
     df: Any,
     *,
     stream: str,
-    into: Sink,
+    into: Sink | Sequence[Sink],
     root: str | None = None,
     trigger: dict[str, Any] | None = None,
     outputMode: str = "append",  # noqa: N803 - Spark's own word
@@ -46,7 +50,7 @@ def start(  # noqa: PLR0913 - what Spark and the guard need, each by name
     Args:
         df: The streaming DataFrame.
         stream: The stream's stable name.
-        into: The sink.
+        into: The sink, or several: each batch goes to all of them, in this order.
         root: Where checkpoints and records are; by default the session's `spark.holdfast.root`.
         trigger: As for Spark's `trigger`: `{"processingTime": "10 seconds"}`.
         outputMode: As for Spark.
@@ -61,7 +65,7 @@ def start(  # noqa: PLR0913 - what Spark and the guard need, each by name
     return _Start(
         df=df,
         stream=stream,
-        into=into,
+        sinks=tuple(into) if isinstance(into, Sequence) else (into,),
         root=root,
         trigger=trigger or {},
         output_mode=outputMode,
@@ -77,7 +81,7 @@ class _Start:
 
     df: Any
     stream: str
-    into: Sink
+    sinks: tuple[Sink, ...]
     root: str | None
     trigger: dict[str, Any]
     output_mode: str
@@ -90,27 +94,27 @@ class _Start:
         spark = self.df.sparkSession
         given = read_accept(self.accept)
         _check_session(spark)
+        names = _check_names(self.sinks)
         place = find_place(spark, self.stream, self.root, checkpoint=self.checkpoint)  # G1
         reached("G1")
         with ExitStack() as undone:
-            undone.callback(self.into.close)
-            self.into.prepare(self.df, output_mode=self.output_mode)
+            for sink in self.sinks:
+                undone.callback(sink.close)
+                sink.prepare(self.df, output_mode=self.output_mode)
             lease = self._take_lease(place)  # G2
             undone.callback(release, place.record, lease)
             reached("G2")
             guard = Guard(
                 place=place,
-                sinks=(self.into,),
+                sinks=self.sinks,
                 lease=lease,
-                contract=describe_query(
-                    self.df, sinks=(self.into.name,), output_mode=self.output_mode
-                ),
+                contract=describe_query(self.df, sinks=names, output_mode=self.output_mode),
                 spark=_version(spark),
             )
             evidence, accepted = guard.judge(given)  # G3, G4
             guard.fence(evidence, accepted)  # G5
             _say(evidence, guard)
-            writer = _writer(spark, evidence, guard)
+            writer = self._writer(evidence, guard)
             query = self._begin(place, writer)  # G6
             undone.pop_all()
         writer.keeper.keep(query, _run(query, evidence, guard))
@@ -118,20 +122,35 @@ class _Start:
         return query
 
     def _take_lease(self, place: Place) -> Lease:
-        """Take the next epoch, above what the sink holds: a record may be older than its sink."""
-        row = self.into.read_row(self.stream) if isinstance(self.into, LedgerSink) else None
+        """Take the next epoch, above what sinks hold: a record may be older than its sinks."""
+        ledgers = [sink for sink in self.sinks if isinstance(sink, LedgerSink)]
+        rows = [sink.read_row(self.stream) for sink in ledgers]
         return take_lease(
             place.record,
             this_process(),
             takeover=self.takeover,
-            after=0 if row is None else row.epoch,
+            after=max((row.epoch for row in rows if row is not None), default=0),
             tell=_tell,
+        )
+
+    def _writer(self, evidence: StreamEvidence, guard: Guard) -> BatchWriter:
+        record = guard.place.record
+        is_journalled = len(self.sinks) > 1 and not is_repeatable(self.df)
+        return BatchWriter(
+            spark=self.df.sparkSession,
+            stream=evidence.stream,
+            generation=evidence.generation.number,
+            binding=evidence.binding,
+            checkpoint=guard.place.checkpoint,
+            sinks=self.sinks,
+            journal=Journal(record=record, is_needed=is_journalled),
+            keeper=Keeper(record, guard.lease, self.sinks),
         )
 
     def _begin(self, place: Place, writer: BatchWriter) -> Any:
         stream = self.df.writeStream.foreachBatch(writer).outputMode(self.output_mode)
         stream = stream.queryName(self.stream)
-        location = _spark_location(place.generation.checkpoint)
+        location = spark_location(parse_location(place.generation.checkpoint))
         stream = stream.option("checkpointLocation", location)
         return stream.trigger(**self.trigger).start() if self.trigger else stream.start()
 
@@ -141,6 +160,14 @@ def _check_session(spark: Any) -> None:
         raise UnsupportedSparkError("This is a Spark Connect session; the guard needs the driver.")
     if not _OLDEST <= _version(spark) <= _NEWEST:
         raise UnsupportedSparkError(f"This is Spark {spark.version}.")
+
+
+def _check_names(sinks: tuple[Sink, ...]) -> tuple[str, ...]:
+    names = tuple(sink.name for sink in sinks)
+    if not sinks or len(set(names)) < len(names):
+        shown = ", ".join(names) or "none"
+        raise ConfigError(f"A stream needs sinks of different names; these are {shown}.")
+    return names
 
 
 def _version(spark: Any) -> SparkVersion:
@@ -154,19 +181,6 @@ def _tell(waiting: Waiting) -> None:
         waiting.lease.owner,
         waiting.lease.epoch,
         waiting.seconds_left,
-    )
-
-
-def _writer(spark: Any, evidence: StreamEvidence, guard: Guard) -> BatchWriter:
-    (sink,) = guard.sinks
-    return BatchWriter(
-        spark=spark,
-        stream=evidence.stream,
-        generation=evidence.generation.number,
-        binding=evidence.binding,
-        checkpoint=guard.place.checkpoint,
-        sink=sink,
-        keeper=Keeper(guard.place.record, guard.lease, sink),
     )
 
 
@@ -212,13 +226,12 @@ def _say(evidence: StreamEvidence, guard: Guard) -> None:
 
 def _standing(evidence: StreamEvidence, predicted: RunsAgain) -> str:
     """Say whether a pending batch is in the sink already."""
-    for sink in evidence.sinks:
-        if sink.row is not None and sink.row.last_batch == predicted.batch_id:
-            drained = " and drained" if evidence.checkpoint.state else ""
-            return f"already in {sink.shown}: will be skipped{drained}"
-    return "not in the sink yet" if evidence.sinks else "whether it arrived is not known"
-
-
-def _spark_location(text: str) -> str:
-    """Return a location as Spark's file systems know it: S3 is `s3a://` there."""
-    return f"s3a{text.removeprefix('s3')}" if text.startswith("s3://") else text
+    holding = [sink.shown for sink in evidence.sinks if sink.last_batch == predicted.batch_id]
+    if not evidence.sinks:
+        return "whether it arrived is not known"
+    if not holding:
+        return "not in the sink yet"
+    if len(holding) < len(evidence.sinks):
+        return f"already in {' and '.join(holding)}: only the others get it"
+    drained = " and drained" if evidence.checkpoint.state else ""
+    return f"already in {' and '.join(holding)}: will be skipped{drained}"

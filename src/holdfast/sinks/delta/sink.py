@@ -97,6 +97,16 @@ class Delta:
         """As people know it."""
         return f"the Delta table {self._table or self._path}"
 
+    @property
+    def place(self) -> str:
+        """Where its rows are: known once it is prepared."""
+        return self._path or (str(self._target.reader.location) if self._target else self._name)
+
+    @property
+    def is_appending(self) -> bool:
+        """Whether it appends."""
+        return not self._keys
+
     def prepare(self, df: Any, *, output_mode: str) -> None:
         """Find or make the table, and check that it takes the rows of a streaming DataFrame."""
         if output_mode == "complete" and not self._keys:

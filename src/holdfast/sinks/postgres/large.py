@@ -38,9 +38,9 @@ class ExecutorLacksError(HoldfastError):
         )
 
 
-def budget_of(batch: Any) -> int:
+def budget_of(spark: Any) -> int:
     """Return how many bytes of a batch the driver may hold."""
-    return int(batch.sparkSession.conf.get(BUDGET_SETTING, str(BUDGET_BYTES)))
+    return int(spark.conf.get(BUDGET_SETTING, str(BUDGET_BYTES)))
 
 
 def is_large(batch: Any) -> bool:
@@ -50,7 +50,7 @@ def is_large(batch: Any) -> bool:
     """
     plan = batch._jdf.queryExecution().optimizedPlan()  # noqa: SLF001 - Python has no other way
     size = int(str(plan.stats().sizeInBytes()))
-    return budget_of(batch) < size < _NOT_KNOWN
+    return budget_of(batch.sparkSession) < size < _NOT_KNOWN
 
 
 def write_in_task(
@@ -95,7 +95,7 @@ class ExecutorCheck:
         if self._missing:
             _LOG.warning(
                 "holdfast: batches over %s bytes cannot be written: executors lack %s",
-                f"{BUDGET_BYTES:,}",
+                f"{budget_of(self._spark):,}",
                 ", ".join(self._missing),
             )
 

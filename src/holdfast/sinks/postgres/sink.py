@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from holdfast.sinks.sink import BeforeCommit
 
 TRIES_AFTER_LOST_ANSWER = 5
+MAX_RESULT_SIZE = "spark.driver.maxResultSize"
+"""Spark's own limit of what a job brings to the driver; its error names it."""
 
 
 class LostAnswerError(HoldfastError):
@@ -79,6 +81,16 @@ class Postgres:
     def shown(self) -> str:
         """As people know it."""
         return f"the PostgreSQL table {self._table}"
+
+    @property
+    def place(self) -> str:
+        """The table; which database it is in is a secret."""
+        return f"postgresql:{self._table}"
+
+    @property
+    def is_appending(self) -> bool:
+        """Whether it appends."""
+        return not self._keys
 
     def prepare(self, df: Any, *, output_mode: str) -> None:
         """Check, before any batch, that the table takes the rows of a streaming DataFrame."""
@@ -168,6 +180,7 @@ class Postgres:
     def _write_here(self, attempt: Attempt, batch: Any, before_commit: BeforeCommit) -> Decision:
         """Write a batch from the driver, unless it turns out to be too large."""
         from psycopg import OperationalError
+        from pyspark.errors import PySparkException
 
         from holdfast.sinks.postgres.collect import TooLargeError, collected
         from holdfast.sinks.postgres.large import budget_of
@@ -175,7 +188,7 @@ class Postgres:
 
         assert self._target is not None
         try:
-            with collected(batch, budget=budget_of(batch)) as batches:
+            with collected(batch, budget=budget_of(batch.sparkSession)) as batches:
                 written = write_batch(
                     self._connect(),
                     self._target,
@@ -184,6 +197,10 @@ class Postgres:
                     before_commit=before_commit,
                 )
         except TooLargeError:
+            return self._write_in_task(attempt, batch, before_commit)
+        except PySparkException as error:
+            if MAX_RESULT_SIZE not in str(error):
+                raise
             return self._write_in_task(attempt, batch, before_commit)
         except OperationalError:
             return self._settle(attempt)

@@ -1,0 +1,52 @@
+"""`holdfast pipeline show MODULE:PIPELINE`: how the streams of a pipeline hang together."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from holdfast.errors import ConfigError, MissingExtraError
+
+
+@click.group(short_help="Pipelines of several streams.")
+def pipeline() -> None:
+    """Look at pipelines that are declared with hf.Pipeline."""
+
+
+@pipeline.command(short_help="Draw which stream reads what another writes.")
+@click.argument("declared", metavar="MODULE:PIPELINE")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+def show(declared: str, form: str) -> None:
+    """Draw the streams of a pipeline, each below those it reads from.
+
+    Its functions are called with a local Spark session, and tables that are missing are made empty,
+    as at a start. Nothing is read and no query runs.
+    """
+    found = _load(declared)
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise MissingExtraError("Drawing a pipeline", module="pyspark", extra="spark") from error
+    spark = SparkSession.builder.getOrCreate()
+    if form == "text":
+        click.echo(found.show(spark))
+        return
+    click.echo(json.dumps({"version": 1, "pipeline": found.name, **found.describe(spark)}))
+
+
+def _load(declared: str) -> Any:
+    """Return the pipeline that a module has under a name."""
+    module, _, name = declared.partition(":")
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        found = getattr(importlib.import_module(module), name, None)
+    except ImportError as error:
+        raise ConfigError(f"The module {module!r} cannot be imported: {error}.") from error
+    if found is None or not hasattr(found, "show"):
+        raise ConfigError(f"{declared!r} is no pipeline: give MODULE:NAME of an hf.Pipeline.")
+    return found
