@@ -99,6 +99,11 @@ class Trigger:
         self.name = name
         self._fired = threading.Event()
 
+    @property
+    def is_fired(self) -> bool:
+        """Whether it has happened."""
+        return self._fired.is_set()
+
     def fire(self) -> None:
         """Say that it has happened."""
         self._fired.set()

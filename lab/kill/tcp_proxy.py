@@ -6,6 +6,7 @@ It watches what clients send for some bytes, `COMMIT` say, and does one thing at
 - `swallow`: the request goes through, the server has answered, and the connection breaks before the
   client sees the answer. The one fault after which a client must not simply try again.
 - `hold`: the request, and what the client sends after it, is delayed until `release()`.
+- `keep`: the request goes through, and the server's answer is delayed until `release()`.
 
 What comes next from the server is taken for the answer: it is for clients that wait for each one.
 """
@@ -19,7 +20,7 @@ from typing import Literal
 
 from lab.kill.proxy import Proxy, Stream, Trigger
 
-Action = Literal["cut", "swallow", "hold"]
+Action = Literal["cut", "swallow", "hold", "keep"]
 
 
 @dataclass(slots=True)
@@ -70,10 +71,10 @@ class TcpProxy(Proxy):
             return fault
 
     async def _serve(self, client: Stream, upstream: Stream) -> None:
-        swallowing: list[_Fault] = []
+        answers: list[_Fault] = []
         ways = [
-            asyncio.create_task(self._pass_requests(client, upstream, swallowing)),
-            asyncio.create_task(self._pass_answers(upstream, client, swallowing)),
+            asyncio.create_task(self._pass_requests(client, upstream, answers)),
+            asyncio.create_task(self._pass_answers(upstream, client, answers)),
         ]
         try:
             await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
@@ -82,9 +83,7 @@ class TcpProxy(Proxy):
                 way.cancel()
             await asyncio.gather(*ways, return_exceptions=True)
 
-    async def _pass_requests(
-        self, client: Stream, upstream: Stream, swallowing: list[_Fault]
-    ) -> None:
+    async def _pass_requests(self, client: Stream, upstream: Stream, answers: list[_Fault]) -> None:
         kept = b""
         async for chunk in client.chunks():
             window = kept + chunk
@@ -93,19 +92,22 @@ class TcpProxy(Proxy):
             if fault is not None and fault.action == "cut":
                 fault.happened.fire()
                 return
-            if fault is not None and fault.action == "swallow":
-                swallowing.append(fault)
+            if fault is not None and fault.action in ("swallow", "keep"):
+                answers.append(fault)
             if fault is not None and fault.action == "hold":
                 self._held = fault
                 fault.happened.fire()
                 await fault.released.wait()
             await upstream.send(chunk)
 
-    async def _pass_answers(
-        self, upstream: Stream, client: Stream, swallowing: list[_Fault]
-    ) -> None:
+    async def _pass_answers(self, upstream: Stream, client: Stream, answers: list[_Fault]) -> None:
         async for chunk in upstream.chunks():
-            if swallowing:
-                swallowing[0].happened.fire()
-                return
+            if answers:
+                fault = answers.pop()
+                if fault.action == "keep":
+                    self._held = fault
+                fault.happened.fire()
+                if fault.action == "swallow":
+                    return
+                await fault.released.wait()
             await client.send(chunk)

@@ -102,3 +102,17 @@ def test_a_request_split_over_two_packets_is_still_seen_and_counted_once(
 def test_a_fault_that_does_not_happen_is_an_error_and_not_a_pass(proxy: TcpProxy) -> None:
     with pytest.raises(TimeoutError, match="cut at COMMIT:1"):
         proxy.at(b"COMMIT", "cut").wait(seconds=0.1)
+
+
+def test_a_kept_answer_comes_when_it_is_released(
+    proxy: TcpProxy, table: str, postgres: Postgres
+) -> None:
+    kept = proxy.at(b"COMMIT", "keep")
+    writer = threading.Thread(target=insert, args=(through(proxy, table, postgres), 1))
+    writer.start()
+    kept.wait()
+    assert values(table) == [1]  # the server has committed, and the client does not know
+    assert writer.is_alive()
+    proxy.release()
+    writer.join(60)
+    assert not writer.is_alive()
