@@ -91,7 +91,9 @@ class Work:
         (found,) = {
             each.pid
             for each in psutil.net_connections("tcp")
-            if each.raddr and each.raddr.port == self.proxy.port and each.pid != os.getpid()
+            if each.raddr
+            and each.raddr.port == self.proxy.port
+            and each.pid not in (None, os.getpid())  # closed, or the proxy's own
         }
         return psutil.Process(found)
 

@@ -92,6 +92,49 @@ def test_an_attempt_ends_an_older_one_that_stands_still(
     assert count(session) == 50
 
 
+@pytest.mark.xfail(
+    strict=True, reason="whoever holds the row for 60 s is ended, also while its COPY goes on"
+)
+def test_an_attempt_that_is_at_work_is_not_ended_by_a_copy_of_itself(
+    session: psycopg.Connection,
+    database: str,
+    *,
+    target: Target,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two copies of a long task would end each other until Spark gives the batch up."""
+    monkeypatch.setattr(write, "LOCK_TIMEOUT_MS", 200)
+    waited = threading.Semaphore(0)
+    inside = threading.Event()
+    look, said = Task._end_who_stands_still, []
+
+    def count_looks(task: Task, other: psycopg.Connection) -> Any:
+        waited.release()
+        return look(task, other)
+
+    def at_work() -> Iterator[Any]:
+        for _ in range(2):  # rows go on coming meanwhile
+            yield NUMBERS
+            inside.set()
+            assert waited.acquire(timeout=30)
+        yield NUMBERS
+
+    def write_slowly() -> None:
+        with psycopg.connect(database, autocommit=True) as older, suppress(psycopg.Error):
+            done = write.write_batch(older, target, attempt(0), batches=at_work())
+            said.append(type(done.decision).__name__)
+
+    monkeypatch.setattr(Task, "_end_who_stands_still", count_looks)
+    thread = threading.Thread(target=write_slowly)
+    thread.start()
+    assert inside.wait(30)
+    said.append(in_task(database, target))
+    waited.release(2)
+    thread.join(60)
+    assert sorted(said) == ["Apply", "Skip"]
+    assert count(session) == 3 * NUMBERS.num_rows
+
+
 def test_an_attempt_that_was_replaced_ends_nobody(
     session: psycopg.Connection,
     database: str,
