@@ -18,6 +18,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
 from holdfast import points
+from holdfast.ids import BatchId
 from holdfast.ledger import Apply, Reason, Refuse, Skip
 from holdfast.ledger.postgres import ensure_tables, read_row, replace_row
 from holdfast.record.leases import newest_epoch, read_lease
@@ -151,6 +152,14 @@ def test_an_attempt_that_was_replaced_ends_nobody(
         newer.execute("INSERT INTO readings VALUES (1)")
         newer.commit()
     assert count(session) == 1
+
+
+def test_a_row_that_is_not_as_it_was_read_is_not_replaced(session: psycopg.Connection) -> None:
+    """Somebody was first, or the older driver has committed one more batch meanwhile."""
+    mine = replace(ROW, epoch=9, nonce="n9")
+    for read in (None, replace(ROW, last_batch=BatchId(4)), replace(ROW, epoch=0)):
+        assert not replace_row(session, read, mine, target="readings")
+        assert read_row(session, "readings", "readings") == ROW
 
 
 def test_a_session_is_known_by_its_name_however_long_the_stream_is_called(
