@@ -93,9 +93,6 @@ def test_an_attempt_ends_an_older_one_that_stands_still(
     assert count(session) == 50
 
 
-@pytest.mark.xfail(
-    strict=True, reason="whoever holds the row for 60 s is ended, also while its COPY goes on"
-)
 def test_an_attempt_that_is_at_work_is_not_ended_by_a_copy_of_itself(
     session: psycopg.Connection,
     database: str,
@@ -107,7 +104,7 @@ def test_an_attempt_that_is_at_work_is_not_ended_by_a_copy_of_itself(
     monkeypatch.setattr(write, "LOCK_TIMEOUT_MS", 200)
     waited = threading.Semaphore(0)
     inside = threading.Event()
-    look, said = Task._end_who_stands_still, []
+    look, said = Task._settle, []
 
     def count_looks(task: Task, other: psycopg.Connection) -> Any:
         waited.release()
@@ -125,7 +122,7 @@ def test_an_attempt_that_is_at_work_is_not_ended_by_a_copy_of_itself(
             done = write.write_batch(older, target, attempt(0), batches=at_work())
             said.append(type(done.decision).__name__)
 
-    monkeypatch.setattr(Task, "_end_who_stands_still", count_looks)
+    monkeypatch.setattr(Task, "_settle", count_looks)
     thread = threading.Thread(target=write_slowly)
     thread.start()
     assert inside.wait(30)

@@ -62,6 +62,24 @@ def end_blockers(connection: psycopg.Connection[Any], row: LedgerRow | Attempt) 
     )
 
 
+def look_at_blockers(
+    connection: psycopg.Connection[Any], row: LedgerRow | Attempt
+) -> dict[int, tuple[Any, ...]]:
+    """Return what the sessions of this stream and sink that hold locks in the ledger are doing.
+
+    Equal at two times, and waiting for its client: that one stands still.
+    """
+    found = connection.execute(
+        "SELECT DISTINCT a.pid, a.wait_event, a.query_start, c.bytes_processed"
+        " FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid"
+        " LEFT JOIN pg_stat_progress_copy c ON c.pid = a.pid"
+        " WHERE l.relation = 'holdfast.ledger'::regclass"
+        " AND l.granted AND l.pid <> pg_backend_pid() AND a.application_name = %s",
+        (session_name(row.stream, row.sink),),
+    ).fetchall()
+    return {pid: tuple(doing) for pid, *doing in found}
+
+
 def session_name(stream: str, sink: str) -> str:
     """Return the name of a stream's sessions: short, because PostgreSQL cuts it at 63 bytes."""
     return f"holdfast-{sha256(f'{stream}/{sink}'.encode()).hexdigest()[:32]}"

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.errors import HoldfastError
 from holdfast.ledger.decide import Apply, Decision, Reason, Refuse, Skip, decide
 from holdfast.ledger.postgres import read_row
-from holdfast.sinks.postgres.fence import end_blockers
+from holdfast.sinks.postgres.fence import end_blockers, look_at_blockers
 from holdfast.sinks.postgres.write import write_batch
 from holdfast.sinks.secrets import Secret, reveal
 
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
     from holdfast.ledger.row import Attempt
     from holdfast.sinks.postgres.table import Target
+
+
+WAITS = "ClientRead"
+"""What PostgreSQL says of a session that waits for its client, inside COPY too."""
 
 
 class PartialBatchError(Exception):
@@ -58,6 +62,7 @@ class Task:
 
         with psycopg.connect(reveal(self.dsn), autocommit=True, prepare_threshold=None) as session:
             decision: Decision | None = None
+            seen: dict[int, tuple[Any, ...]] = {}
             while decision is None:
                 try:
                     decision = write_batch(
@@ -68,22 +73,25 @@ class Task:
                         before_commit=expecting(self.expected_rows),
                     ).decision
                 except errors.LockNotAvailable:
-                    decision = self._end_who_stands_still(session)
+                    before, seen = seen, look_at_blockers(session, self.attempt)
+                    decision = self._settle(session)
+                    waiting = all(doing[0] == WAITS for doing in seen.values())
+                    if decision is None and waiting and seen == before:
+                        end_blockers(session, self.attempt)
         for _ in batches:  # not written by this one: run out all the same
             pass
         return decision
 
-    def _end_who_stands_still(self, session: psycopg.Connection[Any]) -> Decision | None:
-        """End an older attempt on an executor that stands still; None when there is one more try.
+    def _settle(self, session: psycopg.Connection[Any]) -> Decision | None:
+        """Return what is decided already; None when the batch is still to be written.
 
-        Not when this attempt is itself the one that was replaced.
+        Another attempt of this task has the row: at work, or on an executor that stands still,
+        which is ended when it has done nothing between two looks. Not when this attempt is itself
+        the one that was replaced.
         """
         row = read_row(session, self.attempt.stream, self.attempt.sink)
         decision = decide(row, self.attempt)
-        if isinstance(decision, Apply):
-            end_blockers(session, self.attempt)
-            return None
-        return decision
+        return None if isinstance(decision, Apply) else decision
 
 
 def expecting(rows: int) -> Callable[[int], None]:
