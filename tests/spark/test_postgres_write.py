@@ -171,6 +171,12 @@ def test_a_null_order_value_is_older_than_anything(connection: Connection) -> No
     assert content(connection) == [(1, 3, "value")]
 
 
+def test_a_null_order_value_is_older_than_another_in_its_batch(connection: Connection) -> None:
+    target = keyed(connection)
+    write_batch(connection, target, attempt(0), batches=rows((1, None, "b"), (1, 3, "a")))
+    assert content(connection) == [(1, 3, "a")]
+
+
 def test_a_null_key_is_refused_and_nothing_is_written(connection: Connection) -> None:
     target = keyed(connection)
     with pytest.raises(UnmergeableRowsError, match="1 rows have a NULL in id"):
