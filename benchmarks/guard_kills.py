@@ -28,11 +28,11 @@ from lab.spark import environment
 from lab.warm_up import ensure_archive
 
 _STORE = "spark.sql.streaming.stateStore."
-_ROCKSDB = {
+ROCKSDB = {
     _STORE
     + "providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 }
-_FORMAT_2 = {**_ROCKSDB, _STORE + "checkpointFormatVersion": "2"}
+FORMAT_2 = {**ROCKSDB, _STORE + "checkpointFormatVersion": "2"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,14 +51,12 @@ CHAINS: dict[str, Chain] = {
     "appended": Chain(shape=APPENDED, points=guard_points.STATELESS),
     "merged": Chain(shape=MERGED, points=guard_points.STATELESS),
     "counts-hdfs": Chain(shape=COUNTS, points=guard_points.with_state(".delta")),
-    "counts-rocksdb": Chain(
-        shape=COUNTS, points=guard_points.with_state(".zip"), settings=_ROCKSDB
-    ),
+    "counts-rocksdb": Chain(shape=COUNTS, points=guard_points.with_state(".zip"), settings=ROCKSDB),
     "counts-rocksdb-format-2": Chain(
-        shape=COUNTS, points=guard_points.with_state(".zip"), settings=_FORMAT_2
+        shape=COUNTS, points=guard_points.with_state(".zip"), settings=FORMAT_2
     ),
     "windows-rocksdb-format-2": Chain(
-        shape=WINDOWS, points=guard_points.with_state(".zip"), settings=_FORMAT_2
+        shape=WINDOWS, points=guard_points.with_state(".zip"), settings=FORMAT_2
     ),
     "on-s3": Chain(shape=APPENDED, points=guard_points.ON_S3, on_s3=True),
     "by-a-task": Chain(
