@@ -1,4 +1,4 @@
-"""Streams of text files into a Delta table, a row a line, as people write them without Holdfast."""
+"""Streams of text files into a Delta table, a row a line: as people write them, and guarded."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+import holdfast as hf
 from lab.multiset import Difference, compare
+from tests.spark.file_stream import wait_until_given_up
 from tests.spark.restarts import add_file
 
 TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
@@ -55,6 +59,27 @@ class DeltaStream:
         """Write what waits with a function of the user's."""
         writer = (stream or self.read()).writeStream.foreachBatch(write).trigger(availableNow=True)
         writer.option("checkpointLocation", str(self.checkpoint)).start().awaitTermination()
+
+    def run_guarded(self, df: DataFrame | None = None, **more: Any) -> None:
+        """Write what waits with Holdfast; the checkpoint stands under the root by its name."""
+        given = {
+            "stream": self.checkpoint.name,
+            "root": str(self.checkpoint.parent),
+            "into": hf.Delta(path=str(self.table)),
+            "trigger": {"availableNow": True},
+        }
+        try:
+            hf.start(df or self.read(), **{**given, **more}).awaitTermination()
+        finally:
+            wait_until_given_up()
+
+    def refusal(self, df: DataFrame | None = None, **more: Any) -> hf.StartRefusedError:
+        """Return the refusal of a guarded start, which must leave the table's log as it is."""
+        before = self.transactions()
+        with pytest.raises(hf.StartRefusedError) as refused:
+            self.run_guarded(df, **more)
+        assert self.transactions() == before
+        return refused.value
 
     def appending_as(self, app_id: str) -> Batch:
         """Return the function that Delta's documentation recommends: batch id as version."""
