@@ -15,17 +15,20 @@ import pytest
 from benchmarks.restart_damage import SCENARIOS
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.record.acceptances import Acceptance
+from holdfast.record.batches import JournalledBatch, rows_path
 from holdfast.record.contracts import Contract
 from holdfast.record.documents import Document, encode
 from holdfast.record.generations import Generation
 from holdfast.record.layout import (
     ACCEPTED,
+    BATCHES,
     CONTRACTS,
     GENERATIONS,
     LEASES,
     REMOVED,
     RUNS,
     acceptance_path,
+    batch_path,
     contract_path,
 )
 from holdfast.record.leases import Lease
@@ -139,22 +142,26 @@ def test_every_file_of_a_checkpoint_is_on_the_page_of_formats() -> None:
 def test_the_examples_of_the_record_are_what_is_written_there() -> None:
     page = (ROOT / "docs/reference/record.md").read_text()
     examples = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
-    kinds = (Generation, Lease, Contract, Run, Acceptance)
+    kinds = (Generation, Lease, Contract, Run, Acceptance, JournalledBatch)
     read: list[Document] = []
     for example, kind in zip(examples, kinds, strict=True):
         read.append(msgspec.json.decode(example, type=kind))
         assert encode(read[-1]).decode() == example
-    _, _, contract, run, acceptance = read
+    _, _, contract, run, acceptance, batch = read
     assert isinstance(contract, Contract)
     assert isinstance(run, Run)
     assert isinstance(acceptance, Acceptance)
+    assert isinstance(batch, JournalledBatch)
     assert run.contract == contract.digest
     paths = (contract_path(contract.digest), acceptance_path(acceptance.number, acceptance.code))
     for path in paths:
         assert f"| `{path}` |" in page
+    named = batch_path(batch.generation, batch.batch, f"d{batch.digest[:16]}")
+    assert f"| `{named}.json`, `{batch.rows}/…` |" in page
+    assert batch.rows == rows_path(batch.generation, batch.batch, epoch=8)
 
 
 def test_every_kind_of_file_in_the_record_is_on_its_page() -> None:
     page = (ROOT / "docs/reference/record.md").read_text()
-    kinds = (GENERATIONS, LEASES, CONTRACTS, RUNS, ACCEPTED, REMOVED)
+    kinds = (GENERATIONS, LEASES, CONTRACTS, RUNS, ACCEPTED, BATCHES, REMOVED)
     assert re.findall(r"^\| `([a-z]+)/", page, re.MULTILINE) == list(kinds)

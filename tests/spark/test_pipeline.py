@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 import holdfast as hf
@@ -81,6 +82,21 @@ def test_a_stream_that_cannot_start_does_not_take_the_others_down(lake: Lake) ->
     assert list(refused.value.errors) == ["to-raw"]
     assert isinstance(refused.value.errors["to-raw"], hf.StartRefusedError)
     refused.value.queries["to-gold"].stop()
+    wait_until_given_up()
+
+
+@pytest.mark.xfail(
+    strict=True, raises=AnalysisException, reason="only errors of Holdfast itself are collected"
+)
+def test_a_stream_that_spark_refuses_does_not_take_the_others_down(lake: Lake) -> None:
+    other = hf.Pipeline("other", root=str(lake.files.root))
+    counted = hf.Delta(path=lake.gold)
+    other.stream("counted", into=counted)(lambda _: lake.files.source.groupBy("value").count())
+    other.stream("plain", into=hf.Delta(path=lake.raw))(lambda _: lake.files.source)
+    with pytest.raises(PipelineStartError) as refused:
+        other.start(lake.files.spark, trigger=ONCE)
+    assert list(refused.value.errors) == ["counted"]
+    refused.value.queries["plain"].awaitTermination()
     wait_until_given_up()
 
 
