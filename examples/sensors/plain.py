@@ -56,6 +56,18 @@ class Sensors:
 
 def raw_ingest(spark: SparkSession, sensors: Sensors) -> StreamingQuery:
     """Start `sensor-raw-ingest`: every message as it came, with where it came from."""
+    return (
+        read_topic(spark, sensors)
+        .writeStream.format("delta")
+        .queryName("sensor-raw-ingest")
+        .option("checkpointLocation", f"{sensors.checkpoints}/sensor-raw-ingest")
+        .trigger(availableNow=True)
+        .start(sensors.table("raw"))
+    )
+
+
+def read_topic(spark: SparkSession, sensors: Sensors) -> DataFrame:
+    """Return the messages of the topic, each with where it came from."""
     source = (
         spark.readStream.format("kafka")
         .option("kafka.bootstrap.servers", sensors.bootstrap)
@@ -64,14 +76,7 @@ def raw_ingest(spark: SparkSession, sensors: Sensors) -> StreamingQuery:
         .option("maxOffsetsPerTrigger", sensors.messages_per_batch)
         .load()
     )
-    rows = source.select("topic", "partition", "offset", "timestamp", "key", "value")
-    return (
-        rows.writeStream.format("delta")
-        .queryName("sensor-raw-ingest")
-        .option("checkpointLocation", f"{sensors.checkpoints}/sensor-raw-ingest")
-        .trigger(availableNow=True)
-        .start(sensors.table("raw"))
-    )
+    return source.select("topic", "partition", "offset", "timestamp", "key", "value")
 
 
 def deserialize(spark: SparkSession, sensors: Sensors) -> StreamingQuery:

@@ -13,13 +13,19 @@ from lab.kafka import Kafka
 from lab.postgres import Postgres
 
 
-def make_scenario(kafka: Kafka, postgres: Postgres, *, messages_per_batch: int) -> Sensors:
+def make_scenario(
+    kafka: Kafka,
+    postgres: Postgres,
+    *,
+    messages_per_batch: int,
+    serving_table: str = SERVING_TABLE,
+) -> Sensors:
     """Return a pipeline with an empty topic and nothing written yet."""
     name = f"sensors_{uuid.uuid4().hex[:8]}"
     kafka.create_topic(name, partitions=PARTITIONS)
     dsn = postgres.create_database(name)
     with psycopg.connect(dsn) as connection:
-        connection.execute(SERVING_TABLE)
+        connection.execute(serving_table.encode())
     return Sensors(
         bootstrap=kafka.address,
         topic=name,

@@ -1,0 +1,103 @@
+"""The same pipeline on Holdfast: four streams that may be killed at any moment.
+
+    python -m examples.sensors.guarded KAFKA TOPIC LAKE MESSAGES_PER_BATCH
+
+It brings everything that is in the topic through, while all streams run, and ends. The DSN of
+PostgreSQL is in the environment, as `SENSORS_DSN`. Compare `plain.py`: what it does by hand with
+transaction ids and upserts is done by the sinks here, and nothing else of it is needed.
+
+Every sink of a stream gets the same rows, so what goes into quarantine is a stream of its own.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import holdfast as hf
+from examples.sensors.plain import Sensors, parse, read_topic
+
+DSN_NAME = "SENSORS_DSN"
+SERVING_TABLE = """
+create table if not exists latest (
+    sensor_id text primary key,
+    reading_id text not null,
+    event_time timestamptz not null,
+    value double precision not null,
+    version text not null
+)
+"""
+
+
+def make_pipeline(sensors: Sensors) -> hf.Pipeline:
+    """Declare the streams, in the order their data flows; nothing is started."""
+    pipeline = hf.Pipeline("sensors", root=sensors.checkpoints)
+
+    @pipeline.stream("sensor-raw-ingest", into=hf.Delta(path=sensors.table("raw")))
+    def raw_ingest(spark: SparkSession) -> DataFrame:
+        return read_topic(spark, sensors)
+
+    @pipeline.stream("sensor-deserialize", into=hf.Delta(path=sensors.table("typed")))
+    def deserialize(spark: SparkSession) -> DataFrame:
+        return parse(_read(spark, "raw")).where("reason is null").drop("reason", "message")
+
+    @pipeline.stream("sensor-quarantine", into=hf.Delta(path=sensors.table("quarantine")))
+    def quarantine(spark: SparkSession) -> DataFrame:
+        rejected = parse(_read(spark, "raw")).where("reason is not null")
+        return rejected.select(F.col("message").alias("value"), "reason", "partition", "offset")
+
+    # The latest reading of each sensor stays, in whatever order they come.
+    gold = hf.Delta(path=sensors.table("gold"), keys=["sensor_id"], sequence_by="version")
+    serving = hf.Postgres(
+        f"env:{DSN_NAME}", table="latest", keys=["sensor_id"], sequence_by="version"
+    )
+
+    @pipeline.stream("sensor-merge-gold", into=[gold, serving])
+    def merge_gold(spark: SparkSession) -> DataFrame:
+        # Of two readings of one time the higher id is the later one: one column for both.
+        time = F.date_format("event_time", "yyyy-MM-dd HH:mm:ss.SSSSSS")
+        version = F.concat_ws(" ", time, "reading_id").alias("version")
+        typed = _read(spark, "typed")
+        return typed.select("reading_id", "sensor_id", "event_time", "value", version)
+
+    def _read(spark: SparkSession, table: str) -> DataFrame:
+        return spark.readStream.format("delta").load(sensors.table(table))
+
+    return pipeline
+
+
+def run_once(spark: SparkSession, sensors: Sensors) -> None:
+    """Bring everything that is in the topic now through all streams, which run side by side."""
+    queries: dict[str, Any] = make_pipeline(sensors).start(
+        spark, trigger={"processingTime": "500 milliseconds"}
+    )
+    try:
+        for query in queries.values():
+            query.processAllAvailable()
+    finally:
+        for query in queries.values():
+            query.stop()
+
+
+def main(arguments: list[str]) -> None:
+    """Run the pipeline on what the arguments name."""
+    bootstrap, topic, lake, messages_per_batch = arguments
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    logging.getLogger("py4j").setLevel(logging.WARNING)
+    sensors = Sensors(
+        bootstrap=bootstrap,
+        topic=topic,
+        lake=lake,
+        checkpoints=f"{lake}/checkpoints",
+        dsn="",
+        messages_per_batch=int(messages_per_batch),
+    )
+    run_once(SparkSession.builder.getOrCreate(), sensors)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
