@@ -43,19 +43,11 @@ log.retention.ms=-1
 _JVM = ["-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData"]
 
 
-class Kafka(Server):
-    """A Kafka broker; `address` is its bootstrap server."""
+class Broker:
+    """A broker that runs somewhere, as its clients see it."""
 
-    name: ClassVar[str] = "kafka"
-
-    def __init__(self, directory: Path | None = None) -> None:
-        super().__init__(directory)
-        self._broker, self._controller = free_ports(2)
-
-    @property
-    def address(self) -> str:
-        """The bootstrap server."""
-        return f"127.0.0.1:{self._broker}"
+    def __init__(self, address: str) -> None:
+        self._address = address
 
     def create_topic(self, topic: str, *, partitions: int) -> None:
         """Create a topic and wait until the broker has it."""
@@ -73,7 +65,7 @@ class Kafka(Server):
                 refused.append(str(error))
 
         # Idempotent: a request that is sent again must not put its messages there twice.
-        settings = {"bootstrap.servers": self.address, "linger.ms": 20, "enable.idempotence": True}
+        settings = {"bootstrap.servers": self._address, "linger.ms": 20, "enable.idempotence": True}
         producer = Producer({**settings, "log_level": 3})
         sent = 0
         for partition, key, value, timestamp_ms in messages:
@@ -94,7 +86,37 @@ class Kafka(Server):
         return sent
 
     def _admin(self) -> AdminClient:
-        return AdminClient({"bootstrap.servers": self.address, "log_level": 0})
+        return AdminClient({"bootstrap.servers": self._address, "log_level": 0})
+
+    def answers(self) -> bool:
+        """Return whether it answers within half a second."""
+        try:
+            return bool(self._admin().list_topics(timeout=0.5).brokers)
+        except KafkaException:
+            return False
+
+
+class Kafka(Server):
+    """A Kafka broker; `address` is its bootstrap server."""
+
+    name: ClassVar[str] = "kafka"
+
+    def __init__(self, directory: Path | None = None) -> None:
+        super().__init__(directory)
+        self._broker, self._controller = free_ports(2)
+
+    @property
+    def address(self) -> str:
+        """The bootstrap server."""
+        return f"127.0.0.1:{self._broker}"
+
+    def create_topic(self, topic: str, *, partitions: int) -> None:
+        """Create a topic and wait until the broker has it."""
+        Broker(self.address).create_topic(topic, partitions=partitions)
+
+    def produce(self, topic: str, messages: Iterable[Record]) -> int:
+        """Send messages and wait until the broker has acknowledged every one; return how many."""
+        return Broker(self.address).produce(topic, messages)
 
     def _prepare(self) -> None:
         properties = self.directory / "server.properties"
@@ -122,10 +144,7 @@ class Kafka(Server):
         return [find_tool("java"), *_JVM, "-cp", class_path]
 
     def _answers(self) -> bool:
-        try:
-            return bool(self._admin().list_topics(timeout=0.5).brokers)
-        except KafkaException:
-            return False
+        return Broker(self.address).answers()
 
 
 Record = tuple[int, bytes | None, bytes, int]

@@ -9,7 +9,7 @@ import psycopg
 
 from examples.sensors.messages import PARTITIONS, Message
 from examples.sensors.plain import SERVING_TABLE, Sensors
-from lab.kafka import Kafka
+from lab.kafka import Broker, Kafka
 from lab.postgres import Postgres
 
 
@@ -36,7 +36,7 @@ def make_scenario(
     )
 
 
-def send(kafka: Kafka, topic: str, messages: Iterable[Message]) -> None:
+def send(kafka: Broker | Kafka, topic: str, messages: Iterable[Message]) -> None:
     """Send messages to where their partitions and offsets say they belong."""
     kafka.produce(
         topic,

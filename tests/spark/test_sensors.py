@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 from pyspark.sql import SparkSession
 
+from examples.sensors import guarded
 from examples.sensors.judge import judge
 from examples.sensors.messages import latest_rows, make_messages
 from examples.sensors.plain import Sensors, run_once
@@ -17,6 +18,7 @@ from holdfast.checkpoint.sources.kafka import KafkaOffset
 from holdfast.storage import open_reader
 from holdfast.storage.options import from_hadoop
 from lab import S3, Kafka, Postgres
+from tests.spark.file_stream import wait_until_given_up
 
 MESSAGES = 20_000
 SEED = 20_261_115
@@ -96,3 +98,20 @@ def test_kafkas_last_offset_entry_is_the_end_of_the_topic(sensors: Sensors, s3: 
     assert source.text is not None
     sent = Counter(message.partition for message in make_messages(MESSAGES, seed=SEED))
     assert parse_offset(source.text) == KafkaOffset(partitions={sensors.topic: dict(sent)})
+
+
+def test_the_guarded_pipeline_brings_the_same(
+    spark: SparkSession, kafka: Kafka, postgres: Postgres, *, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario = make_scenario(
+        kafka, postgres, messages_per_batch=2_000, serving_table=guarded.SERVING_TABLE
+    )
+    monkeypatch.setenv(guarded.DSN_NAME, scenario.dsn)
+    sent = make_messages(4_000, seed=SEED)
+    send(kafka, scenario.topic, sent)
+    guarded.run_once(spark, scenario)
+    wait_until_given_up()
+    differences = judge(spark, scenario, sent)
+    assert {name: found for name, found in differences.items() if not found.exact} == {}
+    assert differences["raw"].expected == len(sent)
+    assert differences["quarantine"].expected
