@@ -71,7 +71,7 @@ class Keeper:
             if fresh is None:
                 self.is_lost = True
                 _LOG.error("holdfast: another driver has taken over; this query is stopped")
-                query.stop()
+                _stop(query)
                 break
             self._lease = fresh
             self._write_run()
@@ -117,6 +117,16 @@ def _ended(query: Any, seconds: float) -> bool:
         return bool(query.awaitTermination(seconds))
     except (PySparkException, Py4JError):  # however it failed, it has ended
         return True
+
+
+def _stop(query: Any) -> None:
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        query.stop()
+    except (PySparkException, Py4JError) as error:  # not in time; its batch cannot commit any more
+        _LOG.warning("holdfast: the query is slow to stop: %s", type(error).__name__)
 
 
 def _error_of(query: Any) -> str:
