@@ -26,6 +26,7 @@ from holdfast.ledger.row import advance
 from holdfast.points import reached
 from holdfast.sinks.delta.commit import Identity, append, merge
 from holdfast.sinks.delta.target import Target, open_target
+from holdfast.sinks.merging import check_keys, check_output_mode
 
 if TYPE_CHECKING:
     from holdfast.ledger.row import Attempt, LedgerRow
@@ -76,11 +77,9 @@ class Delta:
         """
         if (path is None) == (table is None):
             raise ConfigError("A Delta sink is given by path= or by table=.")
-        if sequence_by is not None and not keys:
-            raise ConfigError("sequence_by orders rows of one key: give keys too.")
         self._path = path
         self._table = table
-        self._keys = tuple(keys)
+        self._keys = check_keys(keys, sequence_by)
         self._sequence_by = sequence_by
         self._name = name or table or str(path).rstrip("/").rpartition("/")[2]
         self._spark: Any = None
@@ -109,11 +108,7 @@ class Delta:
 
     def prepare(self, df: Any, *, output_mode: str) -> None:
         """Find or make the table, and check that it takes the rows of a streaming DataFrame."""
-        if output_mode == "complete" and not self._keys:
-            raise ConfigError(
-                f"Output mode complete writes the whole result with every batch; appended to "
-                f"{self.shown} it would be there many times. Use keys, or another output mode."
-            )
+        check_output_mode(output_mode, self.shown, keys=self._keys)
         self._spark = df.sparkSession
         self._target = open_target(
             df,

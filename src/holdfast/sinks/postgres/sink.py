@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import ConfigError, HoldfastError, MissingExtraError
+from holdfast.errors import HoldfastError, MissingExtraError
 from holdfast.ledger.decide import Apply, Decision, decide
+from holdfast.sinks.merging import check_keys, check_output_mode
 from holdfast.sinks.secrets import Secret, reveal
 
 if TYPE_CHECKING:
@@ -61,11 +62,9 @@ class Postgres:
         Raises:
             ConfigError: `sequence_by` without `keys`.
         """
-        if sequence_by is not None and not keys:
-            raise ConfigError("sequence_by orders rows of one key: give keys too.")
         self._dsn = dsn
         self._table = table
-        self._keys = tuple(keys)
+        self._keys = check_keys(keys, sequence_by)
         self._sequence_by = sequence_by
         self._name = name or table
         self._target: Target | None = None
@@ -98,11 +97,7 @@ class Postgres:
         from holdfast.sinks.postgres.large import ExecutorCheck
         from holdfast.sinks.postgres.table import check_table, find_schema
 
-        if output_mode == "complete" and not self._keys:
-            raise ConfigError(
-                f"Output mode complete writes the whole result with every batch; appended to "
-                f"{self.shown} it would be there many times. Use keys, or another output mode."
-            )
+        check_output_mode(output_mode, self.shown, keys=self._keys)
         connection = self._connect()
         ensure_tables(connection)
         self._target = check_table(
