@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import holdfast as hf
 from holdfast.errors import ConfigError
 from holdfast.streams.graph import Node, draw, find_edges, normal
 
@@ -68,3 +69,10 @@ def test_spellings_of_one_place_are_one() -> None:
     assert normal("s3a://lake/raw/") == normal("s3://lake/raw")
     assert normal("file:/srv/raw") == normal("/srv/raw")
     assert normal("postgresql:public.readings") == "postgresql:public.readings"
+
+
+@pytest.mark.xfail(strict=True, raises=ConfigError, reason="a place does not tell databases apart")
+def test_tables_of_one_name_in_two_databases_are_two() -> None:
+    sinks = {name: hf.Postgres(f"env:{name}", table="gold") for name in ("HERE", "THERE")}
+    nodes = [node(name, writes=sink.place, appends=True) for name, sink in sinks.items()]
+    assert find_edges(by_name(*nodes)) == {"HERE": (), "THERE": ()}
