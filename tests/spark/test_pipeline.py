@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 import holdfast as hf
@@ -85,9 +84,6 @@ def test_a_stream_that_cannot_start_does_not_take_the_others_down(lake: Lake) ->
     wait_until_given_up()
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AnalysisException, reason="only errors of Holdfast itself are collected"
-)
 def test_a_stream_that_spark_refuses_does_not_take_the_others_down(lake: Lake) -> None:
     other = hf.Pipeline("other", root=str(lake.files.root))
     counted = hf.Delta(path=lake.gold)

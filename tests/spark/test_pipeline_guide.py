@@ -67,9 +67,6 @@ def test_the_command_draws_what_the_page_shows(call: Call) -> None:
         assert list(each) == of_streams["required"] == list(of_streams["properties"])
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="drawing prepares the sinks and closes none"
-)
 def test_drawing_leaves_no_connection_open(stream: Stream, call: Call) -> None:
     assert call(*COMMAND.split())[0] == ExitCode.DONE
     with psycopg.connect(stream.dsn) as connection:

@@ -107,6 +107,8 @@ class Standing:
     """With the epoch and the nonce of the newest fence."""
     own: Commit | None
     """The newest commit of the stream: fence, row or batch."""
+    row_version: int = -1
+    """The commit that carries the row; cleaned up with the log, sooner or later."""
     replaced_by: Commit | None = None
     """The newest commit since the row that has taken out what the stream had brought."""
 
@@ -156,16 +158,19 @@ class DeltaLedger:
 
     def _add(self, known: Standing, commits: Iterable[Commit], *, newest: int) -> Standing:
         row, own, replaced_by = known.row, known.own, known.replaced_by
+        row_version = known.row_version
         for commit in commits:
             if self._app not in commit.transactions:
                 replaced_by = commit if is_replacing(commit, own) else replaced_by
                 continue
             own = commit
             if (carried := decode_row(commit.note)) is not None:
-                row, replaced_by = carried, None
+                row, row_version, replaced_by = carried, commit.version, None
             elif row is not None:
                 row = _fenced(row, commit)
-        return Standing(newest=newest, row=row, own=own, replaced_by=replaced_by)
+        return Standing(
+            newest=newest, row=row, own=own, row_version=row_version, replaced_by=replaced_by
+        )
 
 
 def find_native_batch(reader: Reader, query_id: str) -> int | None:

@@ -34,3 +34,11 @@ def reveal(secret: Secret) -> str:
         "A DSN is not given in the open, where it would reach logs: name the environment variable "
         "that holds it (env:NAME), a file (file:PATH), or give a function that returns it."
     )
+
+
+def shown_name(secret: Secret) -> str:
+    """Return the name of a secret, which is none; never what it stands for."""
+    if isinstance(secret, str):
+        kind = secret.partition(":")[0]
+        return secret if kind in ("env", "file") else "given in the open"
+    return str(getattr(secret, "__qualname__", "a function"))

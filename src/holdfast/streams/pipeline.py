@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,8 +110,9 @@ class Pipeline:
             ConfigError: Streams read each other in a circle, or append to one table.
             PipelineStartError: Some could not be started; it has those that run.
         """
-        built = self._build(spark)
-        find_edges({name: _node(each) for name, each in built.items()})
+        from pyspark.errors import PySparkException
+
+        built, _ = self._build(spark)
         wanted = list(built) if only is None else list(only)
         if unknown := [name for name in wanted if name not in built]:
             raise ConfigError(f"The pipeline {self.name} has no stream {', '.join(unknown)}.")
@@ -121,7 +123,7 @@ class Pipeline:
             given = {"root": self._root, **each.declared.options, **options}
             try:
                 queries[name] = start(each.df, stream=name, into=each.declared.sinks, **given)
-            except HoldfastError as error:
+            except (HoldfastError, PySparkException) as error:
                 _LOG.error("holdfast: %s was not started: %s", name, error)
                 errors[name] = error
         if errors:
@@ -130,12 +132,12 @@ class Pipeline:
 
     def show(self, spark: Any) -> str:
         """Return the streams as lines, each below those it reads from."""
-        nodes = self._nodes(spark)
+        _, nodes = self._build(spark)
         return draw(nodes, find_edges(nodes))
 
     def describe(self, spark: Any) -> dict[str, Any]:
         """Return the streams as JSON has them: what each reads and writes, and who follows it."""
-        nodes = self._nodes(spark)
+        _, nodes = self._build(spark)
         edges = find_edges(nodes)
         streams = [
             {"name": name, "reads": node.reads, "writes": node.writes, "followed_by": edges[name]}
@@ -143,21 +145,25 @@ class Pipeline:
         ]
         return {"streams": streams}
 
-    def _nodes(self, spark: Any) -> dict[str, Node]:
-        return {name: _node(each) for name, each in self._build(spark).items()}
-
-    def _build(self, spark: Any) -> dict[str, _Built]:
+    def _build(self, spark: Any) -> tuple[dict[str, _Built], dict[str, Node]]:
         """Call the functions in the order of their declaration, and make the tables of each.
 
-        A later one may read what an earlier one writes.
+        A later one may read what an earlier one writes. What sinks hold open for that is closed.
+
+        Raises:
+            ConfigError: Streams read each other in a circle, or append to one table.
         """
-        built = {}
-        for name, declared in self._streams.items():
-            df = declared.build(spark)
-            for sink in declared.sinks:
-                sink.prepare(df, output_mode=declared.options.get("outputMode", "append"))
-            built[name] = _Built(declared=declared, df=df)
-        return built
+        built, nodes = {}, {}
+        with ExitStack() as opened:
+            for name, declared in self._streams.items():
+                df = declared.build(spark)
+                for sink in declared.sinks:
+                    opened.callback(sink.close)
+                    sink.prepare(df, output_mode=declared.options.get("outputMode", "append"))
+                built[name] = _Built(declared=declared, df=df)
+                nodes[name] = _node(built[name])
+        find_edges(nodes)
+        return built, nodes
 
 
 def _node(built: _Built) -> Node:

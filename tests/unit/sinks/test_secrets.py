@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import ConfigError
-from holdfast.sinks.secrets import reveal
+from holdfast.sinks.secrets import reveal, shown_name
 
 
 def test_a_secret_is_found_where_it_is_said_to_be(
@@ -25,3 +25,10 @@ def test_one_that_is_not_there_or_in_the_open_is_refused_and_not_shown(secret: s
     with pytest.raises(ConfigError) as refused:
         reveal(secret)
     assert "secret@" not in str(refused.value)
+
+
+def test_only_the_name_of_a_secret_is_shown() -> None:
+    assert shown_name("env:DSN") == "env:DSN"
+    assert shown_name("file:/run/dsn") == "file:/run/dsn"
+    assert "secret" not in shown_name("postgresql://u:secret@h/d")
+    assert shown_name(reveal) == "reveal"  # type: ignore[arg-type]

@@ -50,10 +50,16 @@ def merge_statement(columns: list[str], target: Target) -> str:
         tie = f"{_hash(columns, 's')} > {_hash(columns, 't')}"
         newer = f" AND (({theirs} IS NULL AND {mine} IS NOT NULL) OR {mine} > {theirs}"
         newer += f" OR ({mine} <=> {theirs} AND {tie}))"
+    changes, inserted = "*", "*"  # which adds columns that the table lacks, where that is asked for
+    if not target.is_evolving:
+        quoted = [_quote(column) for column in columns]
+        changes = ", ".join(f"t.{column} = s.{column}" for column in quoted)
+        values = ", ".join(f"s.{column}" for column in quoted)
+        inserted = f"({', '.join(quoted)}) VALUES ({values})"
     return (
         f"MERGE INTO {target.name} t USING {VIEW} s ON {same}"
-        f" WHEN MATCHED{newer} THEN UPDATE SET *"
-        " WHEN NOT MATCHED THEN INSERT *"
+        f" WHEN MATCHED{newer} THEN UPDATE SET {changes}"
+        f" WHEN NOT MATCHED THEN INSERT {inserted}"
     )
 
 

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 
 CONFLICT, SAME_APPLICATION = "DELTA_CONCURRENT", "DELTA_CONCURRENT_TRANSACTION"
+COMMITS_BEFORE_ANEW = 8
+"""After so many commits a start writes its row anew: Delta cleans old ones up."""
 TRIES = 3
 """Against other writers of the table: somebody optimises it, or appends to it."""
 
@@ -137,7 +139,11 @@ class Delta:
         if found is None or found.epoch >= epoch or found.binding != row.binding:
             return None
         fenced = self._fence(row.stream, found.generation, epoch=epoch, nonce=nonce)
-        return fenced.row if fenced else None
+        if fenced is None or fenced.row is None:
+            return None
+        if fenced.newest - fenced.row_version > COMMITS_BEFORE_ANEW:
+            return fenced.row if self._commit_row(fenced.row) else None
+        return fenced.row
 
     def replace_row(self, old: LedgerRow | None, new: LedgerRow) -> bool:
         """Put a row in the place of another, or of none, and so fence the table with its epoch.
@@ -150,8 +156,7 @@ class Delta:
         expected = None if old is None else replace(old, epoch=new.epoch, nonce=new.nonce)
         if fenced.row != expected:
             return False
-        version = transaction_version(new.generation, new.epoch, ROW_SLOT)
-        return self._commit_nothing(new.stream, version, note=encode_row(new)) is not None
+        return self._commit_row(new)
 
     def find_native(self, query_id: str) -> int | None:
         """Return the last batch that a query has brought by Delta's own sink."""
@@ -221,6 +226,11 @@ class Delta:
         version = transaction_version(generation, epoch, FENCE_SLOT)
         note = encode_fence(epoch=epoch, nonce=nonce)
         return self._commit_nothing(stream, version, note=note)
+
+    def _commit_row(self, row: LedgerRow) -> bool:
+        """Commit a row without data, under the epoch that has fenced the table."""
+        version = transaction_version(row.generation, row.epoch, ROW_SLOT)
+        return self._commit_nothing(row.stream, version, note=encode_row(row)) is not None
 
     def _commit_nothing(self, stream: str, version: int, *, note: str) -> Standing | None:
         """Commit no rows under a version; None when the log then does not show it as the newest."""

@@ -45,6 +45,8 @@ class Target:
     reader: Reader
     keys: tuple[str, ...] = ()
     sequence_by: str | None = None
+    is_evolving: bool = False
+    """Whether the session asks for columns to be added that the table lacks."""
 
 
 def open_target(
@@ -59,6 +61,7 @@ def open_target(
     spark = df.sparkSession
     shown = f"The Delta table {table or path}"
     _check_session(spark, shown)
+    _check_delta(spark, shown)
     name = table or f"delta.`{path}`"
     _make_table(df, path=path, table=table)
     detail = spark.sql(f"DESCRIBE DETAIL {name}").first()
@@ -80,7 +83,12 @@ def open_target(
         reader=open_reader(location, options),
         keys=keys,
         sequence_by=sequence_by,
+        is_evolving=_is_evolving(spark),
     )
+
+
+def _is_evolving(spark: Any) -> bool:
+    return str(spark.conf.get(_AUTO_MERGE, "false")).lower() == "true"
 
 
 def _make_table(df: Any, *, path: str | None, table: str | None) -> None:
@@ -110,6 +118,17 @@ def _check_session(spark: Any, shown: str) -> None:
         )
 
 
+def _check_delta(spark: Any, shown: str) -> None:
+    """Refuse a session that does not know Delta, before Spark says it in its own words."""
+    extensions = str(spark.conf.get("spark.sql.extensions", ""))
+    if "io.delta" not in extensions:
+        raise DeltaTableError(
+            shown,
+            why="This session does not know Delta: spark.sql.extensions does not name it.",
+            how="Start Spark with Delta's package and io.delta.sql.DeltaSparkSessionExtension.",
+        )
+
+
 def _check_log_store(spark: Any, location: Location, shown: str) -> None:
     """Name what two writers of one table can do to each other on S3."""
     if location.scheme != "s3":
@@ -135,9 +154,17 @@ def _check_log_store(spark: Any, location: Location, shown: str) -> None:
 def _check_columns(df: Any, name: str, shown: str) -> None:
     spark = df.sparkSession
     there = {field.name.lower(): field for field in spark.table(name).schema}
+    brought = {column.lower() for column in df.columns}
+    for field in there.values():
+        if not field.nullable and field.name.lower() not in brought:
+            raise DeltaTableError(
+                shown,
+                why=f"Its column {field.name} must not be NULL, and the stream has no such one.",
+                how=f"ALTER TABLE {name} ALTER COLUMN {field.name} DROP NOT NULL",
+            )
     for field in df.schema:
         found = there.get(field.name.lower())
-        if found is None and str(spark.conf.get(_AUTO_MERGE, "false")).lower() != "true":
+        if found is None and not _is_evolving(spark):
             kind = field.dataType.simpleString()
             raise DeltaTableError(
                 shown,
@@ -145,9 +172,9 @@ def _check_columns(df: Any, name: str, shown: str) -> None:
                 how=f"ALTER TABLE {name} ADD COLUMNS ({field.name} {kind})",
             )
         if found is not None and found.dataType != field.dataType:
-            brought, kept = field.dataType.simpleString(), found.dataType.simpleString()
+            mine, kept = field.dataType.simpleString(), found.dataType.simpleString()
             raise DeltaTableError(
                 shown,
-                why=f"Its column {field.name} is {kept}; the stream brings {brought}.",
+                why=f"Its column {field.name} is {kept}; the stream brings {mine}.",
                 how=f"Cast it in the query: .withColumn({field.name!r}, col.cast({kept!r})).",
             )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.errors import HoldfastError, MissingExtraError
 from holdfast.ledger.decide import Apply, Decision, decide
 from holdfast.sinks.merging import check_keys, check_output_mode
-from holdfast.sinks.secrets import Secret, reveal
+from holdfast.sinks.secrets import Secret, reveal, shown_name
 
 if TYPE_CHECKING:
     import psycopg
@@ -83,8 +83,8 @@ class Postgres:
 
     @property
     def place(self) -> str:
-        """The table; which database it is in is a secret."""
-        return f"postgresql:{self._table}"
+        """The table, and by what name its database is known: its address is a secret."""
+        return f"postgresql:{self._table}@{shown_name(self._dsn)}"
 
     @property
     def is_appending(self) -> bool:
