@@ -1,4 +1,7 @@
-"""Every test has a cost marker; one that has none gets it from its folder. Seeds are printed."""
+"""Every test has a cost marker; one that has none gets it from its folder. Seeds are printed.
+
+Of modules whose tests are slow and alike a sample is drawn; `HOLDFAST_ALL=1` runs them whole.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ pytest_plugins = ["lab.fixtures"]
 
 COSTS = ("unit", "spark", "drill")
 FOLDERS = {"lab": "spark", "spark": "spark", "drills": "drill"}
+ALL = "HOLDFAST_ALL" in os.environ
+"""Set to run every test of the modules of which a sample is enough."""
 SEED = int(os.environ.setdefault("HOLDFAST_SEED", str(random.randrange(2**32))))
 
 
@@ -19,12 +24,29 @@ def pytest_report_header() -> str:
     return f"seed: {SEED} (repeat with HOLDFAST_SEED={SEED})"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     for item in items:
         if not any(item.get_closest_marker(cost) for cost in COSTS):
             folder = item.path.relative_to(here).parts[0]
             item.add_marker(FOLDERS.get(folder, "unit"))
+    if not ALL:
+        _sample(config, items)
+
+
+def _sample(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep of each module that is marked `sampled(n)` so many tests, drawn by the seed."""
+    marked: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sampled"):
+            marked.setdefault(item.path, []).append(item)
+    left_out: set[pytest.Item] = set()
+    for path, found in marked.items():
+        (number,) = next(found[0].iter_markers("sampled")).args
+        kept = random.Random(f"{SEED} {path.name}").sample(found, min(number, len(found)))
+        left_out |= set(found) - set(kept)
+    config.hook.pytest_deselected(items=list(left_out))
+    items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,8 @@ from holdfast.errors import ConfigError
 from holdfast.streams.refusal import StartRefusedError
 from tests.spark.file_stream import Stream, remove
 
+pytestmark = pytest.mark.sampled(4)
+
 
 def refused(stream: Stream, **more: Any) -> StartRefusedError:
     with pytest.raises(StartRefusedError) as found:

@@ -23,6 +23,8 @@ from tests.spark.file_stream import remove, wait_until_given_up
 from tests.spark.ledger_rows import ROW, attempt
 from tests.spark.restarts import add_file
 
+pytestmark = pytest.mark.sampled(7)
+
 
 @dataclass
 class Stream:

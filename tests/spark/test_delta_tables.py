@@ -13,6 +13,8 @@ from holdfast.sinks.delta.target import DeltaTableError
 from tests.spark.delta_streams import DeltaStream, differs
 from tests.spark.file_stream import remove
 
+pytestmark = pytest.mark.sampled(3)
+
 COMMITS_TO_A_CHECKPOINT = 10
 
 

@@ -18,6 +18,8 @@ from holdfast.streams.place import SharedCheckpointError
 from tests.spark.delta_streams import TXN_APP_ID, DeltaStream, differs
 from tests.spark.file_stream import wait_until_given_up
 
+pytestmark = pytest.mark.sampled(6)
+
 
 @pytest.fixture
 def stream(spark: SparkSession, tmp_path: Path) -> DeltaStream:

@@ -20,6 +20,8 @@ from holdfast.errors import ConfigError
 from holdfast.streams.journal import is_repeatable
 from tests.spark.file_stream import Stream, remove
 
+pytestmark = pytest.mark.sampled(4)
+
 
 class KilledError(Exception):
     """Stands for a kill: nothing after it is done."""

@@ -14,6 +14,8 @@ from holdfast.errors import ConfigError
 from holdfast.streams.pipeline import PipelineStartError
 from tests.spark.file_stream import Stream, wait_until_given_up
 
+pytestmark = pytest.mark.sampled(3)
+
 ONCE = {"availableNow": True}
 
 
