@@ -168,3 +168,31 @@ def test_state_is_written_when_the_rows_come_from_the_record(stream: Stream, tab
     assert found == {"row 0": 3, "row 1": 1, "row 2": 1}
     there = stream.spark.read.format("delta").load(table).collect()
     assert {row.value: row["count"] for row in there} == found
+
+
+def test_two_sinks_keep_the_same_of_rows_that_are_equally_new(stream: Stream, table: str) -> None:
+    """In one batch and in several; text by its bytes, NULL the largest."""
+    stream.execute("CREATE TABLE ties (key text PRIMARY KEY, at bigint, id text, more bigint)")
+    for path in stream.files.iterdir():
+        path.unlink()
+    values = ["a", "B", "é", "z", "-", "Z"]
+    for number, given in enumerate((values, values[::-1], values[2:] + values[:2])):
+        lines = [f"k{(at + number) % 4} {value} {at % 3}\n" for at, value in enumerate(given)]
+        path = stream.files / f"f{number:03}"
+        path.write_text("".join(lines))
+    parts = F.split("value", " ")
+    rows = stream.source.select(
+        parts[0].alias("key"),
+        F.lit(1).cast("long").alias("at"),
+        F.when(parts[1] != "-", parts[1]).alias("id"),
+        parts[2].cast("long").alias("more"),
+    )
+    keyed: dict[str, Any] = {"keys": ["key"], "sequence_by": "at"}
+    sinks = [hf.Delta(path=table, **keyed), hf.Postgres(lambda: stream.dsn, table="ties", **keyed)]
+    stream.run(df=rows, into=sinks)
+    with psycopg.connect(stream.dsn) as connection:
+        found = sorted(connection.execute("SELECT key, id, more FROM ties").fetchall())
+    there = stream.spark.read.format("delta").load(table).select("key", "id", "more").collect()
+    assert sorted(tuple(row) for row in there) == found
+    assert len(found) == 4
+    assert any(row[1] is None for row in found), "NULL is the largest"

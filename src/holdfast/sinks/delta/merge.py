@@ -1,7 +1,8 @@
 """Rows by key: the newest one stays, whatever order they come in.
 
-As for PostgreSQL: `sequence_by` is made a total order (NULL is older than anything; of two rows
-with the same value the one whose text has the larger hash stays), a NULL key is refused, and
+As for PostgreSQL, so that two sinks of one stream keep the same row: `sequence_by` is made a total
+order (NULL is older than anything; of two rows with the same value the larger one stays, column by
+column, NULL the largest; where a column has no order, a hash decides), a NULL key is refused, and
 without `sequence_by` so is a key that comes twice in one batch. All of it happens inside the one
 job that Delta runs for the MERGE.
 """
@@ -36,7 +37,7 @@ def merge_source(batch: Any, target: Target) -> Any:
         ranked = checked.withColumn(_RANK, F.when(count > 1, twice).otherwise(F.lit(1)))
     else:
         newest = F.col(_quote(target.sequence_by)).desc_nulls_last()
-        order = by_key.orderBy(newest, F.expr(_hash(batch.columns)).desc())
+        order = by_key.orderBy(newest, *_largest_first(batch, target))
         ranked = checked.withColumn(_RANK, F.row_number().over(order))
     return ranked.where(F.col(_RANK) == 1).drop(_RANK)
 
@@ -47,7 +48,11 @@ def merge_statement(columns: list[str], target: Target) -> str:
     newer = ""
     if target.sequence_by is not None:
         mine, theirs = (f"{side}.{_quote(target.sequence_by)}" for side in "st")
-        tie = f"{_hash(columns, 's')} > {_hash(columns, 't')}"
+        tie = (
+            _is_larger(columns)
+            if target.is_ordered
+            else f"{_hash(columns, 's')} > {_hash(columns, 't')}"
+        )
         newer = f" AND (({theirs} IS NULL AND {mine} IS NOT NULL) OR {mine} > {theirs}"
         newer += f" OR ({mine} <=> {theirs} AND {tie}))"
     changes, inserted = "*", "*"  # which adds columns that the table lacks, where that is asked for
@@ -61,6 +66,24 @@ def merge_statement(columns: list[str], target: Target) -> str:
         f" WHEN MATCHED{newer} THEN UPDATE SET {changes}"
         f" WHEN NOT MATCHED THEN INSERT {inserted}"
     )
+
+
+def _largest_first(batch: Any, target: Target) -> list[Any]:
+    from pyspark.sql import functions as F
+
+    if not target.is_ordered:
+        return [F.expr(_hash(batch.columns)).desc()]
+    return [F.col(_quote(column)).desc_nulls_first() for column in batch.columns]
+
+
+def _is_larger(columns: list[str]) -> str:
+    """Return whether the row that comes is larger than the one there, by its first difference."""
+    condition = "false"
+    for column in reversed(columns):
+        mine, theirs = f"s.{_quote(column)}", f"t.{_quote(column)}"
+        larger = f"({mine} IS NULL AND {theirs} IS NOT NULL) OR {mine} > {theirs}"
+        condition = f"(coalesce({larger}, false) OR ({mine} <=> {theirs} AND {condition}))"
+    return condition
 
 
 def _hash(columns: list[str], side: str | None = None) -> str:

@@ -45,6 +45,8 @@ class Target:
     reader: Reader
     keys: tuple[str, ...] = ()
     sequence_by: str | None = None
+    is_ordered: bool = True
+    """Whether Spark can compare values of every column; of maps it cannot."""
     is_evolving: bool = False
     """Whether the session asks for columns to be added that the table lacks."""
 
@@ -83,8 +85,13 @@ def open_target(
         reader=open_reader(location, options),
         keys=keys,
         sequence_by=sequence_by,
+        is_ordered=not any(_has_no_order(field.dataType.simpleString()) for field in df.schema),
         is_evolving=_is_evolving(spark),
     )
+
+
+def _has_no_order(kind: str) -> bool:
+    return any(word in kind for word in ("map<", "variant", "geometry", "geography"))
 
 
 def _is_evolving(spark: Any) -> bool:

@@ -2,8 +2,9 @@
 
 `sequence_by` says which of two rows with one key is newer. It is made a total order, so that the
 outcome does not depend on how rows fall into batches: NULL is older than anything, and of two rows
-with the same value the larger one stays, column by column as PostgreSQL compares them (where a
-column is json, which it does not compare, by a hash of the row's text). A NULL key is refused:
+with the same value the larger one stays, column by column, text by its bytes and NULL the largest;
+Delta's sink compares the same way. Where a column is json, which has no order, a hash of the row's
+text decides. A NULL key is refused:
 PostgreSQL would keep every such row. Without `sequence_by` the later batch stays, and a key that
 comes twice in one batch is refused, because nothing says which one is later.
 """
@@ -77,8 +78,13 @@ def _newer(target: Target) -> str:
 
 def _whole(side: str, target: Target) -> str:
     """Return an expression of the whole row that has an order, NULLs and all."""
-    columns = ", ".join(f"{side}.{quote(column)}" for column in target.columns)
-    return f"ROW({columns})" if target.is_ordered else f"md5(ROW({columns})::text)"
+    named = {column: f"{side}.{quote(column)}" for column in target.columns}
+    if not target.is_ordered:
+        return f"md5(ROW({', '.join(named.values())})::text)"
+    ordered = (
+        f'{name} COLLATE "C"' if column in target.texts else name for column, name in named.items()
+    )
+    return f"ROW({', '.join(ordered)})"
 
 
 def _refuse_null_keys(connection: psycopg.Connection[Any], target: Target) -> None:

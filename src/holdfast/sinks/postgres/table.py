@@ -20,6 +20,7 @@ SELECT a.attname, t.typname, format_type(a.atttypid, a.atttypmod),
 FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
 WHERE a.attrelid = to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped
 """
+_TEXTS = ("text", "varchar", "bpchar")
 _WITHOUT_ORDER = ("json", "_json", "xml", "point")
 _UNIQUE = """\
 SELECT array_agg(a.attname::text ORDER BY a.attname) FROM pg_index i
@@ -56,6 +57,8 @@ class Target:
     sequence_by: str | None = None
     is_ordered: bool = True
     """Whether PostgreSQL can compare values of every column; of type json it cannot."""
+    texts: frozenset[str] = frozenset()
+    """The columns of text, which are compared byte by byte and not as a language has it."""
 
     @property
     def column_list(self) -> str:
@@ -129,6 +132,7 @@ def check_table(
         keys=tuple(keys),
         sequence_by=sequence_by,
         is_ordered=not any(found[field.name][0] in _WITHOUT_ORDER for field in schema),
+        texts=frozenset(field.name for field in schema if found[field.name][0] in _TEXTS),
     )
 
 
