@@ -58,6 +58,7 @@ bench: ## Every figure of the README: damage of a restart, kills and their cost,
 	$(BIN)/python -m benchmarks.guard_races
 	$(BIN)/python -m benchmarks.kill_cost
 	$(BIN)/python -m benchmarks.ledger_growth
+	$(BIN)/python -m benchmarks.pipeline_kills
 	$(BIN)/python -m benchmarks.postgres_speed
 	$(BIN)/python -m benchmarks.restart_damage
 

@@ -103,11 +103,11 @@ def test_kafkas_last_offset_entry_is_the_end_of_the_topic(sensors: Sensors, s3: 
 def test_the_guarded_pipeline_brings_the_same(
     spark: SparkSession, kafka: Kafka, postgres: Postgres, *, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    sent = make_messages(4_000, seed=SEED)
     scenario = make_scenario(
-        kafka, postgres, messages_per_batch=2_000, serving_table=guarded.SERVING_TABLE
+        kafka, postgres, messages_per_batch=len(sent), serving_table=guarded.SERVING_TABLE
     )
     monkeypatch.setenv(guarded.DSN_NAME, scenario.dsn)
-    sent = make_messages(4_000, seed=SEED)
     send(kafka, scenario.topic, sent)
     guarded.run_once(spark, scenario)
     wait_until_given_up()
