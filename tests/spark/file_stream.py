@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psycopg
+import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from holdfast import points
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from holdfast.streams.keeper import THREAD
 from holdfast.streams.start import start
@@ -69,6 +74,35 @@ class Stream:
     def rows(self) -> list[str]:
         with psycopg.connect(self.dsn) as connection:
             return [row[0] for row in connection.execute("SELECT value FROM readings ORDER BY 1")]
+
+    def ids(self) -> Counter[int]:
+        """Return the numbers of a table of numbers, and how often each is there."""
+        with psycopg.connect(self.dsn) as connection:
+            return Counter(row[0] for row in connection.execute("SELECT id FROM readings"))
+
+    @contextmanager
+    def stopped_at(self, point: str) -> Iterator[None]:
+        """Start it and stop it while its batch stands at a point; afterwards the batch goes on."""
+        self.spark = self.spark.newSession()
+        self.spark.conf.set("spark.sql.streaming.stopTimeout", "1s")
+        inside, go_on = threading.Event(), threading.Event()
+
+        def wait(reached: str) -> None:
+            if reached == point:
+                inside.set()
+                go_on.wait(60)
+
+        points.listen(wait)
+        try:
+            query = self.start()
+            assert inside.wait(60)
+            with pytest.raises(Exception, match="stop"):  # it did not stop in time
+                query.stop()
+            yield
+        finally:
+            points.listen(None)
+            go_on.set()
+        wait_until_given_up()
 
     def execute(self, statement: str) -> None:
         with psycopg.connect(self.dsn) as connection:

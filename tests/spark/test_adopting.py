@@ -13,6 +13,7 @@ import pytest
 
 import holdfast as hf
 from holdfast.errors import ConfigError
+from holdfast.sinks import session
 from holdfast.storage.location import Location
 from holdfast.storage.options import from_hadoop
 from holdfast.storage.write import Writer, open_writer
@@ -142,7 +143,7 @@ def test_a_checkpoint_has_the_settings_of_its_own_bucket(
     monkeypatch.setattr(place, "open_writer", spy)
     settings = {"fs.s3a.bucket.lake.endpoint": "http://127.0.0.1:1"}
     monkeypatch.setattr(
-        place, "from_hadoop", lambda _, bucket: from_hadoop(settings, bucket=bucket)
+        session, "from_hadoop", lambda _, bucket: from_hadoop(settings, bucket=bucket)
     )
     with pytest.raises(OpenedError, match=r"http://127\.0\.0\.1:1"):
         stream.start(checkpoint="s3a://lake/old")

@@ -45,13 +45,10 @@ def marked(stream: Stream) -> DataFrame:
     return stream.source.select(F.concat("value", F.lit(" "), F.expr("uuid()")).alias("value"))
 
 
-def die_between_sinks(_: str) -> Callable[[str], None]:
-    def die(point: str) -> None:
-        if point == "sink-written":
-            points.listen(None)
-            raise KilledError
-
-    return die
+def die_between_sinks(point: str) -> None:
+    if point == "sink-written":
+        points.listen(None)
+        raise KilledError
 
 
 def test_every_row_arrives_once_in_each(stream: Stream, table: str) -> None:
@@ -67,7 +64,7 @@ def test_every_row_arrives_once_in_each(stream: Stream, table: str) -> None:
 def test_a_kill_between_two_sinks_gives_the_second_what_the_first_has(
     stream: Stream, table: str, build: Callable[[Stream], DataFrame]
 ) -> None:
-    points.listen(die_between_sinks(""))
+    points.listen(die_between_sinks)
     try:
         with pytest.raises(StreamingQueryException):
             stream.run(df=build(stream), into=both(stream, table))
@@ -154,7 +151,7 @@ def test_state_is_written_when_the_rows_come_from_the_record(stream: Stream, tab
     def run() -> None:
         stream.run(df=with_state(stream.source), into=sinks(), outputMode="update")
 
-    points.listen(die_between_sinks(""))
+    points.listen(die_between_sinks)
     try:
         with pytest.raises(StreamingQueryException):
             run()

@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from holdfast import points
 from holdfast.ledger.decide import Apply, Reason, Refuse, Skip
 from holdfast.ledger.postgres import ensure_tables, replace_row
+from holdfast.sinks.postgres.collect import MAX_RESULT_SIZE
 from holdfast.sinks.postgres.large import BUDGET_SETTING, is_large
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from holdfast.sinks.postgres.task import Task
 from holdfast.streams.batches import StoppedError
-from tests.spark.file_stream import Stream, wait_until_given_up
+from tests.spark.file_stream import Stream
 from tests.spark.ledger_rows import ROW, attempt
 
 NUMBERS = 100_000
+EACH_ONCE = Counter(range(NUMBERS))
 
 
 @pytest.fixture
@@ -75,12 +77,6 @@ def sink(stream: Stream, secret: str) -> Iterator[PostgresSink]:
     found.close()
 
 
-def count(stream: Stream) -> int:
-    with psycopg.connect(stream.dsn) as connection:
-        (found,) = connection.execute("SELECT count(*) FROM readings").fetchone() or (0,)
-    return int(found)
-
-
 def failing(stream: Stream) -> DataFrame:
     """Return numbers whose reading fails in the middle."""
     fails = F.raise_error(F.lit("the source is gone"))
@@ -107,12 +103,12 @@ def test_half_of_a_batch_is_not_committed(stream: Stream, sink: PostgresSink, se
     task = Task(dsn=secret, target=sink._target, attempt=attempt(0), expected_rows=NUMBERS)
     with pytest.raises(PySparkException):
         failing(stream).coalesce(1).mapInArrow(task, "said string").collect()
-    assert count(stream) == 0
+    assert not stream.ids()
     whole = stream.spark.range(0, NUMBERS, 1, 4)
     for said in ("Apply", "Skip"):  # the second as after an executor was lost past its commit
         (answer,) = whole.coalesce(1).mapInArrow(task, "said string").collect()
         assert answer.said == said
-    assert count(stream) == NUMBERS
+    assert stream.ids() == EACH_ONCE
 
 
 def test_a_batch_that_fails_while_it_is_counted_is_not_written(
@@ -120,7 +116,7 @@ def test_a_batch_that_fails_while_it_is_counted_is_not_written(
 ) -> None:
     with pytest.raises(PySparkException):
         sink._write_in_task(attempt(0), failing(stream), lambda _: None)
-    assert count(stream) == 0
+    assert not stream.ids()
 
 
 def test_what_the_task_decides_comes_back(stream: Stream, sink: PostgresSink) -> None:
@@ -128,7 +124,7 @@ def test_what_the_task_decides_comes_back(stream: Stream, sink: PostgresSink) ->
     assert sink._write_in_task(attempt(5), numbers, lambda _: None) == Refuse(Reason.GAP)
     assert sink._write_in_task(attempt(0), numbers, lambda _: None) == Apply()
     assert sink._write_in_task(attempt(0), numbers, lambda _: None) == Skip()
-    assert count(stream) == NUMBERS
+    assert stream.ids() == EACH_ONCE
 
 
 def test_a_query_that_is_stopped_commits_nothing_more(stream: Stream, sink: PostgresSink) -> None:
@@ -138,30 +134,13 @@ def test_a_query_that_is_stopped_commits_nothing_more(stream: Stream, sink: Post
     for write in (sink._write_here, sink._write_in_task):
         with pytest.raises(StoppedError):
             write(attempt(0), stream.spark.range(0, NUMBERS), refuse)
-    assert count(stream) == 0
+    assert not stream.ids()
 
 
 def test_stopping_a_query_in_its_batch_leaves_nothing_of_it(stream: Stream) -> None:
     """Spark's `stop` does not interrupt the function that writes, and returns before it ends."""
-    stream.spark = stream.spark.newSession()
-    stream.spark.conf.set("spark.sql.streaming.stopTimeout", "1s")
-    inside, go_on = threading.Event(), threading.Event()
-
-    def wait(point: str) -> None:
-        if point == "S5":
-            inside.set()
-            go_on.wait(60)
-
-    points.listen(wait)
-    try:
-        query = stream.start()
-        assert inside.wait(60)
-        with pytest.raises(Exception, match="stop"):  # it did not stop in time
-            query.stop()
-    finally:
-        points.listen(None)
-        go_on.set()
-    wait_until_given_up()
+    with stream.stopped_at("S5"):
+        pass
     assert stream.rows() == []
     stream.run()
     assert stream.rows() == ["row 0", "row 1", "row 2"]
@@ -179,6 +158,22 @@ def test_a_size_that_spark_does_not_know_is_not_large(stream: Stream) -> None:
     for df in (rates, rates.select("value"), stream.source):
         df.writeStream.foreachBatch(look).trigger(once=True).start().awaitTermination()
     assert found == [False, False, True]
+
+
+def test_what_spark_does_not_let_the_driver_have_is_written_by_a_task(
+    stream: Stream, sink: PostgresSink
+) -> None:
+    """The size was not known, and Spark's own limit is below the driver's budget."""
+    conf = stream.spark.sparkContext._jsc.sc().conf()
+    conf.set(MAX_RESULT_SIZE, "100k")
+    try:
+        numbers = stream.spark.range(0, NUMBERS, 1, 4)
+        with pytest.raises(Py4JJavaError, match=MAX_RESULT_SIZE):
+            numbers.toArrow()
+        assert sink._write_here(attempt(0), numbers, lambda _: None) == Apply()
+    finally:
+        conf.remove(MAX_RESULT_SIZE)
+    assert stream.ids() == EACH_ONCE
 
 
 def test_executors_that_lack_something_are_named(stream: Stream) -> None:

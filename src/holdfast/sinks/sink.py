@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -70,3 +70,13 @@ class LedgerSink(Sink, Protocol):
 
     def fence_native(self, query_id: str) -> None:
         """Refuse what a query still brings without Holdfast, where the sink can."""
+
+
+def as_sinks(into: Sink | Sequence[Sink]) -> tuple[Sink, ...]:
+    """Return the sinks that a stream is given: one, or several in their order."""
+    return tuple(into) if isinstance(into, Sequence) else (into,)
+
+
+def ledgers_of(sinks: Iterable[Sink]) -> tuple[LedgerSink, ...]:
+    """Return those that take each batch exactly once."""
+    return tuple(sink for sink in sinks if isinstance(sink, LedgerSink))

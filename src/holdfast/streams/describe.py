@@ -7,10 +7,10 @@ before the first. Names are those that Spark writes into `state/<operator>/_meta
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from holdfast.record.contracts import Contract
+from holdfast.streams.plan import SOURCES, analysed, kind_of, walk_streaming
 
 _OPERATORS = {
     "Aggregate": "stateStoreSave",
@@ -24,33 +24,21 @@ _OPERATORS = {
     "TransformWithStateInPySpark": "transformWithStateInPySparkExec",
 }
 _SESSIONS = "sessionWindowStateStoreSaveExec"
-_SOURCES = ("StreamingRelation", "StreamingRelationV2")
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
 
 def describe_query(df: Any, *, sinks: tuple[str, ...], output_mode: str) -> Contract:
     """Return the contract of a query that is about to be started."""
-    nodes = list(walk_streaming(df._jdf.queryExecution().analyzed()))  # noqa: SLF001 - no other way
-    kinds = [(node.getClass().getSimpleName(), node) for node in nodes]
+    kinds = [(kind_of(node), node) for node in walk_streaming(analysed(df))]
     operators = tuple(filter(None, (_operator(kind, node) for kind, node in kinds)))
     provider = df.sparkSession.conf.get(_PROVIDER).rpartition(".")[2] if operators else ""
     return Contract(
-        sources=tuple(_source(node) for kind, node in kinds if kind in _SOURCES),
+        sources=tuple(_source(node) for kind, node in kinds if kind in SOURCES),
         sinks=sinks,
         output_mode=output_mode,
         operators=operators,
         state_provider=provider,
     )
-
-
-def walk_streaming(node: Any) -> Iterator[Any]:
-    """Yield a plan's streaming nodes, each before what it reads from."""
-    if not node.isStreaming():
-        return
-    yield node
-    children = node.children().iterator()
-    while children.hasNext():
-        yield from walk_streaming(children.next())
 
 
 def _operator(kind: str, node: Any) -> str | None:
@@ -65,7 +53,7 @@ def _operator(kind: str, node: Any) -> str | None:
 def _source(node: Any) -> str:
     """Return a source as Spark names it; of its options, which can hold passwords, the topic."""
     name = str(node.sourceName())
-    if node.getClass().getSimpleName() != "StreamingRelationV2":
+    if kind_of(node) != "StreamingRelationV2":
         return name
     options = node.extraOptions()
     topics = filter(None, (options.get(key) for key in ("subscribe", "subscribePattern", "assign")))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from itertools import combinations
 from typing import Any
 
 from holdfast.errors import ConfigError, LocationError
 from holdfast.storage.location import parse_location
-from holdfast.streams.describe import walk_streaming
+from holdfast.streams.plan import analysed, kind_of, walk_streaming
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,11 +28,10 @@ class Node:
 
 def find_reads(df: Any) -> tuple[str, ...]:
     """Return the locations that a streaming DataFrame reads; those of topics have none."""
-    plan = df._jdf.queryExecution().analyzed()  # noqa: SLF001 - Python has no other way
-    found = []
-    for node in walk_streaming(plan):
-        if node.getClass().getSimpleName() == "StreamingRelation":
-            found += list(_paths(node.dataSource()))
+    found: list[str] = []
+    for node in walk_streaming(analysed(df)):
+        if kind_of(node) == "StreamingRelation":
+            found += _paths(node.dataSource())
     return tuple(dict.fromkeys(found))
 
 
@@ -58,15 +59,13 @@ def find_edges(nodes: Mapping[str, Node]) -> dict[str, tuple[str, ...]]:
     Raises:
         ConfigError: Two streams append to one table, or streams read each other in a circle.
     """
-    for at, node in enumerate(nodes.values()):
-        for other in list(nodes.values())[at + 1 :]:
-            if shared := set(node.appends) & set(other.writes) | set(other.appends) & set(
-                node.writes
-            ):
-                raise ConfigError(
-                    f"The streams {node.name} and {other.name} both write to {min(shared)}: rows "
-                    "appended by one could not be told from the other's. Give each its own table."
-                )
+    for node, other in combinations(nodes.values(), 2):
+        shared = {*node.appends, *other.appends} & set(node.writes) & set(other.writes)
+        if shared:
+            raise ConfigError(
+                f"The streams {node.name} and {other.name} both write to {min(shared)}: rows "
+                "appended by one could not be told from the other's. Give each its own table."
+            )
     edges = {
         name: tuple(other.name for other in nodes.values() if set(node.writes) & set(other.reads))
         for name, node in nodes.items()
@@ -76,33 +75,32 @@ def find_edges(nodes: Mapping[str, Node]) -> dict[str, tuple[str, ...]]:
 
 
 def _refuse_circle(edges: Mapping[str, tuple[str, ...]]) -> None:
-    done: set[str] = set()
-
-    def visit(name: str, path: tuple[str, ...]) -> None:
-        if name in path:
-            circle = " -> ".join([*path[path.index(name) :], name])
-            raise ConfigError(f"These streams read each other in a circle: {circle}.")
-        if name not in done:
-            for following in edges[name]:
-                visit(following, (*path, name))
-            done.add(name)
-
-    for name in edges:
-        visit(name, ())
+    try:
+        TopologicalSorter(edges).prepare()
+    except CycleError as error:
+        # Its nodes each before those they follow from, the first one twice.
+        circle: list[str] = error.args[1][:0:-1]
+        at = circle.index(min(circle, key=list(edges).index))
+        told = " -> ".join([*circle[at:], *circle[: at + 1]])
+        raise ConfigError(f"These streams read each other in a circle: {told}.") from None
 
 
 def draw(nodes: Mapping[str, Node], edges: Mapping[str, tuple[str, ...]]) -> str:
-    """Return the streams as lines: each below what it reads from, with what it writes."""
+    """Return the streams as lines: each below what it reads from, with what it writes.
+
+    One that reads from several is drawn below the first, and only named below the others.
+    """
     below = {following for each in edges.values() for following in each}
+    waiting = [(name, 0) for name in reversed(list(nodes)) if name not in below]
     lines: list[str] = []
-
-    def put(name: str, indent: int) -> None:
+    drawn: set[str] = set()
+    while waiting:
+        name, indent = waiting.pop()
         lead = "  " * indent + ("└ " if indent else "")
+        if name in drawn:
+            lines.append(f"{lead}{name}  (above)")
+            continue
+        drawn.add(name)
         lines.append(f"{lead}{name}  →  {', '.join(nodes[name].writes) or 'nothing named'}")
-        for following in edges[name]:
-            put(following, indent + 1)
-
-    for name in nodes:
-        if name not in below:
-            put(name, 0)
+        waiting += [(following, indent + 1) for following in reversed(edges[name])]
     return "\n".join(lines)

@@ -19,7 +19,7 @@ from holdfast.record.generations import ADOPTED
 from holdfast.record.leases import Lease
 from holdfast.record.runs import newest_run
 from holdfast.rules import judge
-from holdfast.sinks.sink import LedgerSink, Sink
+from holdfast.sinks.sink import LedgerSink, Sink, ledgers_of
 from holdfast.streams.accepting import Accepted, accept_findings, row_for
 from holdfast.streams.orphan import move_orphans_aside
 from holdfast.streams.place import Place
@@ -41,7 +41,7 @@ class Guard:
     @property
     def ledgers(self) -> tuple[LedgerSink, ...]:
         """The sinks that take a batch exactly once."""
-        return tuple(sink for sink in self.sinks if isinstance(sink, LedgerSink))
+        return ledgers_of(self.sinks)
 
     def judge(self, given: dict[str, str]) -> tuple[StreamEvidence, Accepted]:
         """Collect what is there and hold it against the rules (G3) and the contract (G4).

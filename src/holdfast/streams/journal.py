@@ -22,13 +22,13 @@ from holdfast.record.batches import (
     rows_path,
 )
 from holdfast.storage.location import spark_location
+from holdfast.streams.plan import SOURCES, analysed, each, kind_of
 
 if TYPE_CHECKING:
     from holdfast.ledger.row import Attempt
     from holdfast.storage.write import Writer
 
 _PICKING = ("Project", "Filter", "EventTimeWatermark", "SubqueryAlias", "Union", "Generate")
-_SOURCES = ("StreamingRelation", "StreamingRelationV2")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,27 +95,19 @@ def is_repeatable(df: Any) -> bool:
     Proven only for plans that pick and filter what their streams bring, without functions of the
     user's own: everything else may depend on order, on a table that changes, or on chance.
     """
-    return _is_repeatable(df._jdf.queryExecution().analyzed())  # noqa: SLF001 - no other way
+    return _is_repeatable(analysed(df))
 
 
 def _is_repeatable(node: Any) -> bool:
-    kind = node.getClass().getSimpleName()
-    if kind in _SOURCES:
+    kind = kind_of(node)
+    if kind in SOURCES:
         return True
     if kind not in _PICKING or not node.deterministic():
         return False
-    if any("UDF" in name for each in _each(node.expressions()) for name in _names(each)):
+    if any(_has_udf(expression) for expression in each(node.expressions())):
         return False
-    return all(_is_repeatable(child) for child in _each(node.children()))
+    return all(_is_repeatable(child) for child in each(node.children()))
 
 
-def _names(expression: Any) -> Iterator[str]:
-    yield expression.getClass().getSimpleName()
-    for child in _each(expression.children()):
-        yield from _names(child)
-
-
-def _each(sequence: Any) -> Iterator[Any]:
-    found = sequence.iterator()
-    while found.hasNext():
-        yield found.next()
+def _has_udf(expression: Any) -> bool:
+    return "UDF" in kind_of(expression) or any(map(_has_udf, each(expression.children())))

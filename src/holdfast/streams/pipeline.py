@@ -10,7 +10,7 @@ from typing import Any
 
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.record.layout import check_stream_name
-from holdfast.sinks.sink import Sink
+from holdfast.sinks.sink import Sink, as_sinks
 from holdfast.streams.graph import Node, draw, find_edges, find_reads, normal
 from holdfast.streams.start import start
 
@@ -55,6 +55,7 @@ class Declared:
 class _Built:
     declared: Declared
     df: Any
+    node: Node
 
 
 class Pipeline:
@@ -88,7 +89,7 @@ class Pipeline:
         check_stream_name(name)
         if name in self._streams:
             raise ConfigError(f"The pipeline {self.name} has a stream {name} already.")
-        sinks = tuple(into) if isinstance(into, Sequence) else (into,)
+        sinks = as_sinks(into)
 
         def declare(build: Build) -> Build:
             self._streams[name] = Declared(name=name, build=build, sinks=sinks, options=options)
@@ -112,7 +113,8 @@ class Pipeline:
         """
         from pyspark.errors import PySparkException
 
-        built, _ = self._build(spark)
+        built = self._build(spark)
+        find_edges(_nodes(built))
         wanted = list(built) if only is None else list(only)
         if unknown := [name for name in wanted if name not in built]:
             raise ConfigError(f"The pipeline {self.name} has no stream {', '.join(unknown)}.")
@@ -132,12 +134,12 @@ class Pipeline:
 
     def show(self, spark: Any) -> str:
         """Return the streams as lines, each below those it reads from."""
-        _, nodes = self._build(spark)
+        nodes = _nodes(self._build(spark))
         return draw(nodes, find_edges(nodes))
 
     def describe(self, spark: Any) -> dict[str, Any]:
         """Return the streams as JSON has them: what each reads and writes, and who follows it."""
-        _, nodes = self._build(spark)
+        nodes = _nodes(self._build(spark))
         edges = find_edges(nodes)
         streams = [
             {"name": name, "reads": node.reads, "writes": node.writes, "followed_by": edges[name]}
@@ -145,32 +147,30 @@ class Pipeline:
         ]
         return {"streams": streams}
 
-    def _build(self, spark: Any) -> tuple[dict[str, _Built], dict[str, Node]]:
+    def _build(self, spark: Any) -> dict[str, _Built]:
         """Call the functions in the order of their declaration, and make the tables of each.
 
         A later one may read what an earlier one writes. What sinks hold open for that is closed.
-
-        Raises:
-            ConfigError: Streams read each other in a circle, or append to one table.
         """
-        built, nodes = {}, {}
+        built = {}
         with ExitStack() as opened:
             for name, declared in self._streams.items():
                 df = declared.build(spark)
                 for sink in declared.sinks:
                     opened.callback(sink.close)
                     sink.prepare(df, output_mode=declared.options.get("outputMode", "append"))
-                built[name] = _Built(declared=declared, df=df)
-                nodes[name] = _node(built[name])
-        find_edges(nodes)
-        return built, nodes
+                built[name] = _Built(declared=declared, df=df, node=_node(declared, df))
+        return built
 
 
-def _node(built: _Built) -> Node:
-    sinks = built.declared.sinks
+def _nodes(built: dict[str, _Built]) -> dict[str, Node]:
+    return {name: each.node for name, each in built.items()}
+
+
+def _node(declared: Declared, df: Any) -> Node:
     return Node(
-        name=built.declared.name,
-        reads=find_reads(built.df),
-        writes=tuple(normal(sink.place) for sink in sinks),
-        appends=tuple(normal(sink.place) for sink in sinks if sink.is_appending),
+        name=declared.name,
+        reads=find_reads(df),
+        writes=tuple(normal(sink.place) for sink in declared.sinks),
+        appends=tuple(normal(sink.place) for sink in declared.sinks if sink.is_appending),
     )

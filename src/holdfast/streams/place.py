@@ -29,8 +29,8 @@ from holdfast.record.layout import (
     record_location,
 )
 from holdfast.record.neighbours import find_conflict
+from holdfast.sinks.session import store_options
 from holdfast.storage.location import Location, parse_location
-from holdfast.storage.options import from_hadoop
 from holdfast.storage.write import Writer, open_writer
 
 _LOG = logging.getLogger("holdfast")
@@ -97,7 +97,8 @@ def find_place(
     home = _find_root(spark, root)
     record = _open(spark, record_location(home, stream))
     adopted = None if checkpoint is None else parse_location(checkpoint)
-    generation = current_generation(record) or _open_first(spark, home, stream, adopted=adopted)
+    known = current_generation(record)
+    generation = known or _open_first(spark, home, stream, adopted=adopted)
     if adopted is not None and parse_location(generation.checkpoint) != adopted:
         raise ConfigError(
             f"{stream} runs on {generation.checkpoint} already; it cannot take over {adopted} too."
@@ -110,7 +111,7 @@ def find_place(
         record=record,
         generation=generation,
         checkpoint=there,
-        is_written_down=current_generation(record) is not None,
+        is_written_down=known is not None or adopted is None,
     )
 
 
@@ -128,11 +129,7 @@ def _find_root(spark: Any, root: str | None) -> Location:
 
 def _open(spark: Any, location: Location) -> Writer:
     """Open a location with what the session's `fs.s3a` settings say of its bucket."""
-    options = {}
-    if location.scheme == "s3":
-        settings = dict(spark.sparkContext.getConf().getAll())
-        options = from_hadoop(settings, bucket=location.bucket)
-    return open_writer(location, options)
+    return open_writer(location, store_options(spark, location))
 
 
 def _open_first(spark: Any, home: Location, stream: str, *, adopted: Location | None) -> Generation:

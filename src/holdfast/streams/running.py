@@ -6,6 +6,7 @@ from typing import Any
 
 from holdfast.checkpoint.text import parse_json
 from holdfast.ledger.coverage import canonical, canonical_offset
+from holdfast.streams.plan import each
 
 
 def running_offsets(spark: Any, query_id: str) -> list[str] | None:
@@ -16,11 +17,8 @@ def running_offsets(spark: Any, query_id: str) -> list[str] | None:
     query = spark._jsparkSession.streams().get(query_id)  # noqa: SLF001 - Python has no other way
     if query is None:
         return None
-    offsets = query.streamingQuery().availableOffsets().values().iterator()
-    found = []
-    while offsets.hasNext():
-        found.append(canonical_offset(offsets.next().json()))
-    return sorted(found)
+    offsets = query.streamingQuery().availableOffsets().values()
+    return sorted(canonical_offset(offset.json()) for offset in each(offsets))
 
 
 def is_running(spark: Any, query_id: str) -> bool:

@@ -18,7 +18,7 @@ from holdfast.points import reached
 from holdfast.record.leases import Lease, Waiting, release, take_lease
 from holdfast.record.owner import this_process
 from holdfast.record.runs import Run
-from holdfast.sinks.sink import LedgerSink, Sink
+from holdfast.sinks.sink import LedgerSink, Sink, as_sinks, ledgers_of
 from holdfast.storage.location import parse_location, spark_location
 from holdfast.streams.accepting import read_accept
 from holdfast.streams.batches import BatchWriter
@@ -65,7 +65,7 @@ def start(  # noqa: PLR0913 - what Spark and the guard need, each by name
     return _Start(
         df=df,
         stream=stream,
-        sinks=tuple(into) if isinstance(into, Sequence) else (into,),
+        sinks=as_sinks(into),
         root=root,
         trigger=trigger or {},
         output_mode=outputMode,
@@ -123,8 +123,7 @@ class _Start:
 
     def _take_lease(self, place: Place) -> Lease:
         """Take the next epoch, above what sinks hold: a record may be older than its sinks."""
-        ledgers = [sink for sink in self.sinks if isinstance(sink, LedgerSink)]
-        rows = [sink.read_row(self.stream) for sink in ledgers]
+        rows = [sink.read_row(self.stream) for sink in ledgers_of(self.sinks)]
         return take_lease(
             place.record,
             this_process(),

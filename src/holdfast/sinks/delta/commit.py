@@ -18,6 +18,14 @@ if TYPE_CHECKING:
     from holdfast.sinks.delta.target import Target
 
 
+COMMITTING = (
+    "spark.databricks.delta.write.txnAppId",
+    "spark.databricks.delta.write.txnVersion",
+    "spark.databricks.delta.commitInfo.userMetadata",
+)
+"""The settings under which Delta commits; left behind, they make it leave out other commits."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
     """Who commits, and what."""
@@ -48,15 +56,11 @@ def merge(rows: Any, target: Target, identity: Identity) -> None:
 
 @contextmanager
 def _committing_as(session: Any, identity: Identity) -> Iterator[None]:
-    settings = {
-        "spark.databricks.delta.write.txnAppId": identity.app,
-        "spark.databricks.delta.write.txnVersion": str(identity.version),
-        "spark.databricks.delta.commitInfo.userMetadata": identity.note,
-    }
+    values = (identity.app, str(identity.version), identity.note)
     try:
-        for name, value in settings.items():
+        for name, value in zip(COMMITTING, values, strict=True):
             session.conf.set(name, value)
         yield
     finally:
-        for name in settings:
+        for name in COMMITTING:
             session.conf.unset(name)

@@ -196,7 +196,7 @@ class Delta:
 
     def _settle(self, attempt: Attempt, identity: Identity) -> Decision:
         """Say what became of a commit, from the log: Delta does not tell that it left one out."""
-        if self._has(attempt.stream, identity):
+        if self._find(attempt.stream, identity) is not None:
             return Apply()
         decision = decide(self.read_row(attempt.stream), attempt)
         if isinstance(decision, Apply):
@@ -214,8 +214,9 @@ class Delta:
             try:
                 commit(batch, self._target, identity)
             except (PySparkException, Py4JJavaError) as error:
+                # Its own commit decides too: a batch that is there is skipped.
                 decision = decide(self.read_row(attempt.stream), attempt)
-                if self._has(attempt.stream, identity) or not isinstance(decision, Apply):
+                if not isinstance(decision, Apply):
                     return  # what has become of it is in the log
                 if not tries_left or CONFLICT not in str(error):
                     raise
@@ -237,7 +238,7 @@ class Delta:
         identity = Identity(app=app_id(stream, self._name), version=version, note=note)
         self._append_nothing(identity)
         reached("fenced")
-        return self._standing(stream) if self._has(stream, identity) else None
+        return self._find(stream, identity)
 
     def _append_nothing(self, identity: Identity) -> None:
         from py4j.protocol import Py4JJavaError
@@ -250,13 +251,14 @@ class Delta:
             if SAME_APPLICATION not in str(error):
                 raise
 
-    def _has(self, stream: str, identity: Identity) -> bool:
-        """Return whether the stream's newest commit is this one."""
+    def _find(self, stream: str, identity: Identity) -> Standing | None:
+        """Return how the stream stands, when this is its newest commit; else None."""
         standing = self._standing(stream)
         own = None if standing is None else standing.own
-        if own is None or own.note != identity.note:
-            return False
-        return own.transactions[identity.app] == identity.version
+        is_it = own is not None and own.note == identity.note
+        if own is None or not is_it or own.transactions[identity.app] != identity.version:
+            return None
+        return standing
 
     def _standing(self, stream: str) -> Standing | None:
         assert self._target is not None

@@ -7,18 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.errors import ConfigError, HoldfastError
+from holdfast.sinks.delta.commit import COMMITTING
+from holdfast.sinks.session import store_options
 from holdfast.storage.location import Location, parse_location
 from holdfast.storage.open import open_reader
-from holdfast.storage.options import from_hadoop
 from holdfast.storage.read import Reader
 
 _LOG = logging.getLogger("holdfast")
 _AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
-_LEFT_OVER = (
-    "spark.databricks.delta.write.txnAppId",
-    "spark.databricks.delta.write.txnVersion",
-    "spark.databricks.delta.commitInfo.userMetadata",
-)
 _V2_MODE = "spark.databricks.delta.v2.enableMode"
 _RETENTION = "delta.setTransactionRetentionDuration"
 
@@ -77,12 +73,10 @@ def open_target(
     for key in (*keys, *((sequence_by,) if sequence_by else ())):
         if key not in df.columns:
             raise ConfigError(f"The stream has no column {key}.")
-    settings = dict(spark.sparkContext.getConf().getAll()) if location.scheme == "s3" else {}
-    options = from_hadoop(settings, bucket=location.bucket) if settings else {}
     return Target(
         name=name,
         path=path,
-        reader=open_reader(location, options),
+        reader=open_reader(location, store_options(spark, location)),
         keys=keys,
         sequence_by=sequence_by,
         is_ordered=not any(_has_no_order(field.dataType.simpleString()) for field in df.schema),
@@ -110,7 +104,7 @@ def _make_table(df: Any, *, path: str | None, table: str | None) -> None:
 
 def _check_session(spark: Any, shown: str) -> None:
     """Refuse settings under which a batch would be left out, or committed without its ledger."""
-    for setting in _LEFT_OVER:
+    for setting in COMMITTING:
         if spark.conf.get(setting, None) is not None:
             raise DeltaTableError(
                 shown,
@@ -140,10 +134,8 @@ def _check_log_store(spark: Any, location: Location, shown: str) -> None:
     """Name what two writers of one table can do to each other on S3."""
     if location.scheme != "s3":
         return
-    scheme = "s3a"
-    configured = spark.conf.get(f"spark.delta.logStore.{scheme}.impl", None) or spark.conf.get(
-        "spark.delta.logStore.class", None
-    )
+    settings = ("spark.delta.logStore.s3a.impl", "spark.delta.logStore.class")
+    configured = next(filter(None, (spark.conf.get(name, None) for name in settings)), None)
     if configured is None:
         _LOG.warning(
             "holdfast: %s is on S3 with Delta's default LogStore, which is safe for one writer of "

@@ -22,12 +22,16 @@ Order = list[int]
 """How Spark's partitions lie among what came: one number per record batch, after the last."""
 
 
+MAX_RESULT_SIZE = "spark.driver.maxResultSize"
+"""Spark's own limit of what a job brings to the driver; its error names it."""
+
+
 class IncompleteBatchError(Exception):
     """What came is not what Spark says it sent; the reader's own error is in the log."""
 
 
 class TooLargeError(Exception):
-    """More of a batch waits to be written than the driver may hold."""
+    """More of a batch waits to be written than the driver may hold, or than Spark lets it have."""
 
 
 @contextmanager
@@ -91,6 +95,8 @@ class _Stream:
 
     def until_whole(self, first: Any, server: Any) -> Iterator[RecordBatch]:
         """Yield what arrives, and end only when Spark says that it was all."""
+        from py4j.protocol import Py4JJavaError
+        from pyspark.errors import PySparkException
         from pyspark.errors.exceptions.captured import unwrap_spark_exception
 
         each, came, sent = first, 0, None
@@ -104,7 +110,10 @@ class _Stream:
                 came += 1
                 self._taken_bytes += each.nbytes
             each = self.arrived.get()
-        with unwrap_spark_exception():
-            server.getResult()
+        try:
+            with unwrap_spark_exception():
+                server.getResult()
+        except (PySparkException, Py4JJavaError) as error:  # the latter is what that limit raises
+            raise TooLargeError if MAX_RESULT_SIZE in str(error) else error from None
         if came != sent:
             raise IncompleteBatchError(f"{came} record batches came; Spark sent {sent or 'more'}")

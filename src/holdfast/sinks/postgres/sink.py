@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from holdfast.sinks.sink import BeforeCommit
 
 TRIES_AFTER_LOST_ANSWER = 5
-MAX_RESULT_SIZE = "spark.driver.maxResultSize"
-"""Spark's own limit of what a job brings to the driver; its error names it."""
 
 
 class LostAnswerError(HoldfastError):
@@ -175,7 +173,6 @@ class Postgres:
     def _write_here(self, attempt: Attempt, batch: Any, before_commit: BeforeCommit) -> Decision:
         """Write a batch from the driver, unless it turns out to be too large."""
         from psycopg import OperationalError
-        from pyspark.errors import PySparkException
 
         from holdfast.sinks.postgres.collect import TooLargeError, collected
         from holdfast.sinks.postgres.large import budget_of
@@ -192,10 +189,6 @@ class Postgres:
                     before_commit=before_commit,
                 )
         except TooLargeError:
-            return self._write_in_task(attempt, batch, before_commit)
-        except PySparkException as error:
-            if MAX_RESULT_SIZE not in str(error):
-                raise
             return self._write_in_task(attempt, batch, before_commit)
         except OperationalError:
             return self._settle(attempt)
