@@ -1,73 +1,41 @@
-"""Kills between every two steps of a guarded stream into Delta, appended, merged and with state.
+"""Kills between every two steps of a guarded stream into Delta, on disk and on S3.
 
     python -m benchmarks.delta_kills [CHAIN...]
 
-After every death the table holds exactly the batches that the ledger in its log tells of; at the
-end every row exactly once.
+Appended, merged, with state, and into two tables at once. After every death each table holds
+exactly the batches that the ledger in its log tells of; at the end every row exactly once, and two
+tables the same rows. Meanwhile a reader looks five times a second, at log and files, and must never
+see a part of a batch.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import sys
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from benchmarks import guarded_to_delta
+from benchmarks import delta_points
+from benchmarks.delta_reader import Reader
+from benchmarks.delta_workload import Workload, make_workload
 from benchmarks.guard_kills import FORMAT_2, ROCKSDB
-from holdfast.ledger.delta import DeltaLedger, app_id
-from holdfast.storage import open_reader
-from lab.delta import read_delta
-from lab.kill import Driver, Link, Named, Point, Rename, cpu_seconds_per_kill
+from lab import S3
+from lab.kill import Driver, Link, Point, S3Proxy, cpu_seconds_per_kill
 from lab.kill.chain import run_chain
-from lab.multiset import Difference, compare
 from lab.scratch import scratch_directory
 from lab.spark import environment
 from lab.warm_up import ensure_archive
 
-FILES = 8
-ROWS_PER_FILE = 200
-KEYS = 50
-FIRST_FILE = 1_700_000_000
-"""Their times: files are read in the order of these."""
-
-POINTS: list[Point] = [
-    Named("generation-opened"),
-    Named("G2"),
-    Named("G4"),
-    Named("fenced"),  # the fence is in the log, and the row is not
-    Named("fenced", nth=2),  # both are
-    Named("G5"),
-    Rename("before", "offsets/0"),
-    Rename("after", "offsets/0"),
-    Named("S1"),
-    Named("S3"),
-    Rename("before", ".json", nth=2),  # of the log: the fence, then the batch
-    Rename("after", ".json", nth=2),
-    Named("S7"),  # of the replay, which is skipped
-    Rename("before", "commits/0"),
-    Rename("after", "commits/0"),
-    Named("S6", nth=2),
-    Rename("before", ".json", nth=1),  # the fence itself
-    Rename("after", ".json", nth=1),
-    Rename("after", "offsets/3"),
-    Named("S6"),
-    Named("S7"),
-    Rename("after", "commits/4"),
-    Named("G6"),
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chain:
-    """A stream, and the settings it runs under."""
+    """One stream and where it is killed."""
 
     shape: str
+    points: list[Point] = field(default_factory=lambda: delta_points.ON_DISK)
     settings: Mapping[str, str] = field(default_factory=dict)
-    points: list[Point] = field(default_factory=lambda: list(POINTS))
+    on_s3: bool = False
 
 
 CHAINS = {
@@ -75,99 +43,72 @@ CHAINS = {
     "merged": Chain(shape="merged"),
     "counts-rocksdb": Chain(shape="counts", settings=ROCKSDB),
     "counts-rocksdb-format-2": Chain(shape="counts", settings=FORMAT_2),
+    "fan-out": Chain(shape="fan_out", points=delta_points.FAN_OUT),
+    "appended-on-s3": Chain(shape="appended", points=delta_points.ON_S3, on_s3=True),
+    "merged-on-s3": Chain(shape="merged", points=delta_points.ON_S3, on_s3=True),
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Workload:
-    """Files with known rows, and a table to bring them to."""
+class Ran:
+    """What became of a chain."""
 
-    home: Path
-    shape: str
+    work: Workload
+    links: list[Link]
+    reader: Reader
 
     @property
-    def table(self) -> Path:
-        """The table."""
-        return self.home / "table"
-
-    def fill(self) -> None:
-        """Write the files."""
-        files = self.home / "files"
-        files.mkdir(parents=True)
-        for number in range(FILES):
-            path = files / f"f{number:03}"
-            rows = range(number * ROWS_PER_FILE, (number + 1) * ROWS_PER_FILE)
-            path.write_text("".join(f"{row}\n" for row in rows))
-            os.utime(path, (FIRST_FILE + number, FIRST_FILE + number))
-
-    def program(self) -> list[str]:
-        """Return the driver's program and arguments."""
-        places = [str(self.home / each) for each in ("files", "table", "streams")]
-        return [guarded_to_delta.__file__, *places, self.shape]
-
-    def judge(self, point: Point | None) -> None:
-        """Check that the table holds exactly the batches that its ledger says; all at the end."""
-        found = self.difference()
-        assert found.exact, f"{point}: after {self.files()} files {found}"
-        assert point is not None or self.files() == FILES, f"at the end: {self.files()} files"
-
-    def files(self) -> int:
-        """Return how many files the ledger tells of: where its last batch ended.
-
-        Not how many batches: one that was killed before its entry is planned again with more.
-        """
-        standing = DeltaLedger(open_reader(str(self.table)), app_id("readings", "table")).read()
-        row = None if standing is None else standing.row
-        ended = {} if row is None else json.loads(row.end_offsets)
-        return int(ended["0"]["logOffset"]) + 1 if ended else 0
-
-    def difference(self) -> Difference:
-        """Compare what the table holds with what it must hold after these files."""
-        return compare(_expected(self.shape, self.files()), read_delta(self.table))
+    def kills(self) -> int:
+        """How many there were."""
+        return len(self.links) - 1
 
 
-def _expected(shape: str, files: int) -> list[tuple[Any, ...]]:
-    rows = range(files * ROWS_PER_FILE)
-    if shape == "appended":
-        return [(row,) for row in rows]
-    newest = {row % KEYS: row for row in rows}
-    if shape == "merged":
-        return list(newest.items())
-    return [(key, len(rows) // KEYS) for key in newest]
-
-
-def run(chain: Chain, directory: Path) -> tuple[Workload, list[Link]]:
-    """Run a chain on a stream of its own.
+def run(chain: Chain, directory: Path, *, s3: S3 | None = None) -> Ran:
+    """Run a chain on a stream of its own, beside a reader.
 
     Raises:
-        AssertionError: Something was lost or doubled.
+        AssertionError: Something was lost or doubled, or the reader saw a part of a batch.
         KillDidNotFireError, DriverFailedError: A run did not end as it should.
     """
-    work = Workload(home=directory, shape=chain.shape)
-    work.fill()
-    driver = Driver(
-        work.program(),
-        environment=environment(directory / "spark", chain.settings),
-        directory=directory / "runs",
+    assert s3 is not None or not chain.on_s3
+    work = make_workload(directory, chain.shape, s3=s3 if chain.on_s3 else None)
+    with ExitStack() as stack:
+        settings, proxy = {**chain.settings, **work.settings}, None
+        if s3 is not None and chain.on_s3:
+            proxy = stack.enter_context(S3Proxy(s3.port))
+            settings |= s3.spark_settings(port=proxy.port)
+        driver = Driver(
+            work.program(),
+            environment=environment(directory / "spark", settings),
+            directory=directory / "runs",
+            s3_proxy=proxy,
+        )
+        reader = stack.enter_context(Reader(work))
+        links = run_chain(driver, chain.points, judge=work.judge)
+        reader.wait_for_polls(1)
+    assert not reader.torn, reader.torn[0]
+    return Ran(work=work, links=links, reader=reader)
+
+
+def describe(ran: Ran) -> str:
+    """Say what became of a chain."""
+    found = ran.work.difference()
+    return (
+        f"{ran.kills} kills, {found.missing} lost, {found.doubled + found.foreign} doubled, "
+        f"{cpu_seconds_per_kill(ran.links):.1f} CPU s per kill; reader: {ran.reader.told()}"
     )
-    return work, run_chain(driver, chain.points, judge=work.judge)
 
 
 def main(names: list[str]) -> None:
     """Run the chains, and print of each what was lost and doubled."""
     ensure_archive()
     kills = 0
-    for name in names or list(CHAINS):
-        with scratch_directory() as scratch:
-            work, links = run(CHAINS[name], scratch)
-            found = work.difference()
-        kills += len(links) - 1
-        print(
-            f"{name}: {len(links) - 1} kills, {found.missing} lost, "
-            f"{found.doubled + found.foreign} doubled, "
-            f"{cpu_seconds_per_kill(links):.1f} CPU s per kill",
-            flush=True,
-        )
+    with S3() as s3:
+        for name in names or list(CHAINS):
+            with scratch_directory() as scratch:
+                ran = run(CHAINS[name], scratch, s3=s3)
+                print(f"{name}: {describe(ran)}", flush=True)
+            kills += ran.kills
     print(f"No failure in {kills} kills: at 95 % fewer than {3 / kills:.1%} of kills fail (3/n).")
 
 

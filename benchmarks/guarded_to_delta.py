@@ -1,50 +1,74 @@
 """A stream of files into Delta as a user of Holdfast writes it; the driver of `delta_kills`.
 
-python guarded_to_delta.py FILES TABLE ROOT SHAPE
+    python guarded_to_delta.py FILES LAKE ROOT SHAPE [--gate PIPE] [--takeover]
+
+With a gate it starts Spark, says that it is `ready`, and starts the stream when a line comes.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import holdfast as hf
+from holdfast.points import reached
 
 
-def appended(rows: DataFrame, table: str) -> dict[str, Any]:
+def appended(rows: DataFrame, lake: str) -> dict[str, Any]:
     """Every row, as it is."""
-    return {"df": rows, "into": hf.Delta(path=table)}
+    return {"df": rows, "into": hf.Delta(path=f"{lake}/table")}
 
 
-def merged(rows: DataFrame, table: str) -> dict[str, Any]:
+def merged(rows: DataFrame, lake: str) -> dict[str, Any]:
     """The newest row of every key."""
     keyed = rows.select((F.col("id") % 50).alias("key"), "id")
-    return {"df": keyed, "into": hf.Delta(path=table, keys=["key"], sequence_by="id")}
+    return {"df": keyed, "into": hf.Delta(path=f"{lake}/table", keys=["key"], sequence_by="id")}
 
 
-def counts(rows: DataFrame, table: str) -> dict[str, Any]:
+def counts(rows: DataFrame, lake: str) -> dict[str, Any]:
     """How often each key has come so far: with state."""
     counted = rows.groupBy((F.col("id") % 50).alias("key")).count()
-    sink = hf.Delta(path=table, keys=["key"], sequence_by="count")
+    sink = hf.Delta(path=f"{lake}/table", keys=["key"], sequence_by="count")
     return {"df": counted, "into": sink, "outputMode": "update"}
 
 
-SHAPES = {shape.__name__: shape for shape in (appended, merged, counts)}
+def fan_out(rows: DataFrame, lake: str) -> dict[str, Any]:
+    """Every row with a name that chance gives it, into two tables."""
+    named = rows.select("id", F.expr("uuid()").alias("name"))
+    return {"df": named, "into": [hf.Delta(path=f"{lake}/{each}") for each in ("table", "copy")]}
 
 
-def main(arguments: list[str]) -> None:
+SHAPES = {shape.__name__: shape for shape in (appended, merged, counts, fan_out)}
+
+
+def main() -> None:
     """Run the stream over all there is."""
-    files, table, root, shape = arguments
+    parser = argparse.ArgumentParser()
+    for name in ("files", "lake", "root", "shape"):
+        parser.add_argument(name)
+    parser.add_argument("--gate", type=Path)
+    parser.add_argument("--takeover", action="store_true")
+    asked = parser.parse_args()
     spark = SparkSession.builder.getOrCreate()
-    lines = spark.readStream.format("text").option("maxFilesPerTrigger", 1).load(files)
+    lines = spark.readStream.format("text").option("maxFilesPerTrigger", 1).load(asked.files)
     rows = lines.select(F.col("value").cast("long").alias("id"))
-    asked = SHAPES[shape](rows, table)
-    query = hf.start(**asked, stream="readings", root=root, trigger={"availableNow": True})
+    if asked.gate:
+        reached("ready")
+        with asked.gate.open() as gate:
+            gate.readline()
+    query = hf.start(
+        **SHAPES[asked.shape](rows, asked.lake),
+        stream="readings",
+        root=asked.root,
+        trigger={"availableNow": True},
+        takeover=asked.takeover,
+    )
     query.awaitTermination()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -6,25 +6,87 @@ file (deletion vectors) are not known here.
 
 from __future__ import annotations
 
+import io
 import json
-from pathlib import Path
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow.parquet as pq
 
+from holdfast.storage import Reader
+from holdfast.storage.write import Writer
 
-def read_delta(table: Path) -> list[tuple[Any, ...]]:
-    """Return the rows of a table as of its newest commit; none while there is no table."""
-    files: dict[str, None] = {}
-    for commit in sorted((table / "_delta_log").glob("*.json")):
-        for line in commit.read_text().splitlines():
-            action = json.loads(line)
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """A table as of one commit."""
+
+    version: int
+    """-1 while there is no table."""
+    notes: tuple[dict[str, Any], ...]
+    """The user metadata of its commits up to this one, the oldest first; where it is JSON."""
+    rows: tuple[Row, ...]
+
+
+class DeltaTable:
+    """Reads a table again and again; commits and files that it has read it does not read again."""
+
+    def __init__(self, reader: Reader) -> None:
+        """Know nothing yet."""
+        self._reader = reader
+        self._commits: list[list[dict[str, Any]]] = []
+        self._rows: dict[str, list[Row]] = {}
+
+    def read(self) -> Snapshot:
+        """Return the table as of its newest commit."""
+        while (raw := self._reader.read(_path(len(self._commits)))) is not None:
+            self._commits.append([json.loads(line) for line in raw.splitlines()])
+        files: dict[str, None] = {}
+        notes = []
+        for action in (action for commit in self._commits for action in commit):
             if "add" in action:
                 assert action["add"].get("deletionVector") is None, "not read here"
                 files[action["add"]["path"]] = None
             elif "remove" in action:
                 files.pop(action["remove"]["path"], None)
-    rows: list[tuple[Any, ...]] = []
-    for path in files:
-        rows += [tuple(row.values()) for row in pq.read_table(table / path).to_pylist()]
-    return rows
+            elif note := action.get("commitInfo", {}).get("userMetadata"):
+                notes.append(json.loads(note))
+        return Snapshot(
+            version=len(self._commits) - 1,
+            notes=tuple(notes),
+            rows=tuple(row for path in files for row in self._read_file(path)),
+        )
+
+    def _read_file(self, path: str) -> list[Row]:
+        if path not in self._rows:
+            raw = self._reader.read(path)
+            assert raw is not None, f"{path} is in the log and not there"
+            found = pq.read_table(io.BytesIO(raw)).to_pylist()
+            self._rows[path] = [tuple(row.values()) for row in found]
+        return self._rows[path]
+
+
+def make_table(writer: Writer, columns: Mapping[str, str]) -> None:
+    """Make an empty table; columns are given with Spark's names of their types."""
+    fields = [
+        {"name": name, "type": kind, "nullable": True, "metadata": {}}
+        for name, kind in columns.items()
+    ]
+    table = {
+        "id": str(uuid.uuid4()),
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": json.dumps({"type": "struct", "fields": fields}),
+        "partitionColumns": [],
+        "configuration": {},
+    }
+    protocol = {"minReaderVersion": 1, "minWriterVersion": 2}
+    actions = ({"protocol": protocol}, {"metaData": table})
+    assert writer.put_if_absent(_path(0), "\n".join(map(json.dumps, actions)).encode())
+
+
+def _path(version: int) -> str:
+    return f"_delta_log/{version:020d}.json"
