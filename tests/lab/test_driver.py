@@ -62,6 +62,14 @@ def test_a_rename_kills_before_or_after_it_happens(
     assert entries(tmp_path) == left
 
 
+def test_a_rename_does_not_kill_who_reports_the_end(tmp_path: Path) -> None:
+    """The report is renamed too, and ends like the commits of a Delta table."""
+    code = RENAMES.replace("entry-{number}", "entry-{number}.json")
+    ended = make_driver(tmp_path, code, str(tmp_path)).run_until_killed(Rename("after", ".json"))
+    assert ended.log.with_suffix(".fired").read_text().splitlines() == ["after:.json:1"]
+    assert entries(tmp_path) == ["entry-0.json"]
+
+
 def test_a_named_point_kills_at_its_nth_time(tmp_path: Path) -> None:
     make_driver(tmp_path, POINTS, str(tmp_path)).run_until_killed(Named("loop", 3))
     assert entries(tmp_path) == ["entry-0", "entry-1"]
