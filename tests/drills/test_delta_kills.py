@@ -19,7 +19,7 @@ from benchmarks.delta_reader import Reader
 from benchmarks.delta_workload import ROWS_PER_FILE, Workload, make_workload
 from lab import S3
 
-SAMPLES = {"appended": 3, "counts-rocksdb-format-2": 3, "fan-out": 3, "merged-on-s3": 3}
+SAMPLES = {"appended": 2, "counts-rocksdb-format-2": 2, "fan-out": 2, "merged-on-s3": 2}
 
 
 @pytest.mark.usefixtures("class_archive")
