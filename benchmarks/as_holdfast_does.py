@@ -1,17 +1,24 @@
-"""The same stream guarded, into PostgreSQL; the driver of the damage table's last column.
+"""The same stream guarded, into PostgreSQL or Delta; the driver of the damage table's last column.
 
-python as_holdfast_does.py '{"bootstrap": …, "topic": …, "root": …, "refused": …}'    (READINGS_DSN)
+python as_holdfast_does.py '{"bootstrap": …, "topic": …, "root": …, "into": …, …}'    (READINGS_DSN)
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import holdfast as hf
 from benchmarks.as_the_web_advises import Config, read_rows
 from holdfast.streams.refusal import StartRefusedError
+
+SINKS: dict[str, Callable[[Config], Any]] = {
+    "jdbc": lambda _: hf.Postgres("env:READINGS_DSN", table="readings"),
+    "delta": lambda config: hf.Delta(path=config["target"]),
+}
 
 
 def main(config: Config) -> None:
@@ -21,7 +28,7 @@ def main(config: Config) -> None:
             read_rows(config),
             stream="readings",
             root=config["root"],
-            into=hf.Postgres("env:READINGS_DSN", table="readings"),
+            into=SINKS[config["into"]](config),
             trigger={"availableNow": True},
         )
     except StartRefusedError as error:

@@ -4,8 +4,8 @@
 
 Every row is a real run on real Kafka, PostgreSQL and Delta: killed with SIGKILL or reset, started
 again, and its output compared row by row with what was sent. The last column is the same with a
-guarded stream into PostgreSQL: exact, or refused by name with nothing written, and exact as soon as
-what was deleted is put back.
+guarded stream into PostgreSQL or, where the row is about Delta, into Delta: exact, or refused by
+name with nothing written, and exact as soon as what was deleted is put back.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import click
 
-from benchmarks.damage_guarded import GuardedRun
+from benchmarks.damage_guarded import GuardedIntoDelta, GuardedIntoPostgres
 from benchmarks.damage_runs import PER_BATCH, Run, Servers
 from lab import Kafka, Postgres
 from lab.kill import Rename
@@ -175,9 +175,10 @@ def play(scenario: Scenario, servers: Servers, *, seed: int) -> Difference:
 
 
 def play_guarded(scenario: Scenario, servers: Servers, *, seed: int) -> str:
-    """Play the same with a guarded stream into PostgreSQL and say how it ended."""
+    """Play the same with a guarded stream and say how it ended."""
+    guarded = GuardedIntoDelta if scenario.sink.startswith("delta") else GuardedIntoPostgres
     with scratch_directory() as directory:
-        run = GuardedRun(servers, scenario.name, seed=seed, directory=directory)
+        run = guarded(servers, scenario.name, seed=seed, directory=directory)
         scenario.play(run)
         return run.told()
 
@@ -198,11 +199,10 @@ def markdown_row(scenario: Scenario, found: Difference, guarded: str) -> str:
 
 HEADS = {
     "text": (
-        f"{'written as':<38}{'then':<39}{'expected':>8}{'missing':>9}{'doubled':>9}"
-        "  with Holdfast, into PostgreSQL"
+        f"{'written as':<38}{'then':<39}{'expected':>8}{'missing':>9}{'doubled':>9}  with Holdfast"
     ),
     "markdown": (
-        "| written as | then | rows expected | missing | doubled | with Holdfast, into PostgreSQL |"
+        "| written as | then | rows expected | missing | doubled | with Holdfast |"
         "\n|---|---|--:|--:|--:|---|"
     ),
 }
