@@ -40,7 +40,7 @@ HALTED_AT = ("G2", "G3", "G4", "fenced", "G5", "S1", "S3", "S6", "sink-written",
 GOES_ON_AT = ("G2", "G3", "G4", "fenced", "G5", "S1", "S3")
 REPLACED = (
     "has taken over",
-    "was fenced by a later driver",
+    "was fenced by another driver",
     "The lease is lost",
     "another driver wrote it",
     "CONCURRENT_STREAM_LOG_UPDATE",

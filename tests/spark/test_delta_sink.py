@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import holdfast as hf
+from holdfast import points
 from holdfast.ledger import Apply, Reason, Refuse, Skip
 from holdfast.ledger.delta_log import newest_version, read_commit
 from holdfast.sinks.delta.commit import append
@@ -254,6 +255,51 @@ def test_a_table_that_was_replaced_is_refused(
     before = stream.rows()
     stream.run(accept=f"HF608:{refused.value.nonces['HF608']}")
     assert stream.rows() == before + once("d")
+
+
+def test_a_table_that_is_replaced_while_the_stream_runs_takes_no_more(stream: Stream) -> None:
+    """Else the next batch would hide that what was before it is gone."""
+    stream.run()
+    stream.add("d")
+    stream.add("e")
+
+    def restore(point: str) -> None:
+        if point == "S7":
+            points.listen(None)
+            stream.sql("RESTORE TABLE {table} TO VERSION AS OF 3")
+
+    points.listen(restore)
+    try:
+        with pytest.raises(StreamingQueryException, match="took out what was there"):
+            stream.run()
+    finally:
+        points.listen(None)
+    before = stream.rows()
+    assert ("e",) not in before
+    with pytest.raises(hf.StartRefusedError) as refused:
+        stream.run()
+    assert [finding.code for finding in refused.value.findings] == ["HF608"]
+    stream.run(accept=f"HF608:{refused.value.nonces['HF608']}")
+    assert stream.rows() == before + once("e")
+
+
+def test_a_fence_that_an_older_driver_has_overwritten_is_missed(stream: Stream) -> None:
+    """As when it stood still in its commit, on a store that lets it replace another's."""
+    stream.run()
+    stream.add("d")
+    stream.run()
+    reader = open_reader(stream.table)
+    newest = newest_version(reader) or 0
+    log = Path(stream.table, "_delta_log")
+    fences = [at for at in range(newest) if '\\"fence\\"' in (log / f"{at:020}.json").read_text()]
+    older = (log / f"{newest:020}.json").read_text()  # the same batch, as it would bring it
+    (log / f"{fences[-1]:020}.json").write_text(older)
+    (log / f".{fences[-1]:020}.json.crc").unlink(missing_ok=True)
+    stream.add("e")
+    with pytest.raises(hf.StartRefusedError) as refused:
+        stream.run()
+    assert [finding.code for finding in refused.value.findings] == ["HF608"]
+    assert "may be in it twice" in refused.value.findings[0].what
 
 
 def test_a_native_stream_is_adopted_and_its_writer_fenced(stream: Stream) -> None:

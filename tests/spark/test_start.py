@@ -21,6 +21,7 @@ from holdfast.record import newest_epoch, take_lease, this_process
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from holdfast.sinks.postgres.table import TableError
 from holdfast.storage.write import open_writer
+from holdfast.streams.query import LeaseLostError
 from holdfast.streams.refusal import StartRefusedError
 from holdfast.streams.start import start
 from tests.house.repository import ROOT
@@ -75,7 +76,8 @@ def test_a_query_whose_lease_was_taken_is_stopped(
     query.processAllAvailable()
     record = open_writer(str(stream.root / "_holdfast/readings"))
     take_lease(record, this_process(), takeover=True)
-    assert query.awaitTermination(60)
+    with pytest.raises(LeaseLostError):  # and not as if it had done all
+        query.awaitTermination(60)
     assert newest_epoch(record) == 2
 
 

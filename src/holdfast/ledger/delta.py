@@ -10,7 +10,9 @@ everything that may write: the generation above the epoch above the batch.
     slot 2 + n  batch n
 
 A fence does not carry the row: what an older driver slips in just before it must not be hidden.
-The row is the newest one below, with the newest fence's epoch and nonce.
+The row is the newest one below, with the newest fence's epoch and nonce. A row says in which commit
+its fence is: a store without conditional writes lets a driver that stood still in its commit put
+that in the fence's place, and then a batch may be there twice.
 """
 
 from __future__ import annotations
@@ -50,8 +52,8 @@ def transaction_version(generation: int, epoch: int, slot: int) -> int:
     return (generation << _EPOCH_BITS + _SLOT_BITS) + (epoch << _SLOT_BITS) + slot
 
 
-def encode_row(row: LedgerRow) -> str:
-    """Return the user metadata of a commit that carries a row."""
+def encode_row(row: LedgerRow, *, fenced_at: int | None = None) -> str:
+    """Return the user metadata of a commit that carries a row, written behind a fence."""
     return json.dumps(
         {
             "holdfast": _ROW,
@@ -65,6 +67,7 @@ def encode_row(row: LedgerRow) -> str:
             "last_batch": row.last_batch,
             "digest": row.digest,
             "end_offsets": row.end_offsets,
+            "fenced_at": fenced_at,
         }
     )
 
@@ -111,6 +114,8 @@ class Standing:
     """The commit that carries the row; cleaned up with the log, sooner or later."""
     replaced_by: Commit | None = None
     """The newest commit since the row that has taken out what the stream had brought."""
+    fenced_at: int | None = None
+    """The commit that has the newest fence."""
 
 
 class DeltaLedger:
@@ -146,6 +151,18 @@ class DeltaLedger:
             self._known = self._add(known, filter(None, later), newest=newest)
         return self._known
 
+    def lost_fence(self) -> int | None:
+        """Return the commit in which the newest fence was, when another is in its place now."""
+        known = self._known
+        if known is None or known.fenced_at is None:
+            return None
+        there = read_commit(self._reader, known.fenced_at)  # not there: cleaned up
+        return None if there is None or self._is_fence(there) else known.fenced_at
+
+    def _is_fence(self, commit: Commit) -> bool:
+        note = parse_json_object(commit.note) or {}
+        return self._app in commit.transactions and note.get("holdfast") == _FENCE
+
     def _read_all(self, newest: int) -> Standing:
         """Walk back until the row is found; then come forward again."""
         found: list[Commit] = []
@@ -158,7 +175,7 @@ class DeltaLedger:
 
     def _add(self, known: Standing, commits: Iterable[Commit], *, newest: int) -> Standing:
         row, own, replaced_by = known.row, known.own, known.replaced_by
-        row_version = known.row_version
+        row_version, fenced_at = known.row_version, known.fenced_at
         for commit in commits:
             if self._app not in commit.transactions:
                 replaced_by = commit if is_replacing(commit, own) else replaced_by
@@ -166,10 +183,17 @@ class DeltaLedger:
             own = commit
             if (carried := decode_row(commit.note)) is not None:
                 row, row_version, replaced_by = carried, commit.version, None
-            elif row is not None:
-                row = _fenced(row, commit)
+                fenced_at = _fence_of(commit)
+            elif self._is_fence(commit):
+                fenced_at = commit.version
+                row = None if row is None else _fenced(row, commit)
         return Standing(
-            newest=newest, row=row, own=own, row_version=row_version, replaced_by=replaced_by
+            newest=newest,
+            row=row,
+            own=own,
+            row_version=row_version,
+            replaced_by=replaced_by,
+            fenced_at=fenced_at,
         )
 
 
@@ -186,10 +210,14 @@ def find_native_batch(reader: Reader, query_id: str) -> int | None:
     return None
 
 
+def _fence_of(commit: Commit) -> int | None:
+    return whole_number((parse_json_object(commit.note) or {}).get("fenced_at"))
+
+
 def _fenced(row: LedgerRow, commit: Commit) -> LedgerRow:
     fence = parse_json_object(commit.note) or {}
     epoch = whole_number(fence.get("epoch"))
-    if fence.get("holdfast") != _FENCE or epoch is None:
+    if epoch is None:
         return row
     return replace(row, epoch=epoch, nonce=str(fence.get("nonce")))
 

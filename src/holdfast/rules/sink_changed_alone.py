@@ -1,4 +1,4 @@
-"""HF608: the sink was emptied or replaced, and its ledger was not."""
+"""HF608: the sink was changed, and its ledger was not."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
             name=RULE.name,
             what=(
                 f"The ledger says that {sink.shown} holds {evidence.stream} up to batch "
-                f"{sink.row.last_batch}, but {sink.contradicts}. It was emptied or restored "
-                "without its ledger, and Spark would not run those batches again."
+                f"{sink.row.last_batch}, but {sink.contradicts}. It was changed without its "
+                "ledger, and Spark would not run those batches again."
             ),
             how="Restore table and ledger together, or reset the stream to fill the table again.",
-            accepting="what is gone from the sink stays missing; the stream goes on behind it",
+            accepting="what is gone stays missing, what is there twice stays; the stream goes on",
             follows_from=(f"batch {sink.row.last_batch} in the ledger",),
             sink=sink.sink,
         )

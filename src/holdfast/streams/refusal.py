@@ -40,15 +40,15 @@ def _sentence(text: str) -> str:
 
 
 class FenceNotTakenError(HoldfastError):
-    """A later driver has the sink: this one came too late."""
+    """Another driver has the sink: it was later, or in the same moment."""
 
     code = "FENCE_NOT_TAKEN"
 
     def __init__(self, stream: str, shown: str) -> None:
         super().__init__(
             what=f"{stream} was not started; nothing was written.",
-            why=f"{shown} was fenced by a later driver of {stream} while this one was starting.",
-            how="Let the later driver run, or stop it and start again.",
+            why=f"{shown} was fenced by another driver of {stream} while this one was starting.",
+            how="Let the other driver run, or stop it and start again.",
         )
 
 

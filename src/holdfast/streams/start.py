@@ -91,6 +91,8 @@ class _Start:
 
     def go(self) -> Any:
         """Start the query: G1 to G6, in this order. What fails leaves no lease behind."""
+        from holdfast.streams.query import GuardedQuery
+
         spark = self.df.sparkSession
         given = read_accept(self.accept)
         _check_session(spark)
@@ -119,7 +121,7 @@ class _Start:
             undone.pop_all()
         writer.keeper.keep(query, _run(query, evidence, guard))
         reached("G6")
-        return query
+        return GuardedQuery(query, stream=self.stream, keeper=writer.keeper)
 
     def _take_lease(self, place: Place) -> Lease:
         """Take the next epoch, above what sinks hold: a record may be older than its sinks."""

@@ -185,3 +185,32 @@ def test_the_last_batch_of_a_native_stream_is_found_below_its_fence() -> None:
 def test_a_commit_that_is_damaged_says_nothing(raw: bytes) -> None:
     found = parse_commit(3, raw)
     assert (found.version, found.transactions, found.note) == (3, {}, "")
+
+
+def test_a_fence_that_another_commit_has_replaced_is_missed() -> None:
+    """As on a store without conditional writes, by a driver that stood still in its commit."""
+    fence = commit(encode_fence(epoch=3, nonce="n3"))
+    log = table(FOREIGN, fence, commit(encode_row(ROW, fenced_at=1)))
+    ledger = DeltaLedger(log, APP)
+    for known in (ledger, DeltaLedger(log, APP)):
+        found = known.read()
+        assert found is not None
+        assert found.fenced_at == 1
+        assert known.lost_fence() is None
+    log.put(f"_delta_log/{1:020}.json", commit(encode_row(replace(ROW, epoch=2))))
+    later = DeltaLedger(log, APP)
+    later.read()
+    assert (ledger.lost_fence(), later.lost_fence()) == (1, 1)
+
+
+def test_a_fence_that_was_cleaned_up_is_not_missed() -> None:
+    log = table(commit(encode_row(ROW, fenced_at=1)), first=5)
+    ledger = DeltaLedger(log, APP)
+    ledger.read()
+    assert ledger.lost_fence() is None
+
+
+def test_a_row_that_says_nothing_of_its_fence_is_taken_as_it_is() -> None:
+    ledger = DeltaLedger(table(FOREIGN, commit(encode_row(ROW))), APP)
+    ledger.read()
+    assert ledger.lost_fence() is None

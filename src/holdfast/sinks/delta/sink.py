@@ -53,6 +53,19 @@ class LeftOutError(HoldfastError):
         )
 
 
+class TableChangedError(HoldfastError):
+    """The table does not hold any more what the ledger says; nothing was written."""
+
+    code = "TABLE_CHANGED"
+
+    def __init__(self, shown: str, batch_id: int, *, why: str) -> None:
+        super().__init__(
+            what=f"Batch {batch_id} was not written to {shown}.",
+            why=f"It is not as this stream has left it: {why}.",
+            how="Start the stream again: it says what can be done.",
+        )
+
+
 class Delta:
     """A Delta table: appended to, or merged into by `keys`."""
 
@@ -126,12 +139,17 @@ class Delta:
         return None if standing is None else standing.row
 
     def examine(self, row: LedgerRow) -> str | None:
-        """Say what shows that the table was restored, overwritten or emptied since its batch."""
-        standing = self._standing(row.stream)
+        """Say what shows that the table is not as the stream has left it."""
+        return self._changed(row.stream, self._standing(row.stream))
+
+    def _changed(self, stream: str, standing: Standing | None) -> str | None:
         by = None if standing is None else standing.replaced_by
-        if by is None:
-            return None
-        return f"version {by.version} of it ({by.operation}) took out what was there"
+        if by is not None:
+            return f"version {by.version} of it ({by.operation}) took out what was there"
+        lost = self._ledgers[stream].lost_fence()
+        if lost is not None:
+            return f"version {lost} of its log was replaced: a batch may be in it twice"
+        return None
 
     def fence(self, row: LedgerRow, *, epoch: int, nonce: str) -> LedgerRow | None:
         """Let only this epoch write from now on; None when the row is not its to take."""
@@ -142,7 +160,7 @@ class Delta:
         if fenced is None or fenced.row is None:
             return None
         if fenced.newest - fenced.row_version > COMMITS_BEFORE_ANEW:
-            return fenced.row if self._commit_row(fenced.row) else None
+            return fenced.row if self._commit_row(fenced.row, fenced) else None
         return fenced.row
 
     def replace_row(self, old: LedgerRow | None, new: LedgerRow) -> bool:
@@ -156,7 +174,7 @@ class Delta:
         expected = None if old is None else replace(old, epoch=new.epoch, nonce=new.nonce)
         if fenced.row != expected:
             return False
-        return self._commit_row(new)
+        return self._commit_row(new, fenced)
 
     def find_native(self, query_id: str) -> int | None:
         """Return the last batch that a query has brought by Delta's own sink."""
@@ -178,16 +196,19 @@ class Delta:
         """Decide about a batch, and commit it when it is to be applied."""
         assert self._target is not None
         reached("S2")
-        row = self.read_row(attempt.stream)
+        standing = self._standing(attempt.stream)
+        row = None if standing is None else standing.row
         decision = decide(row, attempt)  # S3
         reached("S3")
-        if row is None or not isinstance(decision, Apply):
+        if standing is None or row is None or not isinstance(decision, Apply):
             return decision
+        if (changed := self._changed(attempt.stream, standing)) is not None:
+            raise TableChangedError(self.shown, attempt.batch_id, why=changed)
         slot = FIRST_BATCH_SLOT + attempt.batch_id
         identity = Identity(
             app=app_id(attempt.stream, attempt.sink),
             version=transaction_version(attempt.generation, attempt.epoch, slot),
-            note=encode_row(advance(row, attempt)),
+            note=encode_row(advance(row, attempt), fenced_at=standing.fenced_at),
         )
         before_commit(0)
         self._commit(batch, attempt, identity)  # S4 to S6
@@ -228,10 +249,11 @@ class Delta:
         note = encode_fence(epoch=epoch, nonce=nonce)
         return self._commit_nothing(stream, version, note=note)
 
-    def _commit_row(self, row: LedgerRow) -> bool:
+    def _commit_row(self, row: LedgerRow, fenced: Standing) -> bool:
         """Commit a row without data, under the epoch that has fenced the table."""
         version = transaction_version(row.generation, row.epoch, ROW_SLOT)
-        return self._commit_nothing(row.stream, version, note=encode_row(row)) is not None
+        note = encode_row(row, fenced_at=fenced.fenced_at)
+        return self._commit_nothing(row.stream, version, note=note) is not None
 
     def _commit_nothing(self, stream: str, version: int, *, note: str) -> Standing | None:
         """Commit no rows under a version; None when the log then does not show it as the newest."""

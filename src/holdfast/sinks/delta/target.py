@@ -94,6 +94,17 @@ def _is_evolving(spark: Any) -> bool:
 
 def _make_table(df: Any, *, path: str | None, table: str | None) -> None:
     """Make an empty table with the columns of a stream, unless it is there."""
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    try:
+        _save_empty(df, path=path, table=table)
+    except (PySparkException, Py4JJavaError):
+        # Another driver made it in the same moment; if that is not it, this one fails alike.
+        _save_empty(df, path=path, table=table)
+
+
+def _save_empty(df: Any, *, path: str | None, table: str | None) -> None:
     spark = df.sparkSession
     empty = spark.createDataFrame([], df.schema).write.format("delta").mode("ignore")
     if table is None:

@@ -1,0 +1,46 @@
+"""The query that `start` returns: Spark's own, which also says when another driver took over."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql.streaming.query import StreamingQuery
+
+from holdfast.errors import HoldfastError
+
+if TYPE_CHECKING:
+    from holdfast.streams.keeper import Keeper
+
+
+class LeaseLostError(HoldfastError):
+    """The query was stopped because another driver has taken over; there may be work left."""
+
+    code = "LEASE_LOST"
+
+    def __init__(self, stream: str) -> None:
+        super().__init__(
+            what=f"{stream} was stopped before its end.",
+            why="Another driver has taken it over.",
+            how="Let that one run; nothing is lost. This driver has nothing more to do.",
+        )
+
+
+class GuardedQuery(StreamingQuery):
+    """A query whose end is only good when nobody has taken it over."""
+
+    def __init__(self, query: StreamingQuery, *, stream: str, keeper: Keeper) -> None:
+        """Stand for a query that was started."""
+        super().__init__(query._jsq)  # noqa: SLF001 - Spark makes one from another in this way
+        self._stream = stream
+        self._keeper = keeper
+
+    def awaitTermination(self, timeout: int | None = None) -> bool | None:  # noqa: N802
+        """Wait as Spark's does.
+
+        Raises:
+            LeaseLostError: It was stopped for another driver.
+        """
+        ended = super().awaitTermination(timeout)
+        if self._keeper.is_lost and not self.isActive:
+            raise LeaseLostError(self._stream)
+        return ended
