@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.errors import ConfigError, HoldfastError
+from holdfast.ledger.delta_log import newest_version
 from holdfast.sinks.delta.commit import COMMITTING
 from holdfast.sinks.session import store_options
 from holdfast.storage.location import Location, parse_location
@@ -97,20 +98,22 @@ def _make_table(df: Any, *, path: str | None, table: str | None) -> None:
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
+    if _is_there(df.sparkSession, path=path, table=table):
+        return
+    empty = df.sparkSession.createDataFrame([], df.schema).write.format("delta").mode("ignore")
+    save = empty.save if table is None else empty.saveAsTable
     try:
-        _save_empty(df, path=path, table=table)
+        save(path or table)
     except (PySparkException, Py4JJavaError):
-        # Another driver made it in the same moment; if that is not it, this one fails alike.
-        _save_empty(df, path=path, table=table)
+        # Another driver made it in the same moment; if that is not it, this fails alike.
+        save(path or table)
 
 
-def _save_empty(df: Any, *, path: str | None, table: str | None) -> None:
-    spark = df.sparkSession
-    empty = spark.createDataFrame([], df.schema).write.format("delta").mode("ignore")
-    if table is None:
-        empty.save(path)
-    elif not spark.catalog.tableExists(table):
-        empty.saveAsTable(table)
+def _is_there(spark: Any, *, path: str | None, table: str | None) -> bool:
+    if path is None:
+        return bool(spark.catalog.tableExists(table))
+    location = parse_location(path)
+    return newest_version(open_reader(location, store_options(spark, location))) is not None
 
 
 def _check_session(spark: Any, shown: str) -> None:
