@@ -54,6 +54,7 @@ bench: ## Every figure of the README: damage of a restart, kills and their cost,
 	$(BIN)/python -m benchmarks.checkpoint_scale
 	$(BIN)/python -m benchmarks.delta_kills
 	$(BIN)/python -m benchmarks.delta_races
+	$(BIN)/python -m benchmarks.delta_speed
 	$(BIN)/python -m benchmarks.guard_cost
 	$(BIN)/python -m benchmarks.guard_kills
 	$(BIN)/python -m benchmarks.guard_server_kills
@@ -63,6 +64,7 @@ bench: ## Every figure of the README: damage of a restart, kills and their cost,
 	$(BIN)/python -m benchmarks.pipeline_kills
 	$(BIN)/python -m benchmarks.postgres_speed
 	$(BIN)/python -m benchmarks.restart_damage
+	$(BIN)/python -m benchmarks.restart_time
 
 pipeline: ## The reference pipeline on 100,000 messages, judged exactly
 	$(BIN)/python -m examples.sensors --messages 100000

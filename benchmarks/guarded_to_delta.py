@@ -54,6 +54,7 @@ def main() -> None:
     parser.add_argument("--takeover", action="store_true")
     asked = parser.parse_args()
     spark = SparkSession.builder.getOrCreate()
+    reached("session")
     lines = spark.readStream.format("text").option("maxFilesPerTrigger", 1).load(asked.files)
     rows = lines.select(F.col("value").cast("long").alias("id"))
     if asked.gate:
@@ -67,6 +68,7 @@ def main() -> None:
         trigger={"availableNow": True},
         takeover=asked.takeover,
     )
+    reached("started")
     query.awaitTermination()
 
 
