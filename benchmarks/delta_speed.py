@@ -82,11 +82,11 @@ class Bench:
             found = measure_in_turns(ways, turns=self.pairs)
             for each in streams:
                 each.query.stop()
-        check_same_rows(self.spark, streams)
         for each in streams:
             show_percentiles(each.name, found[each.name])
             print(f"    {statistics.median(each.jobs[-self.pairs :]):g} Spark jobs per batch")
         show_own(spans, requests, batches=self.pairs)
+        check_same_rows(self.spark, streams)
         return found
 
 

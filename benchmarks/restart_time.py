@@ -36,7 +36,7 @@ from lab.spark import environment
 from lab.warm_up import ensure_archive
 
 ROWS_PER_FILE = 100
-FILES_PER_RESTART = 4
+FILES_PER_RESTART = 2
 """Enough that a driver always has a batch to be killed in."""
 AIM = 1.15
 SECONDS = 240.0
@@ -56,11 +56,13 @@ class Stream:
     """Below it are `table` and `streams/readings`, the checkpoint."""
     options: Mapping[str, str]
     starts: list[dict[str, float]] = field(default_factory=list)
-    _killed: float = 0.0
+    _dying: float = 0.0
+    """How long the last kill took until all was gone."""
 
     def run_and_kill(self) -> None:
         """Start it, wait until its next batch is committed, and kill it in the one after that."""
         due = self.committed()
+        began = time.monotonic()
         with self.driver.start() as running:
             self._await(f"commits/{due}")
             committed = time.monotonic()
@@ -68,12 +70,14 @@ class Stream:
             killed = time.monotonic()
             running.kill()
             running.wait()
+            gone = time.monotonic()
             reached: dict[str, float] = {}
             for at, point in running.reached:
                 reached.setdefault(point, at)
-        if self._killed:
-            self.starts.append({**reached, KILLED: self._killed, COMMITTED: committed})
-        self._killed = killed
+        if self._dying:
+            # As if it had been started the moment it was gone: the other one ran meanwhile.
+            self.starts.append({**reached, KILLED: began - self._dying, COMMITTED: committed})
+        self._dying = gone - killed
 
     def committed(self) -> int:
         """Return how many batches have a commit entry."""
