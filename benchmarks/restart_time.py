@@ -21,13 +21,13 @@ from pathlib import Path
 import click
 
 from benchmarks import guarded_to_delta, native_to_delta
-from benchmarks.delta_kills import FIRST_FILE
+from benchmarks.delta_workload import FIRST_FILE
 from benchmarks.measuring import spread
 from benchmarks.pairs import compare_medians
 from holdfast.storage import open_reader
 from holdfast.storage.options import from_hadoop
 from lab import S3
-from lab.delta import read_delta
+from lab.delta import DeltaTable
 from lab.kill import Driver
 from lab.multiset import compare
 from lab.scratch import scratch_directory
@@ -90,15 +90,11 @@ class Stream:
         there = wait_until(lambda: reader.stat(entry) is not None, seconds=SECONDS)
         assert there, f"{self.name}: no {entry}"
 
-    def check(self, scratch: Path, *, rows: int) -> None:
+    def check(self, *, rows: int) -> None:
         """Run it to its end and hold its table against the rows that were given."""
         self.driver.run_to_end()
-        reader = open_reader(f"{self.place}/table", self.options)
-        for info in reader.walk():
-            copy = scratch / info.path
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_bytes(reader.read(info.path) or b"")
-        found = compare([(row,) for row in range(rows)], read_delta(scratch))
+        there = DeltaTable(open_reader(f"{self.place}/table", self.options)).read()
+        found = compare([(row,) for row in range(rows)], there.rows)
         assert found.exact, f"{self.name}: {found}"
 
     def between(self, first: str, last: str) -> list[float]:
@@ -122,13 +118,13 @@ def open_streams(
 ) -> list[Stream]:
     """Describe both streams; nothing is started."""
     programs = {
-        BARE: (native_to_delta, ["table", "streams/readings"], []),
-        GUARDED: (guarded_to_delta, ["table", "streams"], ["appended"]),
+        BARE: (native_to_delta, ["{0}/table", "{0}/streams/readings"]),
+        GUARDED: (guarded_to_delta, ["{0}", "{0}/streams", "appended"]),
     }
     streams = []
-    for number, (name, (program, parts, more)) in enumerate(programs.items()):
+    for number, (name, (program, given)) in enumerate(programs.items()):
         place, own = f"{root}/{number}", home / str(number)
-        arguments = [str(files), *(f"{place}/{part}" for part in parts), *more]
+        arguments = [str(files), *(each.format(place) for each in given)]
         driver = Driver(
             [str(program.__file__), *arguments],
             environment=environment(own, settings, jvm=()),
@@ -139,14 +135,14 @@ def open_streams(
     return streams
 
 
-def report(shown: str, streams: list[Stream], scratch: Path, *, restarts: int) -> list[str]:
+def report(shown: str, streams: list[Stream], *, restarts: int) -> list[str]:
     """Kill and start both in turns, and return the aim if it was missed."""
     for number in range(restarts + 1):
         for stream in streams if number % 2 == 0 else reversed(streams):
             stream.run_and_kill()
     for stream in streams:
         rows = (restarts + 1) * FILES_PER_RESTART * ROWS_PER_FILE
-        stream.check(scratch / stream.name.split()[0], rows=rows)
+        stream.check(rows=rows)
     bare, guarded = streams
     print(f"{shown}: from SIGKILL to the next committed batch, {restarts} restarts each; s")
     for stream in streams:
@@ -180,14 +176,13 @@ def main(*, only: str | None, restarts: int) -> None:
     with S3() as s3, scratch_directory() as scratch:
         files = write_files(scratch / "files", (restarts + 1) * FILES_PER_RESTART)
         places: dict[str, tuple[str, dict[str, str]]] = {
-            "disk": (str(scratch / "disk"), {}),
+            "disk": (str(scratch / "lake"), {}),
             "S3": ("s3a://lake/restarts", s3.spark_settings()),
         }
         for shown in [only] if only else places:
             root, settings = places[shown]
-            home = scratch / shown
-            streams = open_streams(home / "drivers", root, settings, files=files)
-            missed += report(shown, streams, home / "read", restarts=restarts)
+            streams = open_streams(scratch / shown, root, settings, files=files)
+            missed += report(shown, streams, restarts=restarts)
     if missed:
         sys.exit(f"Missed: {'; '.join(missed)}.")
 
