@@ -11,8 +11,8 @@ import psycopg
 
 from benchmarks import as_holdfast_does
 from benchmarks.damage_runs import Run, Servers
-from lab.errors import DriverFailedError
-from lab.kill import Driver, Named
+from holdfast.drills.errors import DriverFailedError
+from holdfast.drills.kill import Driver, Named
 
 _HELD: tuple[LiteralString, ...] = (
     'select * from readings order by partition, "offset"',

@@ -16,10 +16,10 @@ from pyspark.sql import SparkSession
 from benchmarks import as_the_web_advises
 from examples.sensors.messages import PARTITIONS, Message, make_messages
 from examples.sensors.scenario import send
+from holdfast.drills.kill import Driver, Named, TcpProxy
+from holdfast.drills.kill.driver import RUN_SECONDS
+from holdfast.proof.multiset import Difference, compare
 from lab import Kafka, Postgres
-from lab.kill import Driver, Named, TcpProxy
-from lab.kill.driver import RUN_SECONDS
-from lab.multiset import Difference, compare
 from lab.spark import environment
 
 MESSAGES = 10_000

@@ -20,9 +20,9 @@ from benchmarks import delta_points
 from benchmarks.delta_reader import Reader
 from benchmarks.delta_workload import Workload, make_workload
 from benchmarks.guard_kills import FORMAT_2, ROCKSDB
+from holdfast.drills.kill import Driver, Link, Point, S3Proxy, cpu_seconds_per_kill
+from holdfast.drills.kill.chain import run_chain
 from lab import S3
-from lab.kill import Driver, Link, Point, S3Proxy, cpu_seconds_per_kill
-from lab.kill.chain import run_chain
 from lab.scratch import scratch_directory
 from lab.spark import environment
 from lab.warm_up import ensure_archive

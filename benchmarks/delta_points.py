@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lab.kill import Named, Point, Rename, S3Request
+from holdfast.drills.kill import Named, Point, Rename, S3Request
 
 ON_DISK: list[Point] = [
     Named("generation-opened"),

@@ -24,11 +24,11 @@ from pathlib import Path
 
 from benchmarks.delta_workload import Workload, epochs_told, make_workload
 from benchmarks.guard_races import held_lease
+from holdfast.drills.kill import Driver, Ended, Named, Point
+from holdfast.drills.kill.driver import Running
 from holdfast.record.leases import newest_epoch, read_lease
 from lab import S3
 from lab.delta import Snapshot, make_table
-from lab.kill import Driver, Ended, Named, Point
-from lab.kill.driver import Running
 from lab.scratch import scratch_directory
 from lab.spark import environment
 from lab.warm_up import ensure_archive

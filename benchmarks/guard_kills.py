@@ -20,9 +20,9 @@ from benchmarks import guard_points
 from benchmarks.guard_reader import Reader
 from benchmarks.guard_shapes import APPENDED, COUNTS, MERGED, WINDOWS, Shape
 from benchmarks.guard_workload import Workload, make_workload
+from holdfast.drills.kill import Driver, Link, Point, S3Proxy, cpu_seconds_per_kill
+from holdfast.drills.kill.chain import run_chain
 from lab import S3, Kafka, PgBouncer, Postgres
-from lab.kill import Driver, Link, Point, S3Proxy, cpu_seconds_per_kill
-from lab.kill.chain import run_chain
 from lab.scratch import scratch_directory
 from lab.spark import environment
 from lab.warm_up import ensure_archive

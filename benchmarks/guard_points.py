@@ -5,7 +5,7 @@ In that order most runs recover from the kill before and die in that recovery.
 
 from __future__ import annotations
 
-from lab.kill import Named, Point, Rename, S3Request
+from holdfast.drills.kill import Named, Point, Rename, S3Request
 
 FIRST_START: list[Point] = [
     Named("generation-opened"),  # the generation is there, Spark's metadata is not

@@ -22,9 +22,9 @@ import psycopg
 
 from benchmarks.guard_shapes import APPENDED
 from benchmarks.guard_workload import Workload, make_workload
+from holdfast.drills.kill import Driver, Named
+from holdfast.drills.kill.driver import Running
 from lab import S3, Kafka, Postgres
-from lab.kill import Driver, Named
-from lab.kill.driver import Running
 from lab.scratch import scratch_directory
 from lab.spark import environment
 from lab.warm_up import ensure_archive

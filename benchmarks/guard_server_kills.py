@@ -26,10 +26,10 @@ from benchmarks.guard_reader import NAME, Reader
 from benchmarks.guard_shapes import APPENDED, MERGED, ROWS_PER_BATCH
 from benchmarks.guard_workload import Workload, make_workload
 from holdfast import points
+from holdfast.drills.kill import Named
+from holdfast.drills.kill.waiting import wait_until
 from lab import Kafka, PgBouncer, Postgres
-from lab.kill import Named
 from lab.scratch import scratch_directory
-from lab.server import wait_until
 from lab.spark import start_session
 from lab.warm_up import ensure_archive
 

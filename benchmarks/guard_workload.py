@@ -9,9 +9,9 @@ import psycopg
 
 from benchmarks import guarded_to_postgres
 from benchmarks.guard_shapes import BATCHES, PARTITIONS, ROWS_PER_BATCH, Content, Shape
+from holdfast.drills.kill import Point
+from holdfast.proof.multiset import Difference, compare
 from lab import Kafka, Postgres
-from lab.kill import Point
-from lab.multiset import Difference, compare
 
 SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
 

@@ -16,10 +16,19 @@ from pathlib import Path
 import psycopg
 
 from benchmarks import kafka_to_postgres
+from holdfast.drills.kill import (
+    Driver,
+    Link,
+    Named,
+    Point,
+    Rename,
+    S3Proxy,
+    S3Request,
+    cpu_seconds_per_kill,
+)
+from holdfast.drills.kill.chain import run_chain
+from holdfast.proof.multiset import Difference, compare
 from lab import S3, Kafka, Postgres
-from lab.kill import Driver, Link, Named, Point, Rename, S3Proxy, S3Request, cpu_seconds_per_kill
-from lab.kill.chain import run_chain
-from lab.multiset import Difference, compare
 from lab.scratch import scratch_directory
 from lab.spark import environment
 from lab.warm_up import ensure_archive

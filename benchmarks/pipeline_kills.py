@@ -30,12 +30,13 @@ from examples.sensors.judge import judge
 from examples.sensors.messages import Message, make_messages
 from examples.sensors.plain import Sensors
 from examples.sensors.scenario import make_scenario, send
+from holdfast.drills.kill import Driver, Ended, Named, Point, S3Proxy, S3Request
+from holdfast.drills.kill.points import When
+from holdfast.drills.kill.waiting import wait_until
+from holdfast.proof.multiset import Difference
 from lab import S3, Kafka, Postgres
-from lab.kill import Driver, Ended, Named, Point, S3Proxy, S3Request
-from lab.kill.points import When
-from lab.multiset import Difference
 from lab.scratch import scratch_directory
-from lab.server import Server, wait_until
+from lab.server import Server
 from lab.spark import environment, start_session
 from lab.warm_up import ensure_archive
 

@@ -19,9 +19,9 @@ import click
 
 from benchmarks.damage_guarded import GuardedIntoDelta, GuardedIntoPostgres
 from benchmarks.damage_runs import PER_BATCH, Run, Servers
+from holdfast.drills.kill import Rename
+from holdfast.proof.multiset import Difference
 from lab import Kafka, Postgres
-from lab.kill import Rename
-from lab.multiset import Difference
 from lab.scratch import scratch_directory
 from lab.spark import start_session
 from lab.warm_up import ensure_archive

@@ -21,12 +21,12 @@ from pathlib import Path
 import psutil
 
 from benchmarks.task_workload import BATCHES, ROWS_PER_BATCH, Work, executor_of, make_work
+from holdfast.drills.kill.driver import RUN_SECONDS, Running
+from holdfast.drills.kill.tcp_proxy import Action
+from holdfast.drills.kill.waiting import wait_until
 from lab import Postgres
 from lab.cluster import Cluster
-from lab.kill.driver import RUN_SECONDS, Running
-from lab.kill.tcp_proxy import Action
 from lab.scratch import scratch_directory
-from lab.server import wait_until
 from lab.warm_up import ensure_archive
 
 IN_COPY = f"end of {ROWS_PER_BATCH // 2}".encode()

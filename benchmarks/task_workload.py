@@ -14,10 +14,10 @@ import psycopg
 
 from benchmarks import files_to_postgres
 from benchmarks.guard_workload import batches_told
+from holdfast.drills.kill import Driver, TcpProxy
+from holdfast.proof.multiset import compare
 from lab import Postgres
 from lab.cluster import Cluster, is_executor
-from lab.kill import Driver, TcpProxy
-from lab.multiset import compare
 from lab.spark import environment
 
 FILES_PER_BATCH, BATCHES = 8, 2

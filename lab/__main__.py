@@ -16,7 +16,6 @@ from holdfast.errors import HoldfastError
 from lab.check import check
 from lab.jars import fetch_jars
 from lab.kafka import Kafka
-from lab.kill.shim import rename_shim
 from lab.postgres import Postgres
 from lab.s3 import ACCESS_KEY, REGION, S3, SECRET_KEY
 from lab.spark import environment
@@ -33,7 +32,6 @@ def fetch_command() -> None:
     """Download and make everything the lab needs, so that later starts need no network."""
     for group in ("kafka", "spark"):
         click.echo(f"{group}: {len(fetch_jars(group))} jars, verified")
-    click.echo(f"rename shim: {rename_shim()}")
     click.echo(f"class archive: {ensure_archive()}")
 
 

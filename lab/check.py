@@ -14,9 +14,9 @@ import psycopg
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from obstore.exceptions import BaseError
 
+from holdfast.drills.kill.driver import Driver
 from holdfast.errors import HoldfastError
 from lab.kafka import Kafka
-from lab.kill.driver import Driver
 from lab.pgbouncer import PgBouncer
 from lab.postgres import Postgres
 from lab.s3 import S3

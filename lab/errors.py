@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
+from holdfast.drills.log import excerpt
 from holdfast.errors import HoldfastError
-
-_NAMES_AN_ERROR = re.compile(r"^(?!\s+at ).*(Exception|Error|FATAL|ERROR|Caused by)")
-_CAUSES = 4
-_LAST_LINES = 20
 
 
 class ToolMissingError(HoldfastError):
@@ -67,42 +63,3 @@ class ServerDidNotStartError(HoldfastError):
             why=f"{why} From its log:\n{excerpt(log)}",
             how=f"Read {log}.",
         )
-
-
-class DriverFailedError(HoldfastError):
-    """A driver that was to run to its end did not."""
-
-    code = "LAB_DRIVER_FAILED"
-
-    def __init__(self, *, status: str, log: Path) -> None:
-        self.status, self.log = status, log
-        super().__init__(
-            what="The driver did not run to its end.",
-            why=f"It ended with {status}. From its log:\n{excerpt(log)}",
-            how=f"Read {log}.",
-        )
-
-
-class KillDidNotFireError(HoldfastError):
-    """A driver that was to be killed at a point ended some other way: nothing was tested."""
-
-    code = "LAB_KILL_DID_NOT_FIRE"
-
-    def __init__(self, point: str, *, status: str, log: Path) -> None:
-        self.point, self.status, self.log = point, status, log
-        super().__init__(
-            what=f"The kill {point} did not fire.",
-            why=f"The driver ended with {status}. From its log:\n{excerpt(log)}",
-            how="Check that the run comes by that point; a kill that does not fire proves nothing.",
-        )
-
-
-def excerpt(log: Path) -> str:
-    """Return what a log says went wrong: the lines that name an error, then the last lines."""
-    if not log.exists():
-        return "(no log was written)"
-    lines = log.read_text(errors="replace").splitlines()
-    causes = [line for line in lines[:-_LAST_LINES] if _NAMES_AN_ERROR.search(line)]
-    if len(causes) > 2 * _CAUSES:
-        causes = [*causes[:_CAUSES], *causes[-_CAUSES:]]
-    return "\n".join([*causes, *lines[-_LAST_LINES:]])

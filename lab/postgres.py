@@ -16,7 +16,8 @@ from typing import ClassVar
 import psycopg
 from psycopg import sql
 
-from lab.server import START_SECONDS, STOP_SECONDS, Server, free_ports, wait_until
+from holdfast.drills.kill.waiting import wait_until
+from lab.server import START_SECONDS, STOP_SECONDS, Server, free_ports
 from lab.tools import find_tool
 
 PASSWORD = "loopback-only"  # noqa: S105 - guards nothing but a scratch server on 127.0.0.1

@@ -15,14 +15,13 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar, Self
 
 import psutil
 
+from holdfast.drills.kill.waiting import wait_until
 from lab.errors import ServerDidNotStartError
 
 START_SECONDS = 60.0
@@ -182,16 +181,6 @@ def _alive(process: psutil.Process) -> bool:
         return bool(process.status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return False
-
-
-def wait_until(holds: Callable[[], bool], *, seconds: float) -> bool:
-    """Wait until `holds()` is true; return whether it was before the time was over."""
-    deadline = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def _signal_all(processes: list[psutil.Process], number: signal.Signals) -> None:

@@ -12,7 +12,6 @@ SYSTEM_BIN = Path("/usr/sbin")
 """Where Debian puts servers, which a user's PATH does not have."""
 
 _PACKAGES = {
-    "cc": "gcc libc6-dev",
     "initdb": "postgresql-15",
     "java": "openjdk-17-jre-headless",
     "mvn": "maven",

@@ -12,8 +12,8 @@ import shutil
 import sys
 from pathlib import Path
 
+from holdfast.drills.kill.driver import Driver
 from lab.kafka import Kafka
-from lab.kill.driver import Driver
 from lab.s3 import S3
 from lab.scratch import scratch_directory
 from lab.spark import CHEAP_JVM, archive_path, environment

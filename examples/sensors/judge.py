@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from examples.sensors import messages
 from examples.sensors.messages import Message
 from examples.sensors.plain import Sensors
-from lab.multiset import Difference, compare
+from holdfast.proof.multiset import Difference, compare
 
 _READING = ("reading_id", "sensor_id", "event_time", "value")
 _WHERE_FROM = ("partition", "offset")

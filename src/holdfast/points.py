@@ -20,7 +20,13 @@ def reached(point: str) -> None:
         _listener(point)
 
 
+def tell(what: str, value: object) -> None:
+    """Tell the listener a fact about where this thread is: `tell("batch", 3)` is `batch=3`."""
+    if _listener is not None:
+        _listener(f"{what}={value}")
+
+
 def listen(listener: Listener | None) -> None:
-    """Send every later `reached` of this process to `listener`; None ends that."""
+    """Send every later point and fact of this process to `listener`; None ends that."""
     global _listener  # noqa: PLW0603 - one process, one drill
     _listener = listener

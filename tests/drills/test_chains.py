@@ -23,8 +23,8 @@ from benchmarks.kill_cost import (
     chain_on_s3,
     make_workload,
 )
+from holdfast.drills.kill import cpu_seconds_per_kill
 from lab import S3, Kafka, Postgres
-from lab.kill import cpu_seconds_per_kill
 
 
 @pytest.mark.usefixtures("class_archive")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.delta_races import make_course
-from lab.kill import Named, Point
+from holdfast.drills.kill import Named, Point
 
 KEPT: list[Point] = [Named("S3")]
 OTHERS: list[Point] = [

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.guard_kills import CHAINS, Chain, Servers, run
+from holdfast.drills.kill import Named
 from lab import S3, Kafka, PgBouncer, Postgres
-from lab.kill import Named
 
 SAMPLES = {
     "appended": 12,

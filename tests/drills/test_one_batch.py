@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.kill import Named, Point, Rename
+from holdfast.drills.kill import Named, Point, Rename
 from tests.drills.tutorial import Tutorial
 from tests.house.repository import ROOT
 

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 
 from benchmarks.pipeline_kills import Plan, Servers, run
 from examples.sensors.judge import judge
+from holdfast.drills.kill import S3Proxy
 from lab import S3, Kafka, Postgres
-from lab.kill import S3Proxy
 
 KILLS = 3
 

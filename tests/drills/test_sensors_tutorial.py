@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from examples.sensors import guarded
+from holdfast.drills.kill import Driver, Named
 from lab import S3, Kafka
-from lab.kill import Driver, Named
 from lab.spark import environment
 from tests.house.repository import ROOT
 

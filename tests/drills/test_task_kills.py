@@ -11,8 +11,8 @@ import pytest
 
 from benchmarks.guard_shapes import APPENDED
 from benchmarks.guard_workload import make_workload
+from holdfast.drills.kill import Driver, TcpProxy
 from lab import Kafka, Postgres
-from lab.kill import Driver, TcpProxy
 from lab.spark import environment
 
 BY_A_TASK = {"spark.holdfast.driverBatchBytes": "1"}

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.errors import DriverFailedError
-from lab.kill import Named, Rename
+from holdfast.drills.errors import DriverFailedError
+from holdfast.drills.kill import Named, Rename
 from tests.drills.tutorial import PAGE, QUERIES, Tutorial
 
 

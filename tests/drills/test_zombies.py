@@ -15,8 +15,8 @@ import pytest
 
 from benchmarks.guard_shapes import APPENDED
 from benchmarks.guard_workload import make_workload
+from holdfast.drills.kill import Driver, Named, Point
 from lab import Kafka, Postgres
-from lab.kill import Driver, Named, Point
 from lab.spark import environment
 
 KEPT: list[Point] = [Named("S5", nth=2), Named("G3")]

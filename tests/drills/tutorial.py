@@ -9,7 +9,7 @@ from typing import Any
 
 import psycopg
 
-from lab.kill import Driver
+from holdfast.drills.kill import Driver
 from lab.spark import environment
 from tests.house.repository import ROOT
 

@@ -12,10 +12,10 @@ from typing import Literal
 import obstore
 import pytest
 
+from holdfast.drills.errors import DriverFailedError, KillDidNotFireError
+from holdfast.drills.kill import Driver, Named, Point, Rename, S3Proxy, S3Request, run_chain
+from holdfast.drills.kill.waiting import wait_until
 from lab import S3
-from lab.errors import DriverFailedError, KillDidNotFireError
-from lab.kill import Driver, Named, Point, Rename, S3Proxy, S3Request, run_chain
-from lab.server import wait_until
 
 RENAMES = """
     import os, pathlib, sys
@@ -235,7 +235,7 @@ def test_when_the_lab_is_killed_its_drivers_end_too(tmp_path: Path) -> None:
     forever.write_text("import time\nwhile True: time.sleep(1)\n")
     code = f"""
         from pathlib import Path
-        from lab.kill import Driver
+        from holdfast.drills.kill import Driver
         driver = Driver([{str(forever)!r}], environment={{}}, directory=Path({str(tmp_path)!r}))
         print(driver.start().pid, flush=True)
         input()

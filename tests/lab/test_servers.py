@@ -13,9 +13,10 @@ import psycopg
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
+from holdfast.drills.kill.waiting import wait_until
 from lab import S3, Kafka, PgBouncer, Postgres
 from lab.errors import ServerDidNotStartError
-from lab.server import _alive, wait_until
+from lab.server import _alive
 from tests.house.repository import ROOT
 
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
+from holdfast.drills.kill import TcpProxy
 from lab import Postgres
-from lab.kill import TcpProxy
 
 
 @pytest.fixture

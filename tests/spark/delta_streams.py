@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 import holdfast as hf
-from lab.multiset import Difference, compare
+from holdfast.proof.multiset import Difference, compare
 from tests.spark.file_stream import wait_until_given_up
 from tests.spark.restarts import add_file
 

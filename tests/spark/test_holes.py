@@ -18,6 +18,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
 from holdfast import points
+from holdfast.drills.kill import TcpProxy
 from holdfast.ids import BatchId
 from holdfast.ledger import Apply, Reason, Refuse, Skip
 from holdfast.ledger.postgres import ensure_tables, read_row, replace_row
@@ -32,7 +33,6 @@ from holdfast.storage.write import open_writer
 from holdfast.streams.keeper import THREAD
 from holdfast.streams.refusal import StartRefusedError
 from lab import Postgres
-from lab.kill import TcpProxy
 from tests.spark.file_stream import Stream, wait_until_given_up
 from tests.spark.ledger_rows import ROW, attempt
 

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 from holdfast.ledger import Apply, Skip
 from holdfast.ledger.postgres import read_row
+from holdfast.proof.multiset import compare
 from holdfast.sinks.postgres.collect import (
     IncompleteBatchError,
     TooLargeError,
@@ -23,7 +24,6 @@ from holdfast.sinks.postgres.collect import (
 )
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from lab import Postgres
-from lab.multiset import compare
 from tests.spark.ledger_rows import ROW, attempt
 
 ROWS = 50_000

@@ -12,13 +12,13 @@ import psycopg
 import pyarrow as pa
 import pytest
 
+from holdfast.drills.kill import TcpProxy
 from holdfast.ledger import Skip
 from holdfast.ledger.postgres import ensure_tables, read_row, replace_row
 from holdfast.sinks.postgres.sink import LostAnswerError
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from holdfast.sinks.postgres.table import check_table
 from lab import Postgres
-from lab.kill import TcpProxy
 from tests.spark.ledger_rows import ROW, attempt
 
 SCHEMA = pa.schema([("id", pa.int64())])

@@ -15,6 +15,7 @@ from holdfast.cli.printable import printable
 from holdfast.errors import HoldfastError
 
 VERBS = {
+    "drill": "Kill a stream in every phase of a micro-batch and judge what is left.",
     "inspect": "Say what is in a checkpoint and what Spark will do on the next start.",
     "ledger": "Show how the ledger inside a sink is set up.",
     "pipeline": "Draw how the streams of a pipeline hang together.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import click
 
 from holdfast.errors import ConfigError, MissingExtraError
+from holdfast.named import load_named
 
 
 @click.group(short_help="Pipelines of several streams.")
@@ -41,12 +41,8 @@ def show(declared: str, form: str) -> None:
 
 def _load(declared: str) -> Any:
     """Return the pipeline that a module has under a name."""
-    module, _, name = declared.partition(":")
     sys.path.insert(0, str(Path.cwd()))
-    try:
-        found = getattr(importlib.import_module(module), name, None)
-    except ImportError as error:
-        raise ConfigError(f"The module {module!r} cannot be imported: {error}.") from error
-    if found is None or not hasattr(found, "show"):
+    found = load_named(declared)
+    if not hasattr(found, "show"):
         raise ConfigError(f"{declared!r} is no pipeline: give MODULE:NAME of an hf.Pipeline.")
     return found

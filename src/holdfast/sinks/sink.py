@@ -50,6 +50,14 @@ class Sink(Protocol):
 class LedgerSink(Sink, Protocol):
     """A sink that takes each batch exactly once: it has a ledger, written with the data."""
 
+    @property
+    def keys(self) -> Sequence[str]:
+        """Columns by which rows are merged; none when they are appended."""
+
+    @property
+    def sequence_by(self) -> str | None:
+        """The column that says which of two rows with one key is newer."""
+
     def read_row(self, stream: str) -> LedgerRow | None:
         """Return the ledger row of a stream."""
 

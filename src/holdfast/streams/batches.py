@@ -13,7 +13,7 @@ from holdfast.ids import BatchId
 from holdfast.ledger.coverage import Coverage, read_coverage
 from holdfast.ledger.decide import Refuse, Skip
 from holdfast.ledger.row import Attempt, Binding
-from holdfast.points import reached
+from holdfast.points import reached, tell
 from holdfast.streams.running import is_running, running_offsets, same_offsets
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ class BatchWriter:
 
     def _write(self, batch: Any, batch_id: BatchId) -> None:
         attempts = self._attempts(batch_id)  # S1
+        tell("batch", batch_id)
         reached("S1")
         if self.keeper.is_lost:
             raise BatchRefusedError(self.stream, batch_id, why="The lease is lost.")
@@ -143,6 +144,7 @@ class BatchWriter:
 
         State is written by running the batch: without it the query could never go on.
         """
+        tell("skipped", batch_id)
         has_state = bool(self.checkpoint.list(STATE).directories)
         _LOG.info(
             "holdfast: %s batch %s is in %s already: skipped%s",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -72,6 +72,11 @@ class Pipeline:
         self.name = name
         self._root = root
         self._streams: dict[str, Declared] = {}
+
+    @property
+    def streams(self) -> Mapping[str, Declared]:
+        """Its streams by name, in the order of their declaration."""
+        return self._streams
 
     def stream(
         self, name: str, *, into: Sink | Sequence[Sink], **options: Any

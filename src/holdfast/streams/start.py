@@ -14,7 +14,7 @@ from holdfast.evidence.next_start import predict_next_start
 from holdfast.evidence.outcomes import Refuses, RunsAgain, Unknown
 from holdfast.evidence.stream import StreamEvidence
 from holdfast.evidence.versions import SparkVersion
-from holdfast.points import reached
+from holdfast.points import reached, tell
 from holdfast.record.leases import Lease, Waiting, release, take_lease
 from holdfast.record.owner import this_process
 from holdfast.record.runs import Run
@@ -105,6 +105,7 @@ class _Start:
                 sink.prepare(self.df, output_mode=self.output_mode)
             lease = self._take_lease(place)  # G2
             undone.callback(release, place.record, lease)
+            tell("epoch", lease.epoch)
             reached("G2")
             guard = Guard(
                 place=place,

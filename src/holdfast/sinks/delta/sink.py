@@ -94,8 +94,8 @@ class Delta:
             raise ConfigError("A Delta sink is given by path= or by table=.")
         self._path = path
         self._table = table
-        self._keys = check_keys(keys, sequence_by)
-        self._sequence_by = sequence_by
+        self.keys = check_keys(keys, sequence_by)
+        self.sequence_by = sequence_by
         self._name = name or table or str(path).rstrip("/").rpartition("/")[2]
         self._spark: Any = None
         self._target: Target | None = None
@@ -119,18 +119,18 @@ class Delta:
     @property
     def is_appending(self) -> bool:
         """Whether it appends."""
-        return not self._keys
+        return not self.keys
 
     def prepare(self, df: Any, *, output_mode: str) -> None:
         """Find or make the table, and check that it takes the rows of a streaming DataFrame."""
-        check_output_mode(output_mode, self.shown, keys=self._keys)
+        check_output_mode(output_mode, self.shown, keys=self.keys)
         self._spark = df.sparkSession
         self._target = open_target(
             df,
             path=self._path,
             table=self._table,
-            keys=self._keys,
-            sequence_by=self._sequence_by,
+            keys=self.keys,
+            sequence_by=self.sequence_by,
         )
 
     def read_row(self, stream: str) -> LedgerRow | None:
@@ -230,7 +230,7 @@ class Delta:
         from pyspark.errors import PySparkException
 
         assert self._target is not None
-        commit = merge if self._keys else append
+        commit = merge if self.keys else append
         for tries_left in reversed(range(TRIES)):
             try:
                 commit(batch, self._target, identity)

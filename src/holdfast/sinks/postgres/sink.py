@@ -62,8 +62,8 @@ class Postgres:
         """
         self._dsn = dsn
         self._table = table
-        self._keys = check_keys(keys, sequence_by)
-        self._sequence_by = sequence_by
+        self.keys = check_keys(keys, sequence_by)
+        self.sequence_by = sequence_by
         self._name = name or table
         self._target: Target | None = None
         self._connection: psycopg.Connection[Any] | None = None
@@ -87,7 +87,7 @@ class Postgres:
     @property
     def is_appending(self) -> bool:
         """Whether it appends."""
-        return not self._keys
+        return not self.keys
 
     def prepare(self, df: Any, *, output_mode: str) -> None:
         """Check, before any batch, that the table takes the rows of a streaming DataFrame."""
@@ -95,15 +95,15 @@ class Postgres:
         from holdfast.sinks.postgres.large import ExecutorCheck
         from holdfast.sinks.postgres.table import check_table, find_schema
 
-        check_output_mode(output_mode, self.shown, keys=self._keys)
+        check_output_mode(output_mode, self.shown, keys=self.keys)
         connection = self._connect()
         ensure_tables(connection)
         self._target = check_table(
             connection,
             self._table,
             find_schema(df, self._table),
-            keys=self._keys,
-            sequence_by=self._sequence_by,
+            keys=self.keys,
+            sequence_by=self.sequence_by,
         )
         self._executors = ExecutorCheck(df.sparkSession, self._dsn)
 

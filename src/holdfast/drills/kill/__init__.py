@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from lab.kill.chain import Link, cpu_seconds_per_kill, run_chain
-from lab.kill.driver import Driver, Ended
-from lab.kill.points import Named, Point, Rename, S3Request
-from lab.kill.s3_proxy import S3Proxy
-from lab.kill.tcp_proxy import TcpProxy
+from holdfast.drills.kill.chain import Link, cpu_seconds_per_kill, run_chain
+from holdfast.drills.kill.driver import Driver, Ended
+from holdfast.drills.kill.points import Named, Point, Rename, S3Request
+from holdfast.drills.kill.s3_proxy import S3Proxy
+from holdfast.drills.kill.tcp_proxy import TcpProxy
 
 __all__ = [
     "Driver",

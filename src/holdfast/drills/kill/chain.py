@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from lab.kill.driver import Driver, Ended
-from lab.kill.points import Point
+from holdfast.drills.kill.driver import Driver, Ended
+from holdfast.drills.kill.points import Point
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

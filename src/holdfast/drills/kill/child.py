@@ -2,7 +2,7 @@
 
     python child.py PROGRAM ARGUMENT...
 
-Started as a file and not as a module: to import the rest of the lab would cost every driver 0.6 s.
+Started as a file and not as a module: importing all drills would cost every driver 0.6 s.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ class Listener:
     def __call__(self, point: str) -> None:
         """Hear that a thread of this process is at `point`."""
         with self._lock:
-            _append("HOLDFAST_LAB_REACHED", f"{time.monotonic()} {point}")
+            _append("HOLDFAST_DRILL_REACHED", f"{time.monotonic()} {point}")
             if point != self._name:
                 return
             self._seen += 1
             if self._seen != int(self._nth):
                 return
-        _append("HOLDFAST_LAB_FIRED", self._wanted)
-        os.killpg(0, int(os.environ["HOLDFAST_LAB_STRIKE"]))
+        _append("HOLDFAST_DRILL_FIRED", self._wanted)
+        os.killpg(0, int(os.environ["HOLDFAST_DRILL_STRIKE"]))
 
 
 def _append(variable: str, line: str) -> None:
@@ -47,7 +47,7 @@ def _append(variable: str, line: str) -> None:
 
 def main() -> None:
     """Listen, and run the program as if it had been started itself."""
-    points.listen(Listener(os.environ.get("HOLDFAST_LAB_NAMED", "")))
+    points.listen(Listener(os.environ.get("HOLDFAST_DRILL_NAMED", "")))
     sys.argv = sys.argv[1:]
     sys.path[0] = str(Path(sys.argv[0]).parent)
     runpy.run_path(sys.argv[0], run_name="__main__")

@@ -1,6 +1,6 @@
 """Run one command and report how its whole process tree ended and what CPU time it took.
 
-Started as a script of its own between the lab and a driver, because only a parent is told the CPU
+Started as a script of its own between a drill and a driver, because only a parent is told the CPU
 time of a killed process, and a killed driver's JVM and Python workers lose theirs. As subreaper
 this process inherits them, so it also knows when the last one is gone.
 
@@ -33,18 +33,18 @@ def main(report: Path, command: list[str]) -> None:
     """Run the command, wait for every descendant, write the report."""
     libc = ctypes.CDLL(None)
     libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
-    lab, first = os.getppid(), 0
+    drill, first = os.getppid(), 0
     signal.signal(signal.SIGTERM, lambda *_: _kill_group(first))
     libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != lab:
-        return  # the lab was gone before we asked to be told
+    if os.getppid() != drill:
+        return  # the drill was gone before we asked to be told
     began = time.monotonic()
-    # Stdout is the line to the lab; what the command prints belongs into the log.
+    # Stdout is the line to the drill; what the command prints belongs into the log.
     first = subprocess.Popen(command, process_group=0, stdout=sys.stderr).pid
-    print(first, flush=True)
-    os.environ.pop(
-        "HOLDFAST_LAB_RENAME", None
-    )  # a point is the driver's: the report is renamed too
+    sys.stdout.write(f"{first}\n")
+    sys.stdout.flush()
+    # The point is the driver's: the report is renamed too.
+    os.environ.pop("HOLDFAST_DRILL_RENAME", None)
     status = _wait_for_all(first)
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     values = {

@@ -18,7 +18,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import Literal
 
-from lab.kill.proxy import Proxy, Stream, Trigger
+from holdfast.drills.kill.proxy import Proxy, Stream, Trigger
 
 Action = Literal["cut", "swallow", "hold", "keep"]
 

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.multiset import compare
+from holdfast.proof.multiset import compare
 
 rows = st.lists(st.integers(0, 5))
 

@@ -13,8 +13,8 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.kill.points import S3Request
-from lab.kill.proxy import CHUNK, Proxy, Stream
+from holdfast.drills.kill.points import S3Request
+from holdfast.drills.kill.proxy import CHUNK, Proxy, Stream
 
 _BODILESS = {"204", "304"}
 

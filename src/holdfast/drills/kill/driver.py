@@ -1,6 +1,6 @@
-"""A Spark driver as a child process that can be killed exactly where the test says.
+"""A Spark driver as a child process that can be killed exactly where the drill says.
 
-driver = Driver(program, environment=lab.spark.environment(directory, {}), directory=directory)
+driver = Driver(program, environment={}, directory=directory)
 driver.run_until_killed(Rename("after", "offsets/1"))     # raises when the kill did not fire
 driver.run_to_end()                                       # raises when it did not end well
 """
@@ -13,21 +13,18 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-import psutil
-
-from lab.errors import DriverFailedError, KillDidNotFireError
-from lab.kill.points import Named, Point, Rename, S3Request
-from lab.kill.s3_proxy import S3Proxy
-from lab.kill.shim import rename_shim
-from lab.server import wait_until
+from holdfast.drills.errors import DriverFailedError, KillDidNotFireError
+from holdfast.drills.kill.points import Named, Point, Rename, S3Request
+from holdfast.drills.kill.s3_proxy import S3Proxy
+from holdfast.drills.kill.shim import rename_shim
+from holdfast.drills.kill.waiting import wait_until
 
 RUN_SECONDS = 240.0
-_ROOT = Path(__file__).parents[2]
 _CHILD = Path(__file__).with_name("child.py")
 _SUPERVISE = [sys.executable, "-SE", str(Path(__file__).with_name("supervise.py"))]
 
@@ -41,7 +38,7 @@ class Ended:
     fired: str | None
     """The point that struck, if one did."""
     timed_out: bool
-    """Whether the lab ended it because it took too long."""
+    """Whether the drill ended it because it took too long."""
     cpu_seconds: float
     """CPU time of the whole tree: Python, JVM, Python workers."""
     wall_seconds: float
@@ -50,7 +47,7 @@ class Ended:
     def describe(self) -> str:
         """Say it in words."""
         if self.timed_out:
-            return f"the lab's SIGKILL, after {self.wall_seconds:.0f} s"
+            return f"the drill's SIGKILL, after {self.wall_seconds:.0f} s"
         if self.status >= 0:
             return f"exit code {self.status}"
         return f"signal {signal.Signals(-self.status).name}"
@@ -71,7 +68,7 @@ class Driver:
 
         Args:
             program: Path of a Python file and its arguments.
-            environment: Added to this process's own; usually `lab.spark.environment`.
+            environment: Added to this process's own; where Spark is, if that does not say it.
             directory: Takes logs and reports of the runs.
             s3_proxy: The proxy the driver reaches S3 through; needed for `S3Request` points.
         """
@@ -134,7 +131,7 @@ class Running:
         self._reached_file = base.with_suffix(".reached")
         self._report = base.with_suffix(".json")
         self._point = point
-        python_path = os.pathsep.join([str(_ROOT), os.environ.get("PYTHONPATH", "")])
+        python_path = os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")])
         with self.log.open("wb") as log:
             self._supervisor = subprocess.Popen(
                 [*_SUPERVISE, str(self._report), *command],
@@ -163,16 +160,8 @@ class Running:
             raise KillDidNotFireError(str(self._point), status="going on", log=self.log)
 
     def _stands_still(self) -> bool:
-        processes = [each for each in psutil.process_iter(["status"]) if self._owns(each)]
-        return bool(processes) and all(
-            each.info["status"] == psutil.STATUS_STOPPED for each in processes
-        )
-
-    def _owns(self, process: psutil.Process) -> bool:
-        try:
-            return os.getpgid(process.pid) == self.pid
-        except ProcessLookupError:
-            return False
+        states = list(_states_of_group(self.pid))
+        return bool(states) and all(state == "T" for state in states)
 
     @property
     def fired(self) -> str | None:
@@ -242,13 +231,23 @@ class Running:
         return self._supervisor.poll() is not None
 
 
+def _states_of_group(group: int) -> Iterator[str]:
+    """Yield the state of every process of a group, as the kernel shows it: `T` stands still."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            _, _, fields = (process / "stat").read_text().rpartition(") ")
+            state, _, its_group = fields.split()[:3]
+            if int(its_group) == group:
+                yield state
+
+
 def _armed(point: Point | None, *, strike: int, base: Path) -> dict[str, str]:
     """Return what the environment tells the driver about where it is to be struck."""
-    armed = {"HOLDFAST_LAB_FIRED": str(base.with_suffix(".fired"))}
-    armed["HOLDFAST_LAB_REACHED"] = str(base.with_suffix(".reached"))
-    armed["HOLDFAST_LAB_STRIKE"] = str(int(strike))
+    armed = {"HOLDFAST_DRILL_FIRED": str(base.with_suffix(".fired"))}
+    armed["HOLDFAST_DRILL_REACHED"] = str(base.with_suffix(".reached"))
+    armed["HOLDFAST_DRILL_STRIKE"] = str(int(strike))
     if isinstance(point, Rename):
-        armed |= {"HOLDFAST_LAB_RENAME": str(point), "LD_PRELOAD": str(rename_shim())}
+        armed |= {"HOLDFAST_DRILL_RENAME": str(point), "LD_PRELOAD": str(rename_shim(base.parent))}
     if isinstance(point, Named):
-        armed["HOLDFAST_LAB_NAMED"] = str(point)
+        armed["HOLDFAST_DRILL_NAMED"] = str(point)
     return armed

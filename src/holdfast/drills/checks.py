@@ -1,0 +1,186 @@
+"""What a history is checked for: each check reads it alone and says PASS, FAIL or UNKNOWN.
+
+A check that crashes is UNKNOWN: it has shown nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache, cached_property
+
+from holdfast.drills.history import Ended, Happened, History, Looked, Planned, Row, Started
+from holdfast.drills.verdict import Checked, Verdict
+from holdfast.proof.multiset import Difference, compare
+
+PASS, UNKNOWN, FAIL = Verdict
+READER, JUDGE = "reader", "judge"
+"""Who looks: beside the driver, or when it is dead."""
+
+
+class Past:
+    """A history as checks read it."""
+
+    def __init__(self, history: History) -> None:
+        self.events: list[Happened] = history.events()
+        self.content: Callable[[str], list[Row]] = cache(history.content)
+
+    @cached_property
+    def planned(self) -> dict[str, Planned]:
+        """What each sink must hold."""
+        return {each.sink: each for each in self.events if isinstance(each, Planned)}
+
+    @cached_property
+    def asked(self) -> dict[int, Started]:
+        """What each run was started for."""
+        return {each.run: each for each in self.events if isinstance(each, Started)}
+
+    @cached_property
+    def ended(self) -> dict[int, Ended]:
+        """How each run ended."""
+        return {each.run: each for each in self.events if isinstance(each, Ended)}
+
+    @cached_property
+    def looks(self) -> list[Looked]:
+        """Everything that was seen in a sink, in its order."""
+        return [each for each in self.events if isinstance(each, Looked)]
+
+    @cached_property
+    def last(self) -> dict[str, Looked]:
+        """What was in each sink when the last driver was gone."""
+        return {each.sink: each for each in self.looks if each.by == JUDGE}
+
+    def difference(self, look: Looked) -> Difference:
+        """Compare what was seen with what must be there, after the parts that it tells of."""
+        contents = self.planned[look.sink].contents
+        parts = len(contents) - 1 if look.parts is None else look.parts
+        return compare(self.content(contents[parts]), self.content(look.content))
+
+
+Found = tuple[Verdict, str]
+"""What a check says, and what it saw, in words."""
+Check = Callable[[Past], Found]
+
+
+def check_history(history: History) -> list[Checked]:
+    """Run every check."""
+    past = Past(history)
+    return [_run(name, check, past) for name, check in CHECKS.items()]
+
+
+def count_rows(history: History) -> tuple[int, int, int]:
+    """Return how many rows were lost, doubled and never sent, where it was worst."""
+    found = [difference for _, difference in _judged(Past(history))]
+    return (
+        max((each.missing for each in found), default=0),
+        max((each.doubled for each in found), default=0),
+        max((each.foreign for each in found), default=0),
+    )
+
+
+def _run(name: str, check: Check, past: Past) -> Checked:
+    try:
+        verdict, told = check(past)
+    except Exception as error:  # noqa: BLE001 - whatever it is, nothing was shown
+        verdict, told = UNKNOWN, f"the check itself failed: {error!r}"
+    return Checked(check=name, verdict=verdict, told=told)
+
+
+def _fired(past: Past) -> Found:
+    """Every kill struck at its point; else what follows was not tested."""
+    for run, asked in past.asked.items():
+        if run not in past.ended:
+            return UNKNOWN, f"run {run} has no end"
+        end = past.ended[run]
+        if asked.point is not None and not (end.is_killed and end.fired == asked.point):
+            return UNKNOWN, f"the kill {asked.point} did not fire: {end.how}"
+    kills = sum(asked.point is not None for asked in past.asked.values())
+    return PASS, f"{kills} kills fired at their points"
+
+
+def _starts_again(past: Past) -> Found:
+    """The last run goes to its end: a stream that does not start again is stuck."""
+    end = past.ended[max(past.asked)]
+    if not end.is_well:
+        return FAIL, f"stuck: {end.how}{': ' if end.error else ''}{end.error}"
+    return PASS, "it started again and ran to its end"
+
+
+def _goes_on(past: Past) -> Found:
+    """At the end every sink tells of all of the source."""
+    for sink, planned in past.planned.items():
+        parts, wanted = past.last[sink].parts, len(planned.contents) - 1
+        if parts not in (None, wanted):
+            return FAIL, f"{sink} tells of {parts} of {wanted} parts of the source"
+    return PASS, "all of the source is there"
+
+
+def _judged(past: Past) -> Iterator[tuple[Looked, Difference]]:
+    """Yield how what was seen with the driver dead differs from what must be there.
+
+    A sink without a ledger is looked at in the end only: before, nobody can say what it must hold.
+    """
+    ends = {id(look) for look in past.last.values()}
+    for look in past.looks:
+        if look.by == JUDGE and (look.parts is not None or id(look) in ends):
+            yield look, past.difference(look)
+
+
+def _nothing(count: Callable[[Difference], int], what: str) -> Check:
+    """Return a check that counts rows in what was seen whenever the driver was dead."""
+
+    def check(past: Past) -> Found:
+        if past.planned.keys() != past.last.keys():
+            return UNKNOWN, "nobody looked at the end"
+        for look, difference in _judged(past):
+            if found := count(difference):
+                return FAIL, f"{found:,} rows {what} in {look.sink}, after run {look.run}"
+        return PASS, f"0 rows {what}"
+
+    return check
+
+
+def _whole_batches(past: Past) -> Found:
+    """What is seen is always what the batches that a sink tells of make: never a part of one."""
+    looks = [each for each in past.looks if each.parts is not None]
+    for look in looks:
+        contents = past.planned[look.sink].contents
+        if look.parts is None or look.parts >= len(contents):
+            return FAIL, f"{look.sink} tells of {look.parts} parts of the source; there are fewer"
+        if look.content != contents[look.parts]:
+            rows = len(past.content(look.content))
+            shown = f"{rows:,} rows in {look.sink}, not those of {look.parts} parts"
+            return FAIL, f"the {look.by} saw in run {look.run}: {shown}"
+    if not looks:
+        return PASS, "no sink tells which batches it holds: looked at in the end only"
+    return PASS, f"{len(looks):,} looks, each at whole batches"
+
+
+def _in_order(past: Past) -> Found:
+    """No key goes back to an older value."""
+    newest: dict[tuple[str, object], object] = {}
+    for look in past.looks:
+        for key, sequence in _keyed(past, look):
+            before = newest.get((look.sink, key))
+            if before is not None and sequence < before:  # type: ignore[operator]
+                return FAIL, f"key {key} of {look.sink} went back from {before} to {sequence}"
+            newest[look.sink, key] = sequence
+    return PASS, "no key went back to an older value"
+
+
+def _keyed(past: Past, look: Looked) -> Iterator[tuple[object, object]]:
+    planned = past.planned[look.sink]
+    if planned.key is not None and planned.sequence is not None:
+        for row in past.content(look.content):
+            yield row[planned.key], row[planned.sequence]
+
+
+CHECKS: dict[str, Check] = {
+    "fired": _fired,
+    "starts-again": _starts_again,
+    "goes-on": _goes_on,
+    "nothing-lost": _nothing(lambda found: found.missing, "lost"),
+    "nothing-doubled": _nothing(lambda found: found.doubled, "doubled"),
+    "nothing-foreign": _nothing(lambda found: found.foreign, "that never came"),
+    "whole-batches": _whole_batches,
+    "in-order": _in_order,
+}

@@ -1,0 +1,127 @@
+"""Everything that was done and seen in a drill, appended to one file; judged only afterwards.
+
+A line is one event with its time on the machine's clock. What a sink held is kept beside it, every
+content once, under its digest. Nothing is changed later: a check that is mended can read an old
+history again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+FILE = "history.jsonl"
+Row = tuple[Any, ...]
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event"):
+    """Something that happened."""
+
+    at: float
+
+
+class Planned(Event, frozen=True, kw_only=True, tag="planned"):
+    """What a sink must hold after each number of parts of the source."""
+
+    sink: str
+    contents: list[str]
+    """By their digests; the first is that of no rows."""
+    key: int | None = None
+    """The column that is a key, when the newest row of each is kept."""
+    sequence: int | None = None
+    """The column that says which is newer."""
+
+
+class Started(Event, frozen=True, kw_only=True, tag="started"):
+    """A driver was started, to be killed at a point or, without one, to run to its end."""
+
+    run: int
+    point: str | None = None
+
+
+class Reached(Event, frozen=True, kw_only=True, tag="reached"):
+    """A driver came by a point of a protocol, or told a fact: `batch=3`."""
+
+    run: int
+    point: str
+
+
+class Ended(Event, frozen=True, kw_only=True, tag="ended"):
+    """The last process of a driver was gone."""
+
+    run: int
+    how: str
+    fired: str | None = None
+    """The point that struck."""
+    is_killed: bool
+    """By the point: by its signal, and not by the drill's own clock."""
+    is_well: bool
+    """It ended by itself, without an error."""
+    cpu_seconds: float
+    error: str = ""
+    """What its log says went wrong, in one line."""
+
+
+class Looked(Event, frozen=True, kw_only=True, tag="looked"):
+    """A sink was read: by a reader beside the driver, or when the driver was dead."""
+
+    by: str
+    run: int
+    sink: str
+    parts: int | None
+    """How many parts of the source its ledger tells of; None where there is no ledger."""
+    content: str
+    """By its digest."""
+
+
+Happened = Planned | Started | Reached | Ended | Looked
+
+
+class History:
+    """The history of one drill, in a directory of its own; threads may share it."""
+
+    def __init__(self, directory: Path) -> None:
+        self._file = directory / FILE
+        self._contents = directory / "contents"
+        self._lock = threading.Lock()
+        self._contents.mkdir(parents=True, exist_ok=True)
+
+    def append(self, event: Happened) -> None:
+        """Write an event down."""
+        with self._lock, self._file.open("ab") as file:
+            file.write(msgspec.json.encode(event) + b"\n")
+
+    def keep(self, rows: Iterable[Row]) -> str:
+        """Keep what a sink holds, in whatever order it was read; return its digest."""
+        text = "\n".join(sorted(json.dumps(row, default=str) for row in rows))
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        path = self._contents / digest
+        with self._lock:
+            if not path.exists():
+                path.write_text(text)
+        return digest
+
+    def events(self) -> list[Happened]:
+        """Return what happened, in the order in which it was written down."""
+        lines = self._file.read_bytes().splitlines()
+        return [msgspec.json.decode(line, type=Happened) for line in lines]
+
+    def content(self, digest: str) -> list[Row]:
+        """Return what a sink held."""
+        return [
+            tuple(json.loads(line))
+            for line in (self._contents / digest).read_text().split("\n")
+            if line
+        ]
+
+
+def now() -> float:
+    """Return the time as drivers write it down: the machine's, since it was started."""
+    return time.monotonic()

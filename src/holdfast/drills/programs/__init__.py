@@ -1,0 +1,3 @@
+"""What runs in the driver of a drill."""
+
+from __future__ import annotations

@@ -1,0 +1,119 @@
+"""A pipeline of the user's in a drill: its sources are the sample, its tables are scratch.
+
+Nothing that the pipeline names is read or written. What one of its streams reads from the table of
+another it reads from that one's scratch table; everything else that it reads is the sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from holdfast.drills.scratch import Scratch
+from holdfast.errors import ConfigError
+from holdfast.sinks.delta.sink import Delta
+from holdfast.sinks.sink import LedgerSink, Sink
+from holdfast.streams.graph import normal
+from holdfast.streams.pipeline import Pipeline
+
+
+def run_pipeline(spark: Any, scratch: Scratch, declared: Pipeline) -> dict[str, str]:
+    """Run every stream over all there is, those that are read from first; return the tables.
+
+    Raises:
+        ConfigError: A stream writes with a function of its own: where to, nobody knows.
+    """
+    tables: dict[str, str] = {}
+    copy = Pipeline(declared.name, root=scratch.root)
+    for name, stream in declared.streams.items():
+        sinks = [_scratch_sink(scratch, name, sink) for sink in stream.sinks]
+        for sink, table in zip(stream.sinks, sinks, strict=True):
+            tables[normal(sink.place)] = table.place
+        options = {**stream.options, "trigger": {"availableNow": True}}
+        copy.stream(name, into=sinks, **options)(stream.build)
+    session = SampledSession(spark, scratch, tables)
+    for name in declared.streams:
+        copy.start(session, only=[name])[name].awaitTermination()
+    return {sink.name: sink.place for each in copy.streams.values() for sink in each.sinks}
+
+
+def _scratch_sink(scratch: Scratch, stream: str, sink: Sink) -> Delta:
+    if not isinstance(sink, LedgerSink):
+        raise ConfigError(
+            f"{stream} writes by {sink.shown}: a drill cannot know where to. Give it a function "
+            "that takes the session and the scratch place, and starts the stream there."
+        )
+    path = f"{scratch.sink}/{stream}/{sink.name}"
+    return Delta(path=path, keys=sink.keys, sequence_by=sink.sequence_by, name=sink.name)
+
+
+class SampledSession:
+    """A session whose streams read the sample, or what the pipeline itself has written."""
+
+    def __init__(self, spark: Any, scratch: Scratch, tables: Mapping[str, str]) -> None:
+        self._spark = spark
+        self._scratch = scratch
+        self._tables = tables
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._spark, name)
+
+    @property
+    def readStream(self) -> SampledReader:  # noqa: N802 - Spark's own word
+        """What a stream is read with."""
+        return SampledReader(self._spark, self._scratch, self._tables)
+
+
+class SampledReader:
+    """Takes what Spark's reader takes, and reads what is there in a drill."""
+
+    def __init__(self, spark: Any, scratch: Scratch, tables: Mapping[str, str]) -> None:
+        self._spark = spark
+        self._scratch = scratch
+        self._tables = tables
+        self._options: dict[str, Any] = {}
+
+    def format(self, _: str) -> SampledReader:
+        """Take the format of the source, which is not read."""
+        return self
+
+    def schema(self, _: object) -> SampledReader:
+        """Take the schema of the source: the sample has it."""
+        return self
+
+    def option(self, key: str, value: Any) -> SampledReader:
+        """Take an option; a stream that reads another's table has it too."""
+        self._options[key] = value
+        return self
+
+    def options(self, **options: Any) -> SampledReader:
+        """Take options."""
+        self._options |= options
+        return self
+
+    def load(self, path: str | None = None, **options: Any) -> Any:
+        """Return the sample, or the table that stands for the one at this path."""
+        return self._read(str(path or options.get("path") or self._options.get("path") or ""))
+
+    def table(self, name: str) -> Any:
+        """Return the sample, or the table that stands for this one."""
+        return self._read(name)
+
+    json = csv = parquet = text = orc = load
+
+    def _read(self, place: str) -> Any:
+        table = self._tables.get(normal(place))
+        if table is None:
+            return self._scratch.source(self._spark)
+        options = {key: value for key, value in self._options.items() if key != "path"}
+        return self._spark.readStream.format("delta").options(**options).load(table)
+
+
+def read_tables(spark: Any, tables: Mapping[str, str]) -> list[tuple[str, Any]]:
+    """Return the frames of the tables, by their names; those that were never made are left out."""
+    return [
+        (name, spark.read.format("delta").load(path))
+        for name, path in tables.items()
+        if Path(path, "_delta_log").exists()
+    ]

@@ -1,0 +1,160 @@
+"""A drill of a user's own stream: does it end the same, however it was killed on the way?
+
+What it must hold nobody can know but the stream itself: it runs twice undisturbed first. When those
+two agree, every run that was killed must agree with them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from holdfast.drills.drill import Answer, Drilled, Seen, run_drill
+from holdfast.drills.history import Row
+from holdfast.drills.kill.driver import Driver, Running
+from holdfast.drills.kill.points import Named
+from holdfast.drills.log import excerpt
+from holdfast.drills.phases import CHECKPOINT, SINK, STARTING, Phase
+from holdfast.drills.scratch import kind_of_sample
+from holdfast.errors import ConfigError, HoldfastError
+from holdfast.proof.multiset import compare
+
+NAME = "sink"
+_PROGRAM = Path(__file__).with_name("programs") / "yours.py"
+
+
+class NotRepeatableError(HoldfastError):
+    """Two undisturbed runs of a stream differ: nothing can be compared with them."""
+
+    code = "DRILL_NOT_REPEATABLE"
+
+    def __init__(self, target: str, *, only_first: int, only_second: int) -> None:
+        super().__init__(
+            what=f"Two undisturbed runs of {target} do not write the same rows.",
+            why=f"{only_first:,} rows are only in the first, {only_second:,} only in the second.",
+            how="Give a read= that leaves out what differs every time, such as the current time.",
+        )
+
+
+class UndisturbedRunError(HoldfastError):
+    """A stream does not run to its end even when nobody kills it."""
+
+    code = "DRILL_UNDISTURBED_RUN_FAILED"
+
+    def __init__(self, target: str, *, log: Path) -> None:
+        super().__init__(
+            what=f"{target} does not run to its end, without any kill.",
+            why=f"From its log:\n{excerpt(log)}",
+            how="Mend that first; then drill it.",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What is drilled."""
+
+    start: str
+    """The function that starts the stream, given a session and a `Scratch`: `app:start`."""
+    sample: Path | None = None
+    """Files that stand for the source."""
+    read: str | None = None
+    """The function that returns what is in the sink, unless that is the scratch directory."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Yours:
+    """One place where a user's stream runs; a `Subject`."""
+
+    of: Target
+    home: Path
+    expected: Sequence[Row] = ()
+
+    @cached_property
+    def driver(self) -> Driver:
+        """The stream's program, on the checkpoint and the sink of this place."""
+        config = {
+            "target": self.of.start,
+            "sample": self.of.sample and str(self.of.sample),
+            "read": self.of.read,
+            "home": str(self.home),
+            "rows": str(self._rows),
+        }
+        return Driver(
+            [str(_PROGRAM), json.dumps(config)], environment={}, directory=self.home / "runs"
+        )
+
+    @property
+    def answers(self) -> Sequence[Answer]:
+        """What undisturbed runs wrote."""
+        return (Answer(sink=NAME, after=([], self.expected)),)
+
+    def look(self) -> Iterator[Seen]:
+        """Read what the last run kept: before, nobody can say what must be there."""
+        if self._rows.exists():
+            yield Seen(sink=NAME, parts=None, rows=self.rows())
+
+    def rows(self) -> list[Row]:
+        """Return what was in the sink when the stream had read all."""
+        return [tuple(json.loads(line)) for line in self._rows.read_text().splitlines()]
+
+    @property
+    def _rows(self) -> Path:
+        return self.home / "rows.jsonl"
+
+
+def phases_of(running: Running) -> tuple[Phase, ...]:
+    """Return the phases that a stream comes by, from a run of it: a guarded one has more."""
+    named = {str(Named(point)) for _, point in running.reached}
+    guarded = [phase for phase in (*STARTING, *SINK) if str(phase.kills[0]) in named]
+    return (*CHECKPOINT, *guarded)
+
+
+def drill_yours(
+    target: Target, *, directory: Path, only: Sequence[str] = ()
+) -> Iterator[Phase | Drilled]:
+    """Run a stream undisturbed, then kill it in every phase.
+
+    Args:
+        target: The stream.
+        directory: Takes everything.
+        only: Names of phases; by default every phase that it comes by.
+
+    Yields:
+        Each phase as it begins, then what it showed.
+
+    Raises:
+        ConfigError: There is no sample of a known kind, or no phase of a name.
+        UndisturbedRunError: It does not run even when nobody kills it.
+        NotRepeatableError: It writes other rows every time.
+    """
+    if target.sample is not None:
+        kind_of_sample(target.sample)
+    first, second = (Yours(of=target, home=directory / f"undisturbed-{each}") for each in (1, 2))
+    phases = {phase.name: phase for phase in phases_of(_undisturbed(first))}
+    if unknown := [name for name in only if name not in phases]:
+        raise ConfigError(f"It comes by no phase {', '.join(unknown)}; by {', '.join(phases)}.")
+    _undisturbed(second)
+    _compare(first, second)
+    for phase in phases.values():
+        if not only or phase.name in only:
+            yield phase
+            place = Yours(of=target, home=directory / phase.name, expected=first.rows())
+            yield run_drill(phase.name, place, phase.kills, directory=place.home)
+
+
+def _undisturbed(place: Yours) -> Running:
+    running = place.driver.start()
+    ended = running.wait()
+    if ended.status != 0:
+        raise UndisturbedRunError(place.of.start, log=ended.log)
+    return running
+
+
+def _compare(first: Yours, second: Yours) -> None:
+    found = compare(first.rows(), second.rows())
+    if not found.exact:
+        more = found.doubled + found.foreign
+        raise NotRepeatableError(first.of.start, only_first=found.missing, only_second=more)

@@ -1,0 +1,3 @@
+"""Values drawn for people: pages that need nothing but a browser."""
+
+from __future__ import annotations

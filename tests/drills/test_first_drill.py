@@ -1,0 +1,96 @@
+"""The tutorial of drills, followed word by word, and a pipeline that is drilled whole."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from holdfast.cli.exit_codes import ExitCode
+from holdfast.drills.summary import SummaryJson
+from lab.spark import environment
+from tests.house.repository import ROOT
+
+PAGE = (ROOT / "docs/tutorials/first-drill.md").read_text()
+SAMPLE, APP, TEST = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+PLAIN, GUARDED = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
+SHOWN_PLAIN, SHOWN_GUARDED = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
+PIPELINE = """
+import holdfast as hf
+
+chain = hf.Pipeline("chain")
+
+
+@chain.stream("first", into=hf.Delta(path="/nowhere/first"))
+def first(spark):
+    return spark.readStream.format("kafka").option("subscribe", "ids").load()
+
+
+newest = hf.Postgres("env:NOWHERE", table="newest", keys=["key"], sequence_by="id")
+
+
+@chain.stream("second", into=newest)
+def second(spark):
+    rows = spark.readStream.format("delta").load("/nowhere/first")
+    return rows.selectExpr("id % 7 AS key", "id")
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with the sample and the programs, in which commands find Spark."""
+    monkeypatch.chdir(tmp_path)
+    for name, value in environment(tmp_path / "spark", {}).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "src"), str(tmp_path)]))
+    exec(compile(SAMPLE, "sample", "exec"), {})
+    (tmp_path / "app.py").write_text(APP)
+    (tmp_path / "chain.py").write_text(PIPELINE)
+    (tmp_path / "test_app.py").write_text(TEST)
+    return tmp_path
+
+
+def run(command: str) -> tuple[int, str]:
+    """Run a command of the page."""
+    words = [sys.executable, "-m", *command.split()]
+    ended = subprocess.run(words, check=False, capture_output=True, text=True)
+    return ended.returncode, ended.stdout + ended.stderr
+
+
+@pytest.mark.usefixtures("class_archive", "here")
+def test_a_function_that_appends_is_found_out() -> None:
+    code, said = run(PLAIN)
+    assert said.startswith(SHOWN_PLAIN)
+    assert code == ExitCode.FOUND
+    assert (
+        "Again: holdfast drill run app:plain --source-sample sample --only commits-before" in said
+    )
+
+
+@pytest.mark.usefixtures("class_archive", "here")
+def test_a_guarded_stream_passes() -> None:
+    code, said = run(GUARDED)
+    assert said.startswith(SHOWN_GUARDED)
+    assert code == ExitCode.DONE
+
+
+@pytest.mark.usefixtures("class_archive", "here")
+def test_the_fixture_drills_a_stream() -> None:
+    code, said = run("pytest -q test_app.py")
+    assert (code, "1 passed" in said) == (0, True), said
+
+
+@pytest.mark.usefixtures("class_archive")
+def test_a_pipeline_is_drilled_on_the_sample_and_on_scratch_tables(here: Path) -> None:
+    """Kafka and PostgreSQL, which it names, are not there at all."""
+    command = "holdfast drill run chain:chain --source-sample sample --format json"
+    code, said = run(f"{command} --only commits-before --directory {here / 'drill'}")
+    found = msgspec.json.decode(said.splitlines()[-1], type=SummaryJson)
+    assert (code, found.verdict) == (ExitCode.DONE, "PASS"), said
+    rows = (here / "drill/commits-before/rows.jsonl").read_text().splitlines()
+    assert len(rows) == 800 + 7

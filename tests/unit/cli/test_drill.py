@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import json
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+
+from holdfast.cli.drill import drill
+from holdfast.cli.drill_text import render_summary
+from holdfast.drills.phases import PHASES
+from holdfast.drills.summary import CheckJson, DrillJson, SummaryJson
+from tests.house.repository import ROOT
+
+SCHEMA = ROOT / "docs/reference/drill.schema.json"
+PAGE = (ROOT / "docs/reference/drill-phases.md").read_text()
+
+
+def test_the_phases_are_those_of_the_page() -> None:
+    listed = json.loads(CliRunner().invoke(drill, ["list", "--format", "json"]).output)
+    assert [each["phase"] for each in listed["phases"]] == [each.name for each in PHASES]
+    for each in listed["phases"]:
+        kills = ", ".join(f"`{kill}`" for kill in each["kills"])
+        assert f"| `{each['phase']}` | {each['shown']} | {kills} |" in PAGE
+    assert "offsets-before" in CliRunner().invoke(drill, ["list"]).output
+
+
+def test_the_committed_schema_is_the_form() -> None:
+    schema = msgspec.json.format(msgspec.json.encode(msgspec.json.schema(SummaryJson)), indent=2)
+    assert SCHEMA.read_bytes() == schema + b"\n"
+
+
+def summary(*drills: tuple[str, int, int]) -> SummaryJson:
+    """Return a summary of phases with a verdict, rows lost and rows doubled."""
+    return SummaryJson(
+        target="app:start",
+        verdict="PASS",
+        drills=[
+            DrillJson(
+                drill=f"phase-{number}",
+                verdict=verdict,
+                kills=["at:S1:1", "at:S1:3"],
+                lost=lost,
+                doubled=doubled,
+                foreign=0,
+                cpu_seconds=1,
+                checks=[CheckJson(check="some", verdict=verdict, told="so it was")],
+                directory="drill",
+            )
+            for number, (verdict, lost, doubled) in enumerate(drills)
+        ],
+    )
+
+
+@pytest.mark.parametrize(
+    ("drills", "answer"),
+    [
+        ([("PASS", 0, 0)], "PASS: 2 kills in 1 phases; every restart ended with the same rows."),
+        ([("FAIL", 5, 0), ("PASS", 0, 0)], "FAIL: after a kill in 1 of 2 phases rows are lost."),
+        ([("FAIL", 5, 7)], "FAIL: after a kill in 1 of 1 phases rows are lost and doubled."),
+        ([("FAIL", 0, 0)], "FAIL: after a kill in 1 of 1 phases the stream does not go on."),
+        ([("UNKNOWN", 0, 0)], "UNKNOWN: in 1 of 1 phases nothing was shown."),
+    ],
+)
+def test_the_answer_comes_first(drills: list[tuple[str, int, int]], answer: str) -> None:
+    lines = render_summary(summary(*drills), page="drill/timeline.html", again=["holdfast"])
+    assert lines[0] == answer
+    is_bad = any(verdict != "PASS" for verdict, _, _ in drills)
+    assert ("so it was" in "\n".join(lines)) == is_bad
+    assert any(line == "Again: holdfast --only phase-0" for line in lines) == is_bad

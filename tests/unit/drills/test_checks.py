@@ -1,0 +1,161 @@
+"""Every check is shown able to fail: histories with one planted fault each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holdfast.drills import checks
+from holdfast.drills.checks import JUDGE, READER, check_history, count_rows
+from holdfast.drills.history import Ended, History, Looked, Planned, Row, Started
+from holdfast.drills.verdict import Verdict, worst
+
+CONTENTS: list[list[Row]] = [[], [(1, 10), (2, 10)], [(1, 20), (2, 10), (3, 20)]]
+"""A key and its newest value, after each part of the source."""
+
+
+class Made:
+    """A history that is made up."""
+
+    def __init__(self, directory: Path) -> None:
+        self.history = History(directory)
+        self.runs = 0
+
+    def plan(self, *, key: int | None = 0) -> Made:
+        contents = [self.history.keep(rows) for rows in CONTENTS]
+        planned = Planned(at=0, sink="table", contents=contents, key=key, sequence=1)
+        self.history.append(planned)
+        return self
+
+    def run(self, point: str | None = None, **end: object) -> Made:
+        self.runs += 1
+        self.history.append(Started(at=0, run=self.runs, point=point))
+        given = {"fired": point, "is_killed": point is not None, "is_well": point is None, **end}
+        ended = Ended(at=1, run=self.runs, how="some way", cpu_seconds=1, **given)  # type: ignore[arg-type]
+        self.history.append(ended)
+        return self
+
+    def look(self, rows: list[Row], parts: int | None, *, by: str = JUDGE) -> Made:
+        content = self.history.keep(rows)
+        looked = Looked(at=1, by=by, run=self.runs, sink="table", parts=parts, content=content)
+        self.history.append(looked)
+        return self
+
+    def bad(self) -> dict[str, Verdict]:
+        """Return the checks that do not pass."""
+        found = check_history(self.history)
+        assert [each.check for each in found] == list(checks.CHECKS)
+        return {each.check: each.verdict for each in found if each.verdict}
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Made:
+    return Made(tmp_path).plan()
+
+
+def test_a_life_without_a_fault_passes(made: Made) -> None:
+    made.run("at:S6:1").look(CONTENTS[1], 1).look(CONTENTS[1], 1, by=READER)
+    assert made.run().look(CONTENTS[2], 2).bad() == {}
+    assert count_rows(made.history) == (0, 0, 0)
+
+
+def test_rows_are_compared_in_any_order(made: Made) -> None:
+    assert made.run().look(CONTENTS[2][::-1], 2).bad() == {}
+
+
+def test_a_kill_that_did_not_fire_shows_nothing(made: Made) -> None:
+    made.run("at:S6:1", fired=None, is_killed=False).look(CONTENTS[1], 1)
+    assert made.run().look(CONTENTS[2], 2).bad() == {"fired": Verdict.UNKNOWN}
+
+
+def test_a_kill_at_another_point_shows_nothing(made: Made) -> None:
+    made.run("at:S6:1", fired="at:S5:1")
+    assert made.run().look(CONTENTS[2], 2).bad() == {"fired": Verdict.UNKNOWN}
+
+
+def test_a_driver_ended_by_the_clock_was_not_killed(made: Made) -> None:
+    made.run("at:S6:1", is_killed=False)
+    assert made.run().look(CONTENTS[2], 2).bad() == {"fired": Verdict.UNKNOWN}
+
+
+def test_a_run_without_an_end_shows_nothing(made: Made) -> None:
+    made.run().look(CONTENTS[2], 2)
+    made.history.append(Started(at=2, run=2))
+    bad = made.bad()
+    assert bad["fired"] == Verdict.UNKNOWN
+    assert bad["starts-again"] == Verdict.UNKNOWN
+
+
+def test_a_stream_that_does_not_start_again_is_stuck(made: Made) -> None:
+    made.run("at:S6:1").look(CONTENTS[1], 1).run(is_well=False, error="no").look(CONTENTS[1], 1)
+    assert made.bad() == {"starts-again": Verdict.FAIL, "goes-on": Verdict.FAIL}
+
+
+def test_a_lost_row_is_found(made: Made) -> None:
+    bad = made.run().look(CONTENTS[2][1:], 2).bad()
+    assert bad == {"nothing-lost": Verdict.FAIL, "whole-batches": Verdict.FAIL}
+    assert count_rows(made.history) == (1, 0, 0)
+
+
+def test_a_doubled_row_is_found(made: Made) -> None:
+    """Which sets and counts of keys do not show."""
+    bad = made.run().look([*CONTENTS[2], CONTENTS[2][0]], 2).bad()
+    assert bad == {"nothing-doubled": Verdict.FAIL, "whole-batches": Verdict.FAIL}
+    assert count_rows(made.history) == (0, 1, 0)
+
+
+def test_one_lost_and_one_doubled_are_both_found(made: Made) -> None:
+    """Which the number of rows does not show."""
+    bad = made.run().look([*CONTENTS[2][1:], CONTENTS[2][1]], 2).bad()
+    assert {"nothing-lost", "nothing-doubled"} <= bad.keys()
+
+
+def test_a_row_that_was_never_sent_is_found(made: Made) -> None:
+    bad = made.run().look([*CONTENTS[2], (9, 9)], 2).bad()
+    assert bad == {"nothing-foreign": Verdict.FAIL, "whole-batches": Verdict.FAIL}
+
+
+def test_what_is_wrong_after_a_death_and_mended_later_is_found(made: Made) -> None:
+    made.run("at:S6:1").look(CONTENTS[1][:1], 1)
+    bad = made.run().look(CONTENTS[2], 2).bad()
+    assert bad == {"nothing-lost": Verdict.FAIL, "whole-batches": Verdict.FAIL}
+
+
+def test_a_ledger_that_tells_of_too_little_is_found(made: Made) -> None:
+    bad = made.run().look(CONTENTS[1], 1).bad()
+    assert bad == {"goes-on": Verdict.FAIL}
+
+
+def test_a_part_of_a_batch_that_a_reader_sees_is_found(made: Made) -> None:
+    made.run("at:S6:1").look([(1, 20), (2, 10)], 1, by=READER).look(CONTENTS[1], 1)
+    bad = made.run().look(CONTENTS[2], 2).bad()
+    assert bad["whole-batches"] == Verdict.FAIL
+
+
+def test_a_key_that_goes_back_is_found(made: Made) -> None:
+    made.run("at:S6:1").look(CONTENTS[2], 2).run("at:S6:1").look(CONTENTS[1], 1)
+    assert made.run().look(CONTENTS[2], 2).bad() == {"in-order": Verdict.FAIL}
+
+
+def test_a_sink_without_a_ledger_is_judged_in_the_end_only(made: Made) -> None:
+    made.run("at:S6:1").look([], None)
+    assert made.run().look(CONTENTS[2], None).bad() == {}
+    assert made.run().look(CONTENTS[1], None).bad()["nothing-lost"] == Verdict.FAIL
+
+
+def test_a_sink_that_nobody_looked_at_is_not_known_to_be_whole(made: Made) -> None:
+    bad = made.run().bad()
+    for check in ("goes-on", "nothing-lost", "nothing-doubled", "nothing-foreign"):
+        assert bad[check] == Verdict.UNKNOWN
+
+
+def test_a_check_that_crashes_shows_nothing(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(checks.CHECKS, "in-order", lambda _: 1 / 0)
+    assert made.run().look(CONTENTS[2], 2).bad() == {"in-order": Verdict.UNKNOWN}
+
+
+def test_the_worst_verdict_counts() -> None:
+    assert worst([Verdict.PASS, Verdict.FAIL, Verdict.UNKNOWN]) == Verdict.FAIL
+    assert worst([Verdict.PASS, Verdict.UNKNOWN]) == Verdict.UNKNOWN
+    assert worst([]) == Verdict.UNKNOWN

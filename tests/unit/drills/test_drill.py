@@ -1,0 +1,135 @@
+"""A drill of a program that stands for a stream: it renames what Spark renames."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from holdfast.drills.drill import Answer, Drilled, Seen, run_drill
+from holdfast.drills.history import History, Row
+from holdfast.drills.kill.driver import Driver
+from holdfast.drills.kill.points import Named, Rename
+from holdfast.drills.lives import lives_of
+from holdfast.drills.summary import RESULT, SummaryJson, summarize, write_summary
+from holdfast.drills.verdict import Verdict
+
+PARTS = 4
+PROGRAM = """
+import os, sys
+from pathlib import Path
+from holdfast.points import reached, tell
+home, ledger = Path(sys.argv[1]), "ledger" in sys.argv
+for kind in ("offsets", "commits"):
+    (home / kind).mkdir(exist_ok=True)
+sink = home / "sink"
+sink.touch()
+tell("epoch", 1 + len(list(home.glob("runs/*.log"))))
+reached("G2")
+def entry(kind, number):
+    (home / "tmp").write_text("")
+    os.rename(home / "tmp", home / kind / str(number))
+for number in range(4):
+    if (home / "commits" / str(number)).exists():
+        continue
+    entry("offsets", number)
+    tell("batch", number)
+    reached("S1")
+    if ledger and str(number) in sink.read_text().split():
+        tell("skipped", number)
+    else:
+        with sink.open("a") as file:
+            file.write(f"{number}\\n")
+    reached("S7")
+    entry("commits", number)
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fake:
+    """Writes the number of every batch to a file; with or without asking what is there."""
+
+    home: Path
+    options: Sequence[str] = ()
+
+    @cached_property
+    def driver(self) -> Driver:
+        program = self.home / "program.py"
+        program.write_text(PROGRAM)
+        arguments = [str(program), str(self.home), *self.options]
+        return Driver(arguments, environment={}, directory=self.home / "runs")
+
+    @property
+    def answers(self) -> Sequence[Answer]:
+        rows: list[Row] = [(number,) for number in range(PARTS)]
+        return (Answer(sink="file", after=[rows[:parts] for parts in range(PARTS + 1)]),)
+
+    def look(self) -> Iterator[Seen]:
+        numbers = [int(line) for line in (self.home / "sink").read_text().split()]
+        parts = max(numbers, default=-1) + 1
+        yield Seen(sink="file", parts=parts, rows=[(number,) for number in numbers])
+
+
+def drill(home: Path, *kills: Named | Rename, options: Sequence[str] = ()) -> Drilled:
+    place = Fake(home=home, options=options)
+    return run_drill("some", place, kills, directory=home / "drill")
+
+
+def told(drilled: Drilled) -> dict[str, str]:
+    return {each.check: each.told for each in drilled.checked if each.verdict}
+
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="drills kill on Linux")
+
+
+def test_a_sink_that_asks_what_is_there_passes(tmp_path: Path) -> None:
+    kills = (Rename("before", "commits/1"), Rename("before", "commits/1"), Named("S1", 2))
+    drilled = drill(tmp_path, *kills, options=["ledger"])
+    assert (drilled.verdict, told(drilled)) == (Verdict.PASS, {})
+
+
+def test_a_sink_that_does_not_ask_doubles_a_batch(tmp_path: Path) -> None:
+    drilled = drill(tmp_path, Rename("before", "commits/1"))
+    assert drilled.verdict == Verdict.FAIL
+    assert told(drilled)["nothing-doubled"] == "1 rows doubled in file, after run 2"
+
+
+def test_a_kill_that_does_not_fire_is_told(tmp_path: Path) -> None:
+    drilled = drill(tmp_path, Named("S9"), options=["ledger"])
+    assert drilled.verdict == Verdict.UNKNOWN
+    assert told(drilled) == {"fired": "the kill at:S9:1 did not fire: exit code 0"}
+
+
+def test_what_was_done_and_seen_is_drawn(tmp_path: Path) -> None:
+    drilled = drill(tmp_path, Rename("before", "commits/1"), options=["ledger"])
+    first, second = lives_of(History(drilled.directory).events())
+    assert [bar.kind for bar in first.bars] == ["applied", "applied"]
+    assert first.killed_at == "before:commits/1:1"
+    assert [bar.shown for bar in second.bars] == [
+        "batch 1, skipped",
+        "batch 2, applied",
+        "batch 3, applied",
+    ]
+    assert (second.killed_at, second.epoch) == (None, "3")
+
+
+def test_a_driver_that_dies_in_a_batch_is_drawn_with_it(tmp_path: Path) -> None:
+    drilled = drill(tmp_path, Named("S1", 2), options=["ledger"])
+    first, _ = lives_of(History(drilled.directory).events())
+    assert [bar.kind for bar in first.bars] == ["applied", "cut"]
+
+
+def test_what_drills_showed_is_written_beside_them(tmp_path: Path) -> None:
+    drilled = [drill(tmp_path, Rename("before", "commits/1"))]
+    page = write_summary("<app>", drilled, directory=tmp_path)
+    assert "&lt;app&gt;" in page.read_text()
+    assert "before:commits/1:1" in page.read_text()
+    assert "<app>" not in page.read_text()
+    written = msgspec.json.decode((tmp_path / RESULT).read_bytes(), type=SummaryJson)
+    assert written == summarize("<app>", drilled)
+    assert (written.verdict, written.drills[0].doubled) == ("FAIL", 1)
