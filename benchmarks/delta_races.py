@@ -26,9 +26,9 @@ from benchmarks.delta_workload import Workload, epochs_told, make_workload
 from benchmarks.guard_races import held_lease
 from holdfast.drills.kill import Driver, Ended, Named, Point
 from holdfast.drills.kill.driver import Running
+from holdfast.drills.known.delta_table import Snapshot
 from holdfast.record.leases import newest_epoch, read_lease
 from lab import S3
-from lab.delta import Snapshot, make_table
 from lab.scratch import scratch_directory
 from lab.spark import environment
 from lab.warm_up import ensure_archive
@@ -179,9 +179,8 @@ def _pair(
 
 
 def make_course(directory: Path, *, s3: S3 | None = None) -> Course:
-    """Make a stream of its own and its table, on local disk or on S3."""
+    """Make a stream of its own, on local disk or on S3; its table the first driver makes."""
     work = make_workload(directory / "work", "appended", files=FILES, s3=s3)
-    make_table(work.at("table"), {"id": "long"})
     return Course(work=work, directory=directory)
 
 

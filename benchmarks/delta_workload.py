@@ -14,11 +14,11 @@ from typing import Any
 
 from benchmarks import guarded_to_delta
 from holdfast.drills.kill import Point
+from holdfast.drills.known.delta_table import DeltaTable, Row, Snapshot
 from holdfast.proof.multiset import Difference, compare
 from holdfast.storage.options import from_hadoop
 from holdfast.storage.write import Writer, open_writer
 from lab import S3
-from lab.delta import DeltaTable, Row, Snapshot
 from lab.s3 import BUCKET
 
 FILES = 8

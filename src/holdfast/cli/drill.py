@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
+from holdfast.cli.drill_asked import Asked
 from holdfast.cli.drill_text import render_summary
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.printable import printable
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from holdfast.drills.drill import Drilled
-    from holdfast.drills.yours import Target
 
 _CODES = {"PASS": ExitCode.DONE, "UNKNOWN": ExitCode.NOT_JUDGED, "FAIL": ExitCode.FOUND}
 _FORMAT = click.option(
@@ -33,86 +33,77 @@ def drill() -> None:
     """Kill a stream in every phase of a micro-batch, restart it, and judge what is left."""
 
 
-@drill.command("list", short_help="Name the phases in which a stream is killed.")
+@drill.command("list", short_help="Name the drills, and the phases in which streams are killed.")
 @_FORMAT
-def list_phases(form: str) -> None:
-    """Name every phase: which moment it is, and where the kills strike."""
-    from holdfast.drills.phases import PHASES  # noqa: PLC0415 - loaded when it is called
+def list_drills(form: str) -> None:
+    """Name every phase, and the streams of our own that are killed in it."""
+    from holdfast.drills.known.cells import CELLS  # noqa: PLC0415 - loaded when it is called
+    from holdfast.drills.phases import PHASES, STATE  # noqa: PLC0415
 
+    phases = (*PHASES, *STATE)
     if form == "json":
-        entries = [
+        shown = [
             {"phase": each.name, "shown": each.shown, "kills": [str(kill) for kill in each.kills]}
-            for each in PHASES
+            for each in phases
         ]
-        click.echo(json.dumps({"version": 1, "phases": entries}))
+        drills = [
+            {"drill": name, "stream": cell.stream.name, "phase": cell.phase.name}
+            for name, cell in CELLS.items()
+        ]
+        click.echo(json.dumps({"version": 1, "phases": shown, "drills": drills}))
         return
-    rows = [[each.name, each.shown, ", ".join(map(str, each.kills))] for each in PHASES]
+    rows = [[each.name, each.shown, ", ".join(map(str, each.kills))] for each in phases]
+    streams = list(dict.fromkeys(cell.stream.name for cell in CELLS.values()))
+    click.echo(f"{len(CELLS)} drills: STREAM/PHASE of {', '.join(streams)}\n")
     click.echo("\n".join(columns([["phase", "moment", "kills"], *rows])))
 
 
-@drill.command(short_help="Kill a stream of yours in every phase.")
-@click.argument("target", metavar="MODULE:FUNCTION")
+@drill.command(short_help="Kill a stream in every phase: yours, or one of our own.")
+@click.argument("targets", metavar="[MODULE:NAME | DRILL]...", nargs=-1)
+@click.option("--all", "is_all", is_flag=True, help="Every drill of our own.")
 @click.option(
     "--source-sample",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="A directory of files that stand for the source: one file is one batch.",
+    help="A directory of files that stand for your source: one file is one batch.",
 )
-@click.option("--read", metavar="MODULE:FUNCTION", help="Returns what is in the sink.")
+@click.option("--read", metavar="MODULE:NAME", help="A function that returns what is in your sink.")
 @click.option("--only", multiple=True, metavar="PHASE", help="This phase alone. Can be repeated.")
+@click.option("--dsn", metavar="env:NAME", help="A scratch database, for our own drills of it.")
+@click.option("--sample", type=int, help="So many of our own drills, drawn by the seed.")
+@click.option("--seed", type=int, default=1, show_default=True)
 @click.option("--directory", type=click.Path(path_type=Path), help="Where everything is kept.")
 @_FORMAT
-def run(  # noqa: PLR0913 - one parameter per option
-    *,
-    target: str,
-    source_sample: Path | None,
-    read: str | None,
-    only: tuple[str, ...],
-    directory: Path | None,
-    form: str,
-) -> ExitCode:
-    """Kill a stream of yours in every phase of a micro-batch, and say what restarts do to it.
+def run(**given: Any) -> ExitCode:
+    """Kill a stream in every phase of a micro-batch, and say what restarts do to it.
 
-    The function is called with a Spark session and a scratch place, and starts the stream there:
-    scratch.source(spark) is the sample as a stream, scratch.checkpoint and scratch.sink are
-    directories. Nothing else is touched. The stream first runs undisturbed, twice; after every
-    kill it must end with the same rows.
+    MODULE:NAME is a function that starts a stream of yours, given a Spark session and a scratch
+    place: scratch.source(spark) is the sample as a stream, scratch.checkpoint and scratch.sink are
+    directories. Or an hf.Pipeline. Nothing else is touched. It runs undisturbed first, twice; after
+    every kill it must end with the same rows.
+
+    DRILL is one of our own, whose right answer is known after every batch: delta-append,
+    delta-append/commits-before, '*/commits-*'.
     """
-    from msgspec import json as msgspec_json  # noqa: PLC0415
-
     from holdfast.drills.summary import summarize, write_summary  # noqa: PLC0415
-    from holdfast.drills.yours import Target  # noqa: PLC0415
 
-    sys.path.insert(0, str(Path.cwd()))
-    place = (directory or Path(f"drill-{datetime.now():%Y-%m-%d-%H%M%S}")).resolve()  # noqa: DTZ005
-    given = Target(start=target, sample=source_sample and source_sample.resolve(), read=read)
+    asked = Asked(**given)
     drilled: list[Drilled] = []
+    page = asked.place / "timeline.html"
     with _progress() as show:
-        for each in _run(given, directory=place, only=only, show=show):
+        for each in asked.steps():
+            if isinstance(each, str):
+                show(each)
+                continue
             drilled.append(each)
-            page = write_summary(target, drilled, directory=place)  # there when it is interrupted
-    found = summarize(target, drilled)
-    if form == "json":
-        click.echo(msgspec_json.encode(found))
+            # After each, so that it is there when the rest is interrupted.
+            page = write_summary(asked.title, drilled, directory=asked.place)
+    found = summarize(asked.title, drilled)
+    if asked.form == "json":
+        click.echo(msgspec.json.encode(found))
     else:
-        again = ["holdfast", "drill", "run", target]
-        again += ["--source-sample", str(source_sample)] if source_sample else []
-        again += ["--read", read] if read else []
-        click.echo("\n".join(map(printable, render_summary(found, page=str(page), again=again))))
+        lines = render_summary(found, page=str(page), again=asked.again())
+        click.echo("\n".join(map(printable, lines)))
     return _CODES[found.verdict]
-
-
-def _run(
-    target: Target, *, directory: Path, only: tuple[str, ...], show: Callable[[str], None]
-) -> Iterator[Drilled]:
-    from holdfast.drills.phases import Phase  # noqa: PLC0415
-    from holdfast.drills.yours import drill_yours  # noqa: PLC0415
-
-    show("undisturbed, twice")
-    for each in drill_yours(target, directory=directory, only=only):
-        if isinstance(each, Phase):
-            show(f"killed: {each.shown}")
-        else:
-            yield each
 
 
 @contextmanager

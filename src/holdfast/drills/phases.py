@@ -96,20 +96,17 @@ TABLE_LOG = (
 
 
 PHASES = (*STARTING, *CHECKPOINT, *SINK, *TRANSACTION, *TABLE_LOG)
-"""All, in the order of a life."""
-
-
-def state_phases(ending: str) -> tuple[Phase, ...]:
-    """Return the phases of a state store that writes files with this ending."""
-    return (
-        _entry(
-            "state-before",
-            "before the first store is written",
-            kills=(Rename("before", ending), Rename("before", ending, 3)),
-        ),
-        _entry(
-            "state-some",
-            "one store is written, the others not",
-            kills=(Rename("after", ending), Rename("after", ending, 3)),
-        ),
-    )
+"""All but those of state, in the order of a life."""
+STATE = (
+    _entry(
+        "state-before",
+        "before the first state store is written",
+        kills=(Rename("before", ".zip"), Rename("before", ".zip", 3)),
+    ),
+    _entry(
+        "state-some",
+        "one state store is written, the others not",
+        kills=(Rename("after", ".zip"), Rename("after", ".zip", 3)),
+    ),
+)
+"""Of a query with state in RocksDB, which writes a snapshot as one zip."""

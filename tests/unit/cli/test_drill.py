@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -8,8 +9,11 @@ from click.testing import CliRunner
 
 from holdfast.cli.drill import drill
 from holdfast.cli.drill_text import render_summary
-from holdfast.drills.phases import PHASES
+from holdfast.drills.known.cells import CELLS
+from holdfast.drills.known.choose import choose_cells
+from holdfast.drills.phases import PHASES, STATE
 from holdfast.drills.summary import CheckJson, DrillJson, SummaryJson
+from holdfast.errors import ConfigError
 from tests.house.repository import ROOT
 
 SCHEMA = ROOT / "docs/reference/drill.schema.json"
@@ -18,7 +22,8 @@ PAGE = (ROOT / "docs/reference/drill-phases.md").read_text()
 
 def test_the_phases_are_those_of_the_page() -> None:
     listed = json.loads(CliRunner().invoke(drill, ["list", "--format", "json"]).output)
-    assert [each["phase"] for each in listed["phases"]] == [each.name for each in PHASES]
+    assert [each["phase"] for each in listed["phases"]] == [each.name for each in (*PHASES, *STATE)]
+    assert [each["drill"] for each in listed["drills"]] == list(CELLS)
     for each in listed["phases"]:
         kills = ", ".join(f"`{kill}`" for kill in each["kills"])
         assert f"| `{each['phase']}` | {each['shown']} | {kills} |" in PAGE
@@ -68,3 +73,34 @@ def test_the_answer_comes_first(drills: list[tuple[str, int, int]], answer: str)
     is_bad = any(verdict != "PASS" for verdict, _, _ in drills)
     assert ("so it was" in "\n".join(lines)) == is_bad
     assert any(line == "Again: holdfast --only phase-0" for line in lines) == is_bad
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "Name a stream of yours"),
+        (["app:start", "--all"], "Name a stream of yours"),
+        (["app:start", "app:other"], "One stream of yours"),
+        (["delta-apend"], "There is no drill 'delta-apend'"),
+        (["postgres-append"], "--dsn env:NAME"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(
+    arguments: list[str], said: str, tmp_path: Path
+) -> None:
+    asked = ["run", *arguments, "--directory", str(tmp_path)]
+    refused = CliRunner().invoke(drill, asked).exception
+    assert isinstance(refused, ConfigError)
+    assert said in refused.what + refused.why
+
+
+def test_drills_are_chosen_by_name_stream_and_pattern() -> None:
+    assert [cell.name for cell in choose_cells(["delta-append/replay"])] == ["delta-append/replay"]
+    assert {cell.stream.name for cell in choose_cells(["postgres-merge"])} == {"postgres-merge"}
+    assert {cell.phase.name for cell in choose_cells(["*/replay"])} == {"replay"}
+    assert [cell.name for cell in choose_cells([])] == list(CELLS)
+    drawn = choose_cells(["delta-*"], sample=5, seed=3)
+    assert len(drawn) == 5
+    assert (
+        drawn == choose_cells(["delta-*"], sample=5, seed=3) != choose_cells(["delta-*"], sample=5)
+    )

@@ -1,6 +1,6 @@
 """What a Delta table holds, read without Spark: by its log, from its Parquet files.
 
-For tables of the lab: the log is read from its first commit, and rows that were deleted inside a
+For tables of drills: the log is read from its first commit, and rows that were deleted inside a
 file (deletion vectors) are not known here.
 """
 
@@ -8,15 +8,10 @@ from __future__ import annotations
 
 import io
 import json
-import uuid
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from holdfast.storage import Reader
-from holdfast.storage.write import Writer
 
 Row = tuple[Any, ...]
 
@@ -65,27 +60,11 @@ class DeltaTable:
         if path not in self._rows:
             raw = self._reader.read(path)
             assert raw is not None, f"{path} is in the log and not there"
-            found = pq.read_table(io.BytesIO(raw)).to_pylist()
+            from pyarrow import parquet
+
+            found = parquet.read_table(io.BytesIO(raw)).to_pylist()
             self._rows[path] = [tuple(row.values()) for row in found]
         return self._rows[path]
-
-
-def make_table(writer: Writer, columns: Mapping[str, str]) -> None:
-    """Make an empty table; columns are given with Spark's names of their types."""
-    fields = [
-        {"name": name, "type": kind, "nullable": True, "metadata": {}}
-        for name, kind in columns.items()
-    ]
-    table = {
-        "id": str(uuid.uuid4()),
-        "format": {"provider": "parquet", "options": {}},
-        "schemaString": json.dumps({"type": "struct", "fields": fields}),
-        "partitionColumns": [],
-        "configuration": {},
-    }
-    protocol = {"minReaderVersion": 1, "minWriterVersion": 2}
-    actions = ({"protocol": protocol}, {"metaData": table})
-    assert writer.put_if_absent(_path(0), "\n".join(map(json.dumps, actions)).encode())
 
 
 def _path(version: int) -> str:

@@ -1,0 +1,98 @@
+"""What `holdfast drill run` was asked for, and the drills that follow from it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holdfast.errors import ConfigError
+
+if TYPE_CHECKING:
+    from holdfast.drills.drill import Drilled
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """The options, as they were given."""
+
+    targets: tuple[str, ...]
+    is_all: bool
+    source_sample: Path | None
+    read: str | None
+    only: tuple[str, ...]
+    dsn: str | None
+    sample: int | None
+    seed: int
+    directory: Path | None
+    form: str
+
+    @cached_property
+    def place(self) -> Path:
+        """Where everything is kept."""
+        now = datetime.now()  # noqa: DTZ005 - the clock that its user looks at
+        place = (self.directory or Path(f"drill-{now:%Y-%m-%d-%H%M%S}")).resolve()
+        place.mkdir(parents=True, exist_ok=True)
+        return place
+
+    @property
+    def title(self) -> str:
+        """What is drilled, in one line."""
+        return " ".join(self.targets) or "all"
+
+    @property
+    def is_yours(self) -> bool:
+        """Whether a stream of the user's is meant."""
+        return any(":" in target for target in self.targets)
+
+    def steps(self) -> Iterator[str | Drilled]:
+        """Run the drills; yield what is done next, in words, and what each drill showed.
+
+        Raises:
+            ConfigError: What was asked for does not fit together.
+        """
+        if bool(self.targets) == self.is_all:
+            raise ConfigError(
+                "Name a stream of yours as MODULE:NAME, or drills of our own, or --all."
+            )
+        if not self.is_yours:
+            yield from self._known()
+        elif len(self.targets) > 1:
+            raise ConfigError("One stream of yours can be drilled at a time.")
+        else:
+            yield from self._yours()
+
+    def again(self) -> list[str]:
+        """Return the command that repeats this, up to the phases."""
+        given = {"--source-sample": self.source_sample, "--read": self.read, "--dsn": self.dsn}
+        options = [word for name, value in given.items() if value for word in (name, str(value))]
+        return ["holdfast", "drill", "run", *self.targets, *options]
+
+    def _yours(self) -> Iterator[str | Drilled]:
+        from holdfast.drills.phases import Phase  # noqa: PLC0415
+        from holdfast.drills.yours import Target, drill_yours  # noqa: PLC0415
+
+        sys.path.insert(0, str(Path.cwd()))
+        sample = self.source_sample and self.source_sample.resolve()
+        target = Target(start=self.targets[0], sample=sample, read=self.read)
+        yield "undisturbed, twice"
+        for each in drill_yours(target, directory=self.place, only=self.only):
+            yield f"killed: {each.shown}" if isinstance(each, Phase) else each
+
+    def _known(self) -> Iterator[str | Drilled]:
+        from holdfast.drills.known.cells import run_cell  # noqa: PLC0415
+        from holdfast.drills.known.choose import choose_cells  # noqa: PLC0415
+        from holdfast.sinks.secrets import reveal  # noqa: PLC0415
+
+        cells = choose_cells(self.targets, sample=self.sample, seed=self.seed)
+        cells = [cell for cell in cells if not self.only or cell.phase.name in self.only]
+        if self.dsn is None and any(cell.stream.into == "postgres" for cell in cells):
+            raise ConfigError("Drills of PostgreSQL need a scratch database: --dsn env:NAME.")
+        dsn = None if self.dsn is None else reveal(self.dsn)
+        for number, cell in enumerate(cells, start=1):
+            yield f"{number} of {len(cells)}: {cell.name}"
+            yield run_cell(cell, directory=self.place / cell.name.replace("/", "--"), dsn=dsn)

@@ -1,0 +1,181 @@
+"""The drills that come with Holdfast: every known stream in every phase that it comes by."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from holdfast.drills.checks import READER
+from holdfast.drills.drill import Answer, Drilled, Seen, run_drill
+from holdfast.drills.history import History, Looked, now
+from holdfast.drills.kill.driver import Driver
+from holdfast.drills.known.places import DSN_NAME, DeltaPlace, Place, PostgresPlace
+from holdfast.drills.known.workload import APPEND, COUNTS, FILES, MERGE, Shape, write_files
+from holdfast.drills.phases import (
+    CHECKPOINT,
+    SINK,
+    STARTING,
+    STATE,
+    TABLE_LOG,
+    TRANSACTION,
+    Phase,
+)
+
+READER_PERIOD_S = 0.2
+_PROGRAM = Path(__file__).parents[1] / "programs" / "known.py"
+_STORE = "spark.sql.streaming.stateStore."
+_ROCKSDB = {
+    f"{_STORE}providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    )
+}
+_FORMAT_2 = {**_ROCKSDB, f"{_STORE}checkpointFormatVersion": "2"}
+_GUARDED = (*STARTING, *CHECKPOINT, *SINK)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """A kind of stream."""
+
+    name: str
+    into: str
+    shape: Shape
+    phases: tuple[Phase, ...]
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+def _stream(into: str, shape: Shape, *more: Phase, **settings: Mapping[str, str]) -> Known:
+    (state, given), *_ = [*settings.items(), ("", {})]
+    sink = TABLE_LOG if into == "delta" else TRANSACTION
+    return Known(
+        name="-".join(filter(None, (into, shape.name, state))),
+        into=into,
+        shape=shape,
+        phases=(*_GUARDED, *sink, *more),
+        settings=given,
+    )
+
+
+KNOWN = {
+    each.name: each
+    for each in (
+        _stream("delta", APPEND),
+        _stream("delta", MERGE),
+        _stream("postgres", APPEND),
+        _stream("postgres", MERGE),
+        _stream("delta", COUNTS, *STATE, rocksdb=_ROCKSDB),
+        _stream("delta", COUNTS, *STATE, rocksdb2=_FORMAT_2),
+        _stream("postgres", COUNTS, *STATE, rocksdb=_ROCKSDB),
+        _stream("postgres", COUNTS, *STATE, rocksdb2=_FORMAT_2),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One drill: a known stream, and the phase it is killed in."""
+
+    stream: Known
+    phase: Phase
+
+    @property
+    def name(self) -> str:
+        """As it is listed and asked for."""
+        return f"{self.stream.name}/{self.phase.name}"
+
+
+CELLS = {
+    cell.name: cell
+    for cell in (Cell(stream=each, phase=phase) for each in KNOWN.values() for phase in each.phases)
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownSubject:
+    """A known stream in a scratch place; a `Subject`."""
+
+    stream: Known
+    home: Path
+    dsn: str | None
+
+    @cached_property
+    def place(self) -> Place:
+        """Where it writes to."""
+        if self.stream.into == "delta":
+            return DeltaPlace(home=self.home)
+        assert self.dsn is not None, "the drill needs a scratch database"
+        table = f"holdfast_drill_{secrets.token_hex(6)}"
+        return PostgresPlace(dsn=self.dsn, table=table, shape=self.stream.shape)
+
+    @cached_property
+    def driver(self) -> Driver:
+        """The stream's program, on a root of its own."""
+        config = {
+            **self.place.config(),
+            "files": str(self.home / "files"),
+            "shape": self.stream.shape.name,
+            "stream": f"drill-{secrets.token_hex(4)}",
+            "root": str(self.home / "streams"),
+            "settings": dict(self.stream.settings),
+        }
+        environment = {} if self.dsn is None else {DSN_NAME: self.dsn}
+        program = [str(_PROGRAM), json.dumps(config)]
+        return Driver(program, environment=environment, directory=self.home / "runs")
+
+    @property
+    def answers(self) -> Sequence[Answer]:
+        """What its table must hold after every file."""
+        shape = self.stream.shape
+        keyed = {"key": 0, "sequence": 1} if shape.is_keyed else {}
+        after = [shape.after(files) for files in range(FILES + 1)]
+        return (Answer(sink="table", after=after, **keyed),)
+
+    def look(self) -> Iterator[Seen]:
+        """Read its table and its ledger."""
+        return self.place.look()
+
+
+def run_cell(cell: Cell, *, directory: Path, dsn: str | None) -> Drilled:
+    """Run one drill in a directory of its own."""
+    subject = KnownSubject(stream=cell.stream, home=directory, dsn=dsn)
+    write_files(directory / "files")
+    subject.place.prepare()
+    drilled = run_drill(
+        cell.name,
+        subject,
+        cell.phase.kills,
+        directory=directory,
+        reader=_reading(subject, History(directory)),
+    )
+    subject.place.clean()
+    return drilled
+
+
+@contextmanager
+def _reading(subject: KnownSubject, history: History) -> Iterator[None]:
+    """Look at the sink all the time, beside the drivers; what keeps that from it is raised."""
+    ended = threading.Event()
+
+    def look() -> None:
+        while not ended.wait(READER_PERIOD_S):
+            for seen in subject.place.look():
+                content = history.keep(seen.rows)
+                looked = Looked(
+                    at=now(), by=READER, run=0, sink=seen.sink, parts=seen.parts, content=content
+                )
+                history.append(looked)
+
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(look)
+        try:
+            yield
+        finally:
+            ended.set()
+        reading.result()

@@ -1,0 +1,37 @@
+"""Which of the known drills are meant."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+from holdfast.drills.known.cells import CELLS, Cell
+from holdfast.errors import ConfigError
+
+
+def choose_cells(names: Sequence[str], *, sample: int | None = None, seed: int = 0) -> list[Cell]:
+    """Return the drills of these names: whole ones, streams, or patterns of them.
+
+    Args:
+        names: `delta-append/commits-before`, `delta-append`, `*/commits-*`; without any, all.
+        sample: So many of them, drawn by the seed.
+        seed: Of the sample.
+
+    Raises:
+        ConfigError: A name is that of no drill.
+    """
+    chosen = dict.fromkeys(cell for name in names or ["*"] for cell in _named(name))
+    cells = [CELLS[name] for name in chosen]
+    if sample is None or sample >= len(cells):
+        return cells
+    drawn = random.Random(seed).sample(range(len(cells)), sample)  # noqa: S311 - to be replayed
+    return [cells[at] for at in sorted(drawn)]
+
+
+def _named(name: str) -> list[str]:
+    pattern = name if "/" in name or name == "*" else f"{name}/*"
+    found = [cell for cell in CELLS if fnmatchcase(cell, pattern)]
+    if not found:
+        raise ConfigError(f"There is no drill {name!r}: holdfast drill list names them.")
+    return found

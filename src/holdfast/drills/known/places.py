@@ -1,0 +1,119 @@
+"""Where a known stream writes to, and how that is read without Spark: rows and ledger at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+from holdfast.drills.drill import Seen
+from holdfast.drills.known.delta_table import DeltaTable
+from holdfast.drills.known.workload import Shape
+from holdfast.storage.open import open_reader
+
+DSN_NAME = "HOLDFAST_DRILL_DSN"
+"""The variable that has the scratch database's DSN, for the driver."""
+
+
+class Place(Protocol):
+    """A sink of a known stream, in a scratch place of its own."""
+
+    def prepare(self) -> None:
+        """Make what must be there before the first start."""
+
+    def config(self) -> Mapping[str, str]:
+        """Return what the program is told of it."""
+
+    def look(self) -> Iterator[Seen]:
+        """Read rows and ledger, in one snapshot."""
+
+    def clean(self) -> None:
+        """Take away what is outside the drill's directory."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeltaPlace:
+    """A Delta table in the drill's directory."""
+
+    home: Path
+
+    @cached_property
+    def _table(self) -> DeltaTable:
+        return DeltaTable(open_reader(str(self.home / "table")))
+
+    def prepare(self) -> None:
+        """Nothing: the sink makes its table."""
+
+    def config(self) -> Mapping[str, str]:
+        """Return where the table is."""
+        return {"into": "delta", "table": str(self.home / "table")}
+
+    def look(self) -> Iterator[Seen]:
+        """Read the newest snapshot of the log, and its files."""
+        snapshot = self._table.read()
+        rows = [note for note in snapshot.notes if note.get("holdfast") == "row"]
+        parts = parts_told(rows[-1]["end_offsets"]) if rows else 0
+        yield Seen(sink="table", parts=parts, rows=snapshot.rows)
+
+    def clean(self) -> None:
+        """Nothing is outside."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PostgresPlace:
+    """A table of its own in a scratch database."""
+
+    dsn: str
+    table: str
+    shape: Shape
+
+    def prepare(self) -> None:
+        """Make the table."""
+        self._execute(f"CREATE TABLE {self.table} ({self.shape.columns})")
+
+    def config(self) -> Mapping[str, str]:
+        """Return what the table is called; the database is in the environment."""
+        return {"into": "postgres", "table": self.table}
+
+    def look(self) -> Iterator[Seen]:
+        """Read table and ledger row in one snapshot."""
+        import psycopg
+
+        with psycopg.connect(self.dsn) as connection:
+            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            query = f"SELECT * FROM {self.table}"  # noqa: S608 - a name of ours
+            rows = connection.execute(query.encode()).fetchall()
+            yield Seen(sink="table", parts=self._parts(connection), rows=rows)
+
+    def _parts(self, connection: Any) -> int:
+        (there,) = connection.execute(
+            "SELECT to_regclass('holdfast.ledger') IS NOT NULL"
+        ).fetchone()
+        query = "SELECT end_offsets FROM holdfast.ledger WHERE sink = %s"
+        found = connection.execute(query, [self.table]).fetchone() if there else None
+        return parts_told(found[0]) if found else 0
+
+    def clean(self) -> None:
+        """Drop the table, and what the ledger has of it."""
+        of_it = f"WHERE sink = '{self.table}'"
+        self._execute(
+            f"DROP TABLE {self.table}",
+            f"DELETE FROM holdfast.ledger {of_it}",  # noqa: S608 - a name of ours
+            f"DELETE FROM holdfast.history {of_it}",  # noqa: S608
+        )
+
+    def _execute(self, *statements: str) -> None:
+        import psycopg
+
+        with psycopg.connect(self.dsn, autocommit=True) as connection:
+            for statement in statements:
+                connection.execute(statement.encode())
+
+
+def parts_told(end_offsets: str) -> int:
+    """Return how many files end offsets tell of: a batch may have had several."""
+    ended = json.loads(end_offsets or "{}")
+    return int(ended["0"]["logOffset"]) + 1 if ended else 0

@@ -1,0 +1,61 @@
+"""Files with known rows, and what a sink must hold after each of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from holdfast.drills.history import Row
+
+FILES = 8
+ROWS_PER_FILE = 200
+KEYS = 50
+_FIRST_FILE = 1_700_000_000
+"""Their times: files are read in the order of these."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """What a query makes of the rows; `programs/known.py` has the query of its name."""
+
+    name: str
+    columns: str
+    """Of its table, in PostgreSQL's words."""
+    after: Callable[[int], Sequence[Row]]
+    """What the table must hold after so many files."""
+    is_keyed: bool = False
+    """The first column is a key, the second says which row is newer."""
+
+
+def write_files(directory: Path) -> None:
+    """Write the source, one file per batch."""
+    directory.mkdir(parents=True)
+    for number in range(FILES):
+        path = directory / f"f{number:03}"
+        rows = range(number * ROWS_PER_FILE, (number + 1) * ROWS_PER_FILE)
+        path.write_text("".join(f"{row}\n" for row in rows))
+        os.utime(path, (_FIRST_FILE + number, _FIRST_FILE + number))
+
+
+def _all(files: int) -> Sequence[Row]:
+    return [(row,) for row in range(files * ROWS_PER_FILE)]
+
+
+def _newest(files: int) -> Sequence[Row]:
+    return list({row % KEYS: row for row in range(files * ROWS_PER_FILE)}.items())
+
+
+def _counts(files: int) -> Sequence[Row]:
+    count = files * ROWS_PER_FILE // KEYS
+    return [(key, count) for key in range(KEYS)] if count else []
+
+
+APPEND = Shape(name="append", columns="id bigint", after=_all)
+MERGE = Shape(
+    name="merge", columns="key bigint PRIMARY KEY, id bigint", after=_newest, is_keyed=True
+)
+COUNTS = Shape(
+    name="counts", columns="key bigint PRIMARY KEY, count bigint", after=_counts, is_keyed=True
+)
