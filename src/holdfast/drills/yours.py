@@ -7,7 +7,7 @@ two agree, every run that was killed must agree with them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,14 +15,16 @@ from pathlib import Path
 from holdfast.drills.drill import Answer, Drilled, Seen, run_drill
 from holdfast.drills.history import Row
 from holdfast.drills.kill.driver import Driver, Running
-from holdfast.drills.kill.points import Named
+from holdfast.drills.kill.points import Named, Point, Rename
 from holdfast.drills.log import excerpt
-from holdfast.drills.phases import CHECKPOINT, SINK, STARTING, Phase
+from holdfast.drills.phases import CHECKPOINT, SINK, STARTING, TABLE_LOG, TRANSACTION, Phase
 from holdfast.drills.scratch import kind_of_sample
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.proof.multiset import compare
 
 NAME = "sink"
+LATEST = "commits-after"
+"""Whatever the stream is, with enough batches it comes by this."""
 _PROGRAM = Path(__file__).with_name("programs") / "yours.py"
 
 
@@ -105,11 +107,21 @@ class Yours:
         return self.home / "rows.jsonl"
 
 
-def phases_of(running: Running) -> tuple[Phase, ...]:
-    """Return the phases that a stream comes by, from a run of it: a guarded one has more."""
-    named = {str(Named(point)) for _, point in running.reached}
-    guarded = [phase for phase in (*STARTING, *SINK) if str(phase.kills[0]) in named]
-    return (*CHECKPOINT, *guarded)
+def phases_of(running: Running, files: Iterable[Path]) -> tuple[Phase, ...]:
+    """Return the phases that a stream comes by, from an undisturbed run and what that left.
+
+    A guarded stream comes by more, one that does not read files by fewer.
+    """
+    points = {point for _, point in running.reached}
+    paths = ["/".join(("", *path.parts[-3:])) for path in files]
+
+    def is_reached(kill: Point) -> bool:
+        if isinstance(kill, Named):
+            return kill.name in points
+        return isinstance(kill, Rename) and any(path.endswith(kill.target) for path in paths)
+
+    every = (*STARTING, *CHECKPOINT, *SINK, *TRANSACTION, *TABLE_LOG)
+    return tuple(phase for phase in every if all(map(is_reached, phase.kills)))
 
 
 def drill_yours(
@@ -133,7 +145,10 @@ def drill_yours(
     if target.sample is not None:
         kind_of_sample(target.sample)
     first, second = (Yours(of=target, home=directory / f"undisturbed-{each}") for each in (1, 2))
-    phases = {phase.name: phase for phase in phases_of(_undisturbed(first))}
+    running = _undisturbed(first)
+    phases = {phase.name: phase for phase in phases_of(running, first.home.rglob("*"))}
+    if LATEST not in phases:
+        raise ConfigError(f"{target.start} has too few batches to be killed in a later one.")
     if unknown := [name for name in only if name not in phases]:
         raise ConfigError(f"It comes by no phase {', '.join(unknown)}; by {', '.join(phases)}.")
     _undisturbed(second)

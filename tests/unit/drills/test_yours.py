@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from holdfast.drills.yours import phases_of
+
+BATCHES = range(5)
+
+
+def names(points: list[str], *files: str) -> list[str]:
+    running: Any = SimpleNamespace(reached=[(0.0, point) for point in points])
+    return [phase.name for phase in phases_of(running, map(Path, files))]
+
+
+def entries(kind: str) -> list[str]:
+    return [f"place/checkpoint/{kind}/{number}" for number in BATCHES]
+
+
+def test_a_plain_stream_of_files_is_killed_at_its_checkpoint() -> None:
+    files = [*entries("offsets"), *entries("commits"), *entries("sources/0")]
+    assert names([], *files) == [
+        "source-log-before",
+        "source-log-after",
+        "offsets-before",
+        "offsets-after",
+        "commits-before",
+        "commits-after",
+        "replay",
+    ]
+
+
+def test_what_a_stream_does_not_come_by_is_left_out() -> None:
+    assert "source-log-before" not in names([], *entries("offsets"), *entries("commits"))
+    assert names([], "place/checkpoint/offsets/0", "place/checkpoint/commits/0") == []
+
+
+def test_a_guarded_stream_is_killed_in_its_steps_too() -> None:
+    files = [*entries("offsets"), *entries("commits")]
+    guarded = names(["G2", "G5", "S1", "S3", "S6", "S7", "batch=3"], *files)
+    assert {"start-leased", "start-fenced", "batch-begun", "sink-committed"} <= set(guarded)
+    assert "sink-data-sent" not in guarded
