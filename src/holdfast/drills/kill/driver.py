@@ -21,7 +21,7 @@ from typing import Self
 from holdfast.drills.errors import DriverFailedError, KillDidNotFireError
 from holdfast.drills.kill.points import Named, Point, Rename, S3Request
 from holdfast.drills.kill.s3_proxy import S3Proxy
-from holdfast.drills.kill.shim import rename_shim
+from holdfast.drills.kill.shim import RENAME, TRACE, build_shim
 from holdfast.drills.kill.waiting import wait_until
 
 RUN_SECONDS = 240.0
@@ -107,6 +107,21 @@ class Driver:
         if not struck or ended.timed_out:
             raise KillDidNotFireError(str(point), status=ended.describe(), log=ended.log)
         return ended
+
+    def run_traced(self, directory: Path) -> Ended:
+        """Run until the program ends by itself, and write down what it does to files.
+
+        Raises:
+            DriverFailedError: It ended with an exit code other than 0, or by a signal.
+        """
+        directory.mkdir(parents=True)
+        library = str(build_shim(TRACE, self._directory))
+        traced = {"HOLDFAST_DRILL_TRACE": str(directory), "LD_PRELOAD": library}
+        before, self._environment = self._environment, {**self._environment, **traced}
+        try:
+            return self.run_to_end()
+        finally:
+            self._environment = before
 
     def run_to_end(self) -> Ended:
         """Run until the program ends by itself.
@@ -247,7 +262,10 @@ def _armed(point: Point | None, *, strike: int, base: Path) -> dict[str, str]:
     armed["HOLDFAST_DRILL_REACHED"] = str(base.with_suffix(".reached"))
     armed["HOLDFAST_DRILL_STRIKE"] = str(int(strike))
     if isinstance(point, Rename):
-        armed |= {"HOLDFAST_DRILL_RENAME": str(point), "LD_PRELOAD": str(rename_shim(base.parent))}
+        armed |= {
+            "HOLDFAST_DRILL_RENAME": str(point),
+            "LD_PRELOAD": str(build_shim(RENAME, base.parent)),
+        }
     if isinstance(point, Named):
         armed["HOLDFAST_DRILL_NAMED"] = str(point)
     return armed

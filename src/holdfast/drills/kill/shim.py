@@ -1,4 +1,4 @@
-"""Builds the rename shim with the machine's C compiler."""
+"""Builds what is preloaded into a driver, with the machine's C compiler."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from holdfast.errors import HoldfastError
 
-_SOURCE = Path(__file__).with_name("rename_shim.c")
+RENAME, TRACE = "rename_shim", "trace_shim"
 
 
 class CompilerMissingError(HoldfastError):
@@ -24,20 +24,21 @@ class CompilerMissingError(HoldfastError):
         )
 
 
-def rename_shim(directory: Path) -> Path:
+def build_shim(name: str, directory: Path) -> Path:
     """Return the shared library to preload, built into a directory when it is not there yet.
 
     Raises:
         CompilerMissingError: There is no C compiler.
     """
-    library = directory / "rename_shim.so"
+    library = directory / f"{name}.so"
     if library.exists():
         return library
     compiler = shutil.which("cc")
     if compiler is None:
         raise CompilerMissingError
     half_made = library.with_suffix(".tmp")
+    source = Path(__file__).with_name(f"{name}.c")
     options = ["-shared", "-fPIC", "-O2", "-Wall", "-Werror"]
-    subprocess.run([compiler, *options, "-o", half_made, _SOURCE, "-ldl"], check=True)
+    subprocess.run([compiler, *options, "-o", half_made, source, "-ldl"], check=True)
     half_made.rename(library)
     return library
