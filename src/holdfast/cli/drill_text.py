@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def render_summary(found: SummaryJson, *, page: str, again: list[str]) -> list[str]:
     """Return what is shown: the answer first, then the table."""
-    heads = ["phase", "", "kills", "lost", "doubled", "foreign", ""]
+    heads = ["phase", "verdict", "kills", "lost", "doubled", "foreign", ""]
     rows = [
         [
             each.drill,
