@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 import holdfast as hf
-from lab.server import wait_until
+from holdfast.drills.kill.waiting import wait_until
 
 KEY, ORDER = "id", "at"
 CHECKPOINT = "readings"

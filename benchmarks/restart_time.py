@@ -24,14 +24,14 @@ from benchmarks import guarded_to_delta, native_to_delta
 from benchmarks.delta_workload import FIRST_FILE
 from benchmarks.measuring import spread
 from benchmarks.pairs import compare_medians
+from holdfast.drills.kill import Driver
+from holdfast.drills.kill.waiting import wait_until
+from holdfast.drills.known.delta_table import DeltaTable
+from holdfast.proof.multiset import compare
 from holdfast.storage import open_reader
 from holdfast.storage.options import from_hadoop
 from lab import S3
-from lab.delta import DeltaTable
-from lab.kill import Driver
-from lab.multiset import compare
 from lab.scratch import scratch_directory
-from lab.server import wait_until
 from lab.spark import environment
 from lab.warm_up import ensure_archive
 
