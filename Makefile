@@ -51,6 +51,7 @@ drill: ## Tests that kill processes for real, sized for the gate
 
 bench: ## Every figure of the README: damage of a restart, kills and their cost, reading at scale
 	$(BIN)/python -m benchmarks.cli_start
+	$(BIN)/python -m benchmarks.crash_states --files 300
 	$(BIN)/python -m benchmarks.checkpoint_scale
 	$(BIN)/python -m benchmarks.delta_kills
 	$(BIN)/python -m benchmarks.delta_races

@@ -215,11 +215,13 @@ def test_what_failed_has_no_after(point: Point, s3: S3, tmp_path: Path) -> None:
     assert raised.value.status == "exit code 0"
 
 
-def test_a_driver_that_takes_too_long_is_ended_by_the_lab_and_that_is_said(tmp_path: Path) -> None:
+def test_a_driver_that_takes_too_long_is_ended_by_the_drill_and_that_is_said(
+    tmp_path: Path,
+) -> None:
     driver = make_driver(tmp_path, "import signal; signal.pause()")
     ended = driver.start().wait(seconds=0.5)
     assert ended.timed_out
-    assert ended.describe().startswith("the lab's SIGKILL")
+    assert ended.describe().startswith("the drill's SIGKILL")
 
 
 def test_what_passes_the_s3_proxy_arrives_unchanged(s3: S3, tmp_path: Path) -> None:
