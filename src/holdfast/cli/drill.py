@@ -101,7 +101,7 @@ def run(**given: Any) -> ExitCode:
     if asked.form == "json":
         click.echo(msgspec.json.encode(found))
     else:
-        lines = render_summary(found, page=str(page), again=asked.again())
+        lines = render_summary(found, page=str(page), again=asked.again)
         click.echo("\n".join(map(printable, lines)))
     return _CODES[found.verdict]
 

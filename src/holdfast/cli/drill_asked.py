@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -66,11 +66,13 @@ class Asked:
         else:
             yield from self._yours()
 
-    def again(self) -> list[str]:
-        """Return the command that repeats this, up to the phases."""
+    def again(self, drills: Sequence[str]) -> list[str]:
+        """Return the command that repeats these drills alone."""
         given = {"--source-sample": self.source_sample, "--read": self.read, "--dsn": self.dsn}
         options = [word for name, value in given.items() if value for word in (name, str(value))]
-        return ["holdfast", "drill", "run", *self.targets, *options]
+        only = [word for name in drills for word in ("--only", name)]
+        named = [*self.targets, *options, *only] if self.is_yours else [*drills, *options]
+        return ["holdfast", "drill", "run", *named]
 
     def _yours(self) -> Iterator[str | Drilled]:
         from holdfast.drills.phases import Phase  # noqa: PLC0415

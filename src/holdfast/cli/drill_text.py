@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from holdfast.cli.table import columns
@@ -10,8 +11,11 @@ from holdfast.cli.table import columns
 if TYPE_CHECKING:
     from holdfast.drills.summary import DrillJson, SummaryJson
 
+Again = Callable[[Sequence[str]], list[str]]
+"""From the names of drills to the command that repeats them."""
 
-def render_summary(found: SummaryJson, *, page: str, again: list[str]) -> list[str]:
+
+def render_summary(found: SummaryJson, *, page: str, again: Again) -> list[str]:
     """Return what is shown: the answer first, then the table."""
     heads = ["phase", "verdict", "kills", "lost", "doubled", "foreign", ""]
     rows = [
@@ -27,8 +31,7 @@ def render_summary(found: SummaryJson, *, page: str, again: list[str]) -> list[s
     lines = [_answer(found), "", *columns([heads, *rows]), "", f"Timelines: {page}"]
     bad = [each.drill for each in found.drills if each.verdict != "PASS"]
     if bad:
-        only = [word for name in bad for word in ("--only", name)]
-        lines.append(f"Again: {shlex.join([*again, *only])}")
+        lines.append(f"Again: {shlex.join(again(bad))}")
     return lines
 
 

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 from click.testing import CliRunner
 
 from holdfast.cli.drill import drill
+from holdfast.cli.drill_asked import Asked
 from holdfast.cli.drill_text import render_summary
 from holdfast.drills.known.cells import CELLS
 from holdfast.drills.known.choose import choose_cells
@@ -68,11 +70,13 @@ def summary(*drills: tuple[str, int, int]) -> SummaryJson:
     ],
 )
 def test_the_answer_comes_first(drills: list[tuple[str, int, int]], answer: str) -> None:
-    lines = render_summary(summary(*drills), page="drill/timeline.html", again=["holdfast"])
+    lines = render_summary(
+        summary(*drills), page="drill/timeline.html", again=lambda bad: ["again", *bad]
+    )
     assert lines[0] == answer
     is_bad = any(verdict != "PASS" for verdict, _, _ in drills)
     assert ("so it was" in "\n".join(lines)) == is_bad
-    assert any(line == "Again: holdfast --only phase-0" for line in lines) == is_bad
+    assert any(line == "Again: again phase-0" for line in lines) == is_bad
 
 
 @pytest.mark.parametrize(
@@ -103,4 +107,21 @@ def test_drills_are_chosen_by_name_stream_and_pattern() -> None:
     assert len(drawn) == 5
     assert (
         drawn == choose_cells(["delta-*"], sample=5, seed=3) != choose_cells(["delta-*"], sample=5)
+    )
+
+
+def asked(*targets: str, **given: Any) -> Asked:
+    nothing = dict.fromkeys(("source_sample", "read", "dsn", "sample", "directory"))
+    others = {"is_all": False, "only": (), "seed": 1, "form": "text", **nothing}
+    return Asked(targets=targets, **{**others, **given})
+
+
+def test_what_failed_is_repeated_by_one_command() -> None:
+    yours = asked("app:start", source_sample=Path("sample"), read="app:rows")
+    assert " ".join(yours.again(["replay"])) == (
+        "holdfast drill run app:start --source-sample sample --read app:rows --only replay"
+    )
+    ours = asked(is_all=True, dsn="env:SCRATCH", sample=20)
+    assert " ".join(ours.again(["delta-merge/replay"])) == (
+        "holdfast drill run delta-merge/replay --dsn env:SCRATCH"
     )
