@@ -15,7 +15,7 @@ from holdfast.drills.kill.trace import Operation
 from lab.spark import environment
 from tests.house.repository import ROOT
 
-STATES = 120
+STATES = 100
 
 
 def operation(path: str) -> Operation:
