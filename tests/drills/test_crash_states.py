@@ -15,7 +15,7 @@ from holdfast.drills.kill.trace import Operation
 from lab.spark import environment
 from tests.house.repository import ROOT
 
-STATES = 100
+STATES = 60
 
 
 def operation(path: str) -> Operation:
@@ -42,7 +42,7 @@ def test_from_every_state_the_stream_ends_exact(database: str, tmp_path: Path, s
     script = (
         "import json, sys; from pathlib import Path; from benchmarks.crash_states import run;"
         " home, dsn, states, seed = json.loads(sys.argv[1]);"
-        " wrong = list(run(Path(home), dsn, files=12, states=states, seed=seed));"
+        " wrong = list(run(Path(home), dsn, files=8, states=states, seed=seed));"
         " sys.exit('\\n'.join(wrong) or 0)"
     )
     given = json.dumps([str(tmp_path / "home"), database, STATES, seed])

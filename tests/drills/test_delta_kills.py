@@ -22,7 +22,7 @@ from lab import S3
 SAMPLES = {"appended": 2, "counts-rocksdb-format-2": 2, "fan-out": 2, "merged-on-s3": 2}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.usefixtures("class_archive")
 @pytest.mark.parametrize("name", SAMPLES)
 def test_it_is_exact_under_a_sample_of_kills(

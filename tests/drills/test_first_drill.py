@@ -20,7 +20,7 @@ PAGE = (ROOT / "docs/tutorials/first-drill.md").read_text()
 SAMPLE, APP, TEST = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 PLAIN, GUARDED = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
 SHOWN_PLAIN, SHOWN_GUARDED = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
-pytestmark = pytest.mark.sampled(2)
+pytestmark = pytest.mark.sampled(1)
 PIPELINE = """
 import holdfast as hf
 
