@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -94,4 +95,7 @@ def test_a_pipeline_is_drilled_on_the_sample_and_on_scratch_tables(here: Path) -
     found = msgspec.json.decode(said.splitlines()[-1], type=SummaryJson)
     assert (code, found.verdict) == (ExitCode.DONE, "PASS"), said
     rows = (here / "drill/commits-before/rows.jsonl").read_text().splitlines()
-    assert len(rows) == 800 + 7
+    newest = {number % 7: number for number in range(800)}
+    expected = [["first/first", number] for number in range(800)]
+    expected += [["second/newest", *pair] for pair in newest.items()]
+    assert sorted(map(json.loads, rows)) == sorted(expected)

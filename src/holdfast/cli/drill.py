@@ -88,7 +88,6 @@ def run(**given: Any) -> ExitCode:
 
     asked = Asked(**given)
     drilled: list[Drilled] = []
-    page = asked.place / "timeline.html"
     with _progress() as show:
         for each in asked.steps():
             if isinstance(each, str):

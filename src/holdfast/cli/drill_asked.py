@@ -33,10 +33,15 @@ class Asked:
 
     @cached_property
     def place(self) -> Path:
-        """Where everything is kept."""
+        """Where everything is kept: a directory that is not there yet, or empty.
+
+        Raises:
+            ConfigError: Something is in it; an old checkpoint would pass for a new one.
+        """
         now = datetime.now()  # noqa: DTZ005 - the clock that its user looks at
         place = (self.directory or Path(f"drill-{now:%Y-%m-%d-%H%M%S}")).resolve()
-        place.mkdir(parents=True, exist_ok=True)
+        if place.exists() and not (place.is_dir() and next(place.iterdir(), None) is None):
+            raise ConfigError(f"{place} is not empty: a drill needs a directory of its own.")
         return place
 
     @property
@@ -92,6 +97,8 @@ class Asked:
 
         cells = choose_cells(self.targets, sample=self.sample, seed=self.seed)
         cells = [cell for cell in cells if not self.only or cell.phase.name in self.only]
+        if not cells:
+            raise ConfigError("No drill is left of those: see --only and --sample.")
         if self.dsn is None and any(cell.stream.into == "postgres" for cell in cells):
             raise ConfigError("Drills of PostgreSQL need a scratch database: --dsn env:NAME.")
         dsn = None if self.dsn is None else reveal(self.dsn)

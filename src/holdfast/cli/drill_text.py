@@ -53,7 +53,7 @@ def _answer(found: SummaryJson) -> str:
         told = " and ".join(word for word, is_so in harm.items() if is_so)
         what = f"rows are {told}" if told else "the stream does not go on"
         return f"FAIL: after a kill in {len(failed)} of {len(drills)} phases {what}."
-    if unknown:
+    if unknown or not drills:
         return f"UNKNOWN: in {len(unknown)} of {len(drills)} phases nothing was shown."
     kills = sum(len(each.kills) for each in drills)
     return f"PASS: {kills} kills in {len(drills)} phases; every restart ended with the same rows."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +36,10 @@ class Seen:
     sink: str
     parts: int | None
     rows: Iterable[Row]
+
+
+Reading = Callable[[History], AbstractContextManager[object]]
+"""Reads sinks beside the drivers, for as long as it is open."""
 
 
 class Subject(Protocol):
@@ -73,7 +77,7 @@ def run_drill(
     kills: Sequence[Point],
     *,
     directory: Path,
-    reader: AbstractContextManager[object] | None = None,
+    reading: Reading = lambda _: nullcontext(),
 ) -> Drilled:
     """Kill a stream at each point in turn, let it run to its end, and judge what was written down.
 
@@ -82,7 +86,7 @@ def run_drill(
         subject: The stream.
         kills: Where; each run recovers the last kill.
         directory: Takes the history.
-        reader: Looks at the sinks meanwhile, and writes down what it sees.
+        reading: Looks at the sinks meanwhile, and writes down what it sees.
     """
     history = History(directory)
     for answer in subject.answers:
@@ -96,7 +100,7 @@ def run_drill(
                 sequence=answer.sequence,
             )
         )
-    with reader or nullcontext():
+    with reading(history):
         for number, point in enumerate([*kills, None], start=1):
             _run(subject, history, run=number, point=point)
     return Drilled(name=name, directory=directory, checked=check_history(history))
@@ -108,10 +112,15 @@ def _run(subject: Subject, history: History, *, run: int, point: Point | None) -
     left = running.wait()
     for event in _events(running, left, run=run):
         history.append(event)
-    for seen in subject.look():
-        content = history.keep(seen.rows)
+    write_down(history, subject.look(), by=JUDGE, run=run)
+
+
+def write_down(history: History, seen: Iterable[Seen], *, by: str, run: int) -> None:
+    """Write down what was seen in sinks."""
+    for each in seen:
+        content = history.keep(each.rows)
         history.append(
-            Looked(at=now(), by=JUDGE, run=run, sink=seen.sink, parts=seen.parts, content=content)
+            Looked(at=now(), by=by, run=run, sink=each.sink, parts=each.parts, content=content)
         )
 
 

@@ -35,7 +35,11 @@ def run_pipeline(spark: Any, scratch: Scratch, declared: Pipeline) -> dict[str, 
     session = SampledSession(spark, scratch, tables)
     for name in declared.streams:
         copy.start(session, only=[name])[name].awaitTermination()
-    return {sink.name: sink.place for each in copy.streams.values() for sink in each.sinks}
+    return {
+        f"{name}/{sink.name}": sink.place
+        for name, stream in copy.streams.items()
+        for sink in stream.sinks
+    }
 
 
 def _scratch_sink(scratch: Scratch, stream: str, sink: Sink) -> Delta:

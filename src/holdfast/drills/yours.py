@@ -17,7 +17,7 @@ from holdfast.drills.history import Row
 from holdfast.drills.kill.driver import Driver, Running
 from holdfast.drills.kill.points import Named, Point, Rename
 from holdfast.drills.log import excerpt
-from holdfast.drills.phases import CHECKPOINT, SINK, STARTING, TABLE_LOG, TRANSACTION, Phase
+from holdfast.drills.phases import PHASES, Phase
 from holdfast.drills.scratch import kind_of_sample
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.proof.multiset import compare
@@ -120,8 +120,7 @@ def phases_of(running: Running, files: Iterable[Path]) -> tuple[Phase, ...]:
             return kill.name in points
         return isinstance(kill, Rename) and any(path.endswith(kill.target) for path in paths)
 
-    every = (*STARTING, *CHECKPOINT, *SINK, *TRANSACTION, *TABLE_LOG)
-    return tuple(phase for phase in every if all(map(is_reached, phase.kills)))
+    return tuple(phase for phase in PHASES if all(map(is_reached, phase.kills)))
 
 
 def drill_yours(

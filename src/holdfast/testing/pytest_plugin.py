@@ -6,6 +6,7 @@ def test_my_stream_survives_restarts(holdfast_drill):
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,6 +73,8 @@ class StreamDrill:
         from holdfast.drills.summary import write_summary  # noqa: PLC0415
         from holdfast.drills.yours import Target, drill_yours  # noqa: PLC0415
 
+        # A test may drill more than once: each in a directory of its own.
+        directory = Path(tempfile.mkdtemp(dir=self.directory, prefix="drill-"))
         target = Target(
             start=name_of(build),
             sample=None if sample is None else Path(sample).resolve(),
@@ -79,9 +82,9 @@ class StreamDrill:
         )
         named = (kill_at,) if isinstance(kill_at, str) else kill_at
         only = () if kill_at == EVERY_PHASE else named
-        steps = drill_yours(target, directory=self.directory, only=only)
+        steps = drill_yours(target, directory=directory, only=only)
         drilled = [each for each in steps if isinstance(each, Drilled)]
-        page = write_summary(target.start, drilled, directory=self.directory)
+        page = write_summary(target.start, drilled, directory=directory)
         return Outcome(drilled=drilled, timelines=page)
 
 

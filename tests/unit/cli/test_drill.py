@@ -67,6 +67,7 @@ def summary(*drills: tuple[str, int, int]) -> SummaryJson:
         ([("FAIL", 5, 7)], "FAIL: after a kill in 1 of 1 phases rows are lost and doubled."),
         ([("FAIL", 0, 0)], "FAIL: after a kill in 1 of 1 phases the stream does not go on."),
         ([("UNKNOWN", 0, 0)], "UNKNOWN: in 1 of 1 phases nothing was shown."),
+        ([], "UNKNOWN: in 0 of 0 phases nothing was shown."),
     ],
 )
 def test_the_answer_comes_first(drills: list[tuple[str, int, int]], answer: str) -> None:
@@ -87,15 +88,28 @@ def test_the_answer_comes_first(drills: list[tuple[str, int, int]], answer: str)
         (["app:start", "app:other"], "One stream of yours"),
         (["delta-apend"], "There is no drill 'delta-apend'"),
         (["postgres-append"], "--dsn env:NAME"),
+        (["delta-append", "--only", "no-such-phase"], "No drill is left"),
+        (["delta-append", "--sample", "0"], "No drill is left"),
     ],
 )
 def test_what_does_not_fit_together_is_refused(
     arguments: list[str], said: str, tmp_path: Path
 ) -> None:
-    asked = ["run", *arguments, "--directory", str(tmp_path)]
+    asked = ["run", *arguments, "--directory", str(tmp_path / "drill")]
     refused = CliRunner().invoke(drill, asked).exception
     assert isinstance(refused, ConfigError)
     assert said in refused.what + refused.why
+    assert not (tmp_path / "drill").exists()
+
+
+def test_a_directory_with_something_in_it_is_refused(tmp_path: Path) -> None:
+    """An old checkpoint in it would make a drill pass that does nothing."""
+    (tmp_path / "rows.jsonl").touch()
+    given = ["run", "delta-append/replay", "--directory", str(tmp_path)]
+    refused = CliRunner().invoke(drill, given).exception
+    assert isinstance(refused, ConfigError)
+    assert "is not empty" in refused.why
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.jsonl"]
 
 
 def test_drills_are_chosen_by_name_stream_and_pattern() -> None:

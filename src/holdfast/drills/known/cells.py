@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from holdfast.drills.checks import READER
-from holdfast.drills.drill import Answer, Drilled, Seen, run_drill
-from holdfast.drills.history import History, Looked, now
+from holdfast.drills.drill import Answer, Drilled, Seen, run_drill, write_down
+from holdfast.drills.history import History
 from holdfast.drills.kill.driver import Driver
 from holdfast.drills.known.places import DSN_NAME, DeltaPlace, Place, PostgresPlace
 from holdfast.drills.known.workload import APPEND, COUNTS, FILES, MERGE, Shape, write_files
@@ -37,7 +37,6 @@ _ROCKSDB = {
     )
 }
 _FORMAT_2 = {**_ROCKSDB, f"{_STORE}checkpointFormatVersion": "2"}
-_GUARDED = (*STARTING, *CHECKPOINT, *SINK)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,29 +50,32 @@ class Known:
     settings: Mapping[str, str] = field(default_factory=dict)
 
 
-def _stream(into: str, shape: Shape, *more: Phase, **settings: Mapping[str, str]) -> Known:
-    (state, given), *_ = [*settings.items(), ("", {})]
-    sink = TABLE_LOG if into == "delta" else TRANSACTION
+_GUARDED = {
+    "delta": (*STARTING, *CHECKPOINT, *SINK, *TABLE_LOG),
+    "postgres": (*STARTING, *CHECKPOINT, *SINK, *TRANSACTION),
+}
+_STATES = {"rocksdb": _ROCKSDB, "rocksdb2": _FORMAT_2}
+
+
+def _plain(into: str, shape: Shape) -> Known:
+    return Known(name=f"{into}-{shape.name}", into=into, shape=shape, phases=_GUARDED[into])
+
+
+def _counting(into: str, state: str) -> Known:
     return Known(
-        name="-".join(filter(None, (into, shape.name, state))),
+        name=f"{into}-{COUNTS.name}-{state}",
         into=into,
-        shape=shape,
-        phases=(*_GUARDED, *sink, *more),
-        settings=given,
+        shape=COUNTS,
+        phases=(*_GUARDED[into], *STATE),
+        settings=_STATES[state],
     )
 
 
 KNOWN = {
     each.name: each
     for each in (
-        _stream("delta", APPEND),
-        _stream("delta", MERGE),
-        _stream("postgres", APPEND),
-        _stream("postgres", MERGE),
-        _stream("delta", COUNTS, *STATE, rocksdb=_ROCKSDB),
-        _stream("delta", COUNTS, *STATE, rocksdb2=_FORMAT_2),
-        _stream("postgres", COUNTS, *STATE, rocksdb=_ROCKSDB),
-        _stream("postgres", COUNTS, *STATE, rocksdb2=_FORMAT_2),
+        *(_plain(into, shape) for into in _GUARDED for shape in (APPEND, MERGE)),
+        *(_counting(into, state) for into in _GUARDED for state in _STATES),
     )
 }
 
@@ -147,30 +149,26 @@ def run_cell(cell: Cell, *, directory: Path, dsn: str | None) -> Drilled:
     subject = KnownSubject(stream=cell.stream, home=directory, dsn=dsn)
     write_files(directory / "files")
     subject.place.prepare()
-    drilled = run_drill(
-        cell.name,
-        subject,
-        cell.phase.kills,
-        directory=directory,
-        reader=_reading(subject, History(directory)),
-    )
-    subject.place.clean()
-    return drilled
+    try:
+        return run_drill(
+            cell.name,
+            subject,
+            cell.phase.kills,
+            directory=directory,
+            reading=partial(_reading, subject.place),
+        )
+    finally:
+        subject.place.clean()
 
 
 @contextmanager
-def _reading(subject: KnownSubject, history: History) -> Iterator[None]:
+def _reading(place: Place, history: History) -> Iterator[None]:
     """Look at the sink all the time, beside the drivers; what keeps that from it is raised."""
     ended = threading.Event()
 
     def look() -> None:
         while not ended.wait(READER_PERIOD_S):
-            for seen in subject.place.look():
-                content = history.keep(seen.rows)
-                looked = Looked(
-                    at=now(), by=READER, run=0, sink=seen.sink, parts=seen.parts, content=content
-                )
-                history.append(looked)
+            write_down(history, place.look(), by=READER, run=0)
 
     with ThreadPoolExecutor(1) as pool:
         reading = pool.submit(look)

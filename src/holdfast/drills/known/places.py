@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -40,10 +39,6 @@ class DeltaPlace:
 
     home: Path
 
-    @cached_property
-    def _table(self) -> DeltaTable:
-        return DeltaTable(open_reader(str(self.home / "table")))
-
     def prepare(self) -> None:
         """Nothing: the sink makes its table."""
 
@@ -53,7 +48,8 @@ class DeltaPlace:
 
     def look(self) -> Iterator[Seen]:
         """Read the newest snapshot of the log, and its files."""
-        snapshot = self._table.read()
+        # Read anew: the judge and the reader look at the same time.
+        snapshot = DeltaTable(open_reader(str(self.home / "table"))).read()
         rows = [note for note in snapshot.notes if note.get("holdfast") == "row"]
         parts = parts_told(rows[-1]["end_offsets"]) if rows else 0
         yield Seen(sink="table", parts=parts, rows=snapshot.rows)
@@ -72,7 +68,10 @@ class PostgresPlace:
 
     def prepare(self) -> None:
         """Make the table."""
-        self._execute(f"CREATE TABLE {self.table} ({self.shape.columns})")
+        import psycopg
+
+        with psycopg.connect(self.dsn, autocommit=True) as connection:
+            connection.execute(f"CREATE TABLE {self.table} ({self.shape.columns})".encode())
 
     def config(self) -> Mapping[str, str]:
         """Return what the table is called; the database is in the environment."""
@@ -89,28 +88,27 @@ class PostgresPlace:
             yield Seen(sink="table", parts=self._parts(connection), rows=rows)
 
     def _parts(self, connection: Any) -> int:
-        (there,) = connection.execute(
-            "SELECT to_regclass('holdfast.ledger') IS NOT NULL"
-        ).fetchone()
         query = "SELECT end_offsets FROM holdfast.ledger WHERE sink = %s"
-        found = connection.execute(query, [self.table]).fetchone() if there else None
+        found = None
+        if _has_ledger(connection):
+            found = connection.execute(query, [self.table]).fetchone()
         return parts_told(found[0]) if found else 0
 
     def clean(self) -> None:
-        """Drop the table, and what the ledger has of it."""
-        of_it = f"WHERE sink = '{self.table}'"
-        self._execute(
-            f"DROP TABLE {self.table}",
-            f"DELETE FROM holdfast.ledger {of_it}",  # noqa: S608 - a name of ours
-            f"DELETE FROM holdfast.history {of_it}",  # noqa: S608
-        )
-
-    def _execute(self, *statements: str) -> None:
+        """Drop the table, and what the ledger has of it, if it ever came so far."""
         import psycopg
 
         with psycopg.connect(self.dsn, autocommit=True) as connection:
-            for statement in statements:
-                connection.execute(statement.encode())
+            connection.execute(f"DROP TABLE {self.table}".encode())
+            if _has_ledger(connection):
+                for kept in ("ledger", "history"):
+                    query = f"DELETE FROM holdfast.{kept} WHERE sink = %s"  # noqa: S608 - ours
+                    connection.execute(query.encode(), [self.table])
+
+
+def _has_ledger(connection: Any) -> bool:
+    (there,) = connection.execute("SELECT to_regclass('holdfast.ledger') IS NOT NULL").fetchone()
+    return bool(there)
 
 
 def parts_told(end_offsets: str) -> int:
