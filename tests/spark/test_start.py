@@ -49,6 +49,17 @@ def test_a_batch_that_arrived_and_was_not_committed_is_skipped(stream: Stream) -
     assert stream.rows() == ["row 0", "row 1", "row 2", "row 3"]
 
 
+def test_a_source_that_a_plan_names_twice_is_one_source(stream: Stream) -> None:
+    """Spark has one source for both, and two lines for it in every entry."""
+    source = stream.source
+    stream.run(df=source.union(source))
+    remove(stream.checkpoint / "commits/2")
+    stream.add(3)
+    source = stream.source
+    stream.run(df=source.union(source))
+    assert stream.rows() == sorted(2 * [f"row {number}" for number in range(4)])
+
+
 def test_an_entry_that_another_driver_has_replaced_is_refused(
     stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,21 +38,26 @@ def drill() -> None:
 def list_drills(form: str) -> None:
     """Name every phase, and the streams of our own that are killed in it."""
     from holdfast.drills.known.cells import CELLS  # noqa: PLC0415 - loaded when it is called
-    from holdfast.drills.phases import PHASES, STATE  # noqa: PLC0415
+    from holdfast.drills.phases import ALL, EVERY  # noqa: PLC0415
 
-    phases = (*PHASES, *STATE)
     if form == "json":
         shown = [
             {"phase": each.name, "shown": each.shown, "kills": [str(kill) for kill in each.kills]}
-            for each in phases
+            for each in ALL
         ]
         drills = [
-            {"drill": name, "stream": cell.stream.name, "phase": cell.phase.name}
+            {
+                "drill": name,
+                "stream": cell.stream.name,
+                "phase": cell.phase.name,
+                "kills": [str(kill) for kill in cell.phase.kills],
+            }
             for name, cell in CELLS.items()
         ]
         click.echo(json.dumps({"version": 1, "phases": shown, "drills": drills}))
         return
-    rows = [[each.name, each.shown, ", ".join(map(str, each.kills))] for each in phases]
+    rows = [[each.name, each.shown, ", ".join(map(str, each.kills))] for each in ALL]
+    rows.append([EVERY, "all that a stream comes by, in one chain", "n kills take n + 1 drivers"])
     streams = list(dict.fromkeys(cell.stream.name for cell in CELLS.values()))
     click.echo(f"{len(CELLS)} drills: STREAM/PHASE of {', '.join(streams)}\n")
     click.echo("\n".join(columns([["phase", "moment", "kills"], *rows])))

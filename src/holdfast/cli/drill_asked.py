@@ -99,7 +99,7 @@ class Asked:
         cells = [cell for cell in cells if not self.only or cell.phase.name in self.only]
         if not cells:
             raise ConfigError("No drill is left of those: see --only and --sample.")
-        if self.dsn is None and any(cell.stream.into == "postgres" for cell in cells):
+        if self.dsn is None and any("postgres" in cell.stream.into for cell in cells):
             raise ConfigError("Drills of PostgreSQL need a scratch database: --dsn env:NAME.")
         dsn = None if self.dsn is None else reveal(self.dsn)
         for number, cell in enumerate(cells, start=1):

@@ -6,9 +6,13 @@ batch that was killed before. Each run recovers the last kill and dies at the ne
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from holdfast.drills.kill.points import Named, Point, Rename
+from holdfast.drills.kill.points import Delete, Named, Point, Rename
+
+EVERY = "every"
+"""The phase that is all of a stream's in one chain."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,92 +25,165 @@ class Phase:
     kills: tuple[Point, ...]
 
 
-def _entry(name: str, shown: str, *, kills: tuple[Point, ...]) -> Phase:
+def _phase(name: str, shown: str, *kills: Point) -> Phase:
     return Phase(name=name, shown=shown, kills=kills)
 
 
+def _step(name: str, shown: str, *, at: str) -> Phase:
+    """A step of our own, in the first batch and two later."""
+    return _phase(name, shown, Named(at), Named(at, 3))
+
+
+def _before(name: str, shown: str, *, path: str) -> Phase:
+    """Before an entry of the checkpoint appears, that of the first batch and of another."""
+    return _phase(name, shown, Rename("before", f"{path}/0"), Rename("before", f"{path}/3"))
+
+
+def _after(name: str, shown: str, *, path: str) -> Phase:
+    """The entry is there, and what follows it not."""
+    return _phase(name, shown, Rename("after", f"{path}/0"), Rename("after", f"{path}/3"))
+
+
 STARTING = (
-    _entry("start-leased", "the lease is taken", kills=(Named("G2"), Named("G2"))),
-    _entry("start-fenced", "the sinks are fenced", kills=(Named("G5"), Named("G5"))),
+    _phase("start-leased", "the lease is taken", Named("G2"), Named("G2")),
+    _phase("start-fenced", "the sinks are fenced", Named("G5"), Named("G5")),
 )
 """Of a guarded stream."""
 CHECKPOINT = (
-    _entry(
-        "source-log-before",
-        "before sources/0/N appears",
-        kills=(Rename("before", "sources/0/0"), Rename("before", "sources/0/3")),
-    ),
-    _entry(
-        "source-log-after",
-        "sources/0/N is there, offsets/N not",
-        kills=(Rename("after", "sources/0/0"), Rename("after", "sources/0/3")),
-    ),
-    _entry(
-        "offsets-before",
-        "before offsets/N appears",
-        kills=(Rename("before", "offsets/0"), Rename("before", "offsets/3")),
-    ),
-    _entry(
-        "offsets-after",
-        "offsets/N is there, the sink not called",
-        kills=(Rename("after", "offsets/0"), Rename("after", "offsets/3")),
-    ),
-    _entry(
-        "commits-before",
-        "the sink has returned, commits/N not there",
-        kills=(Rename("before", "commits/0"), Rename("before", "commits/3")),
-    ),
-    _entry(
-        "commits-after",
-        "commits/N is there",
-        kills=(Rename("after", "commits/0"), Rename("after", "commits/3")),
-    ),
-    _entry(
+    _before("source-log-before", "before sources/0/N appears", path="sources/0"),
+    _after("source-log-after", "sources/0/N is there, offsets/N not", path="sources/0"),
+    _before("offsets-before", "before offsets/N appears", path="offsets"),
+    _after("offsets-after", "offsets/N is there, the sink not called", path="offsets"),
+    _before("commits-before", "the sink has returned, commits/N not there", path="commits"),
+    _after("commits-after", "commits/N is there", path="commits"),
+    _phase(
         "replay",
         "twice in the same batch, before commits/N",
-        kills=(Rename("before", "commits/1"), Rename("before", "commits/1")),
+        Rename("before", "commits/1"),
+        Rename("before", "commits/1"),
     ),
 )
 """Of any stream whose checkpoint is on local disk and whose source is files."""
 SINK = (
-    _entry("batch-begun", "the batch begins", kills=(Named("S1"), Named("S1", 3))),
-    _entry("sink-decided", "the ledger is read", kills=(Named("S3"), Named("S3", 3))),
-    _entry("sink-committed", "committed, nobody was told", kills=(Named("S6"), Named("S6", 3))),
-    _entry("sink-returned", "back from the sink", kills=(Named("S7"), Named("S7", 3))),
+    _step("batch-begun", "the batch begins", at="S1"),
+    _step("sink-decided", "the ledger is read", at="S3"),
+    _step("sink-committed", "committed, nobody was told", at="S6"),
+    _step("sink-returned", "back from the sink", at="S7"),
 )
 """Of any guarded sink."""
 TRANSACTION = (
-    _entry("sink-data-sent", "the rows are sent", kills=(Named("S4"), Named("S4", 3))),
-    _entry("ledger-written", "rows and ledger, not committed", kills=(Named("S5"), Named("S5", 3))),
+    _step("sink-data-some", "some of the rows are sent", at="copying"),
+    _step("sink-data-sent", "the rows are sent", at="S4"),
+    _step("ledger-written", "rows and ledger, not committed", at="S5"),
 )
 """Of a database, whose transaction has the rows before the commit."""
 TABLE_LOG = (
-    _entry(
+    _phase(
         "log-before",
         "before the commit appears in the log",
-        kills=(Rename("before", f"{3:020}.json"), Rename("before", f"{7:020}.json")),
+        Rename("before", f"{3:020}.json"),
+        Rename("before", f"{7:020}.json"),
     ),
-    _entry(
+    _phase(
         "log-after",
         "the commit is in the log, nobody was told",
-        kills=(Rename("after", f"{3:020}.json"), Rename("after", f"{7:020}.json")),
+        Rename("after", f"{3:020}.json"),
+        Rename("after", f"{7:020}.json"),
     ),
 )
 """Of a Delta table: 0 makes it, 1 fences, 2 is the ledger's row, then the batches."""
+ENDING = (_phase("ending", "all is read, the lease not given up", Named("run-ended"), Named("G8")),)
+"""Of a guarded stream that runs until all is read."""
 
+PHASES = (*STARTING, *CHECKPOINT, *SINK, *TRANSACTION, *TABLE_LOG, *ENDING)
+"""Those that a stream of anybody's can come by, in the order of a life."""
 
-PHASES = (*STARTING, *CHECKPOINT, *SINK, *TRANSACTION, *TABLE_LOG)
-"""All but those of state, in the order of a life."""
 STATE = (
-    _entry(
+    _phase(
         "state-before",
         "before the first state store is written",
-        kills=(Rename("before", ".zip"), Rename("before", ".zip", 3)),
+        Rename("before", ".zip"),
+        Rename("before", ".zip", 3),
     ),
-    _entry(
+    _phase(
         "state-some",
         "one state store is written, the others not",
-        kills=(Rename("after", ".zip"), Rename("after", ".zip", 3)),
+        Rename("after", ".zip"),
+        Rename("after", ".zip", 3),
     ),
 )
 """Of a query with state in RocksDB, which writes a snapshot as one zip."""
+TWO_SINKS = (_step("between-sinks", "one sink has the batch, the other not", at="sink-written"),)
+"""Of a stream into two sinks: its first, and that of the next batch."""
+WRITTEN_DOWN = (
+    _step("written-down", "the batch is written down, no sink has it", at="journalled"),
+)
+"""Of a stream into several sinks whose plan may not give the same rows twice."""
+UPKEEP = (
+    _phase(
+        "source-log-compacted",
+        "sources/0/N.compact takes the place of what was before it",
+        Rename("before", "sources/0/2.compact"),
+        Rename("after", "sources/0/5.compact"),
+    ),
+    _phase(
+        "entries-purged",
+        "old entries are deleted",
+        Delete("before", "offsets/1"),
+        Delete("after", "commits/3"),
+    ),
+)
+"""Of a stream that compacts every third entry and keeps two batches, as the known ones do."""
+ALL = (*PHASES, *STATE, *TWO_SINKS, *WRITTEN_DOWN, *UPKEEP)
+
+_COMMIT = (Rename("before", ".json", 2), Rename("after", ".json", 2))
+"""Of a Delta table that is there: every start has a fence first."""
+_INSIDE: dict[str, tuple[Point, ...]] = {
+    "postgres": (Named("copying"), Named("S4"), Named("S5")),
+    "delta": _COMMIT,
+}
+_STATE: tuple[Point, ...] = (Rename("before", ".zip"), Rename("after", ".zip"))
+
+
+def every_phase(into: Sequence[str], *, has_state: bool) -> Phase:
+    """Return all of a stream's phases as one chain, in the order of a life.
+
+    n kills take n + 1 drivers, and nearly all of them strike in the recovery of the one before.
+
+    Args:
+        into: The kinds of its sinks.
+        has_state: Whether its query writes state.
+    """
+    state = _STATE if has_state else ()
+    inside = [*state, *(point for kind in into for point in _INSIDE[kind])]
+    kills = [
+        *_batch(0, inside),
+        *state[:1],  # of batch 1, which is in the sink and is skipped
+        *CHECKPOINT[-1].kills,
+        *_batch(3, inside),
+        Rename("before", "sources/0/5.compact"),
+        Rename("after", "sources/0/5.compact"),
+        Delete("before", "offsets/3"),
+        Delete("after", "commits/3"),
+        *ENDING[0].kills,
+    ]
+    return _phase(EVERY, f"all of these in one chain of {len(kills)} kills", *kills)
+
+
+def _batch(number: int, inside: Sequence[Point]) -> list[Point]:
+    """Return the points of one batch, which every run begins again, and the commit of the next."""
+    return [
+        Named("G2"),
+        Named("G5"),
+        Rename("before", f"sources/0/{number}"),
+        Rename("after", f"sources/0/{number}"),
+        Rename("before", f"offsets/{number}"),
+        Rename("after", f"offsets/{number}"),
+        Named("S1"),
+        Named("S3"),
+        *inside,
+        Named("S7"),
+        Rename("before", f"commits/{number}"),
+        Rename("after", f"commits/{number}"),
+        Named("S6"),
+    ]

@@ -13,7 +13,7 @@ from holdfast.cli.drill_asked import Asked
 from holdfast.cli.drill_text import render_summary
 from holdfast.drills.known.cells import CELLS
 from holdfast.drills.known.choose import choose_cells
-from holdfast.drills.phases import PHASES, STATE
+from holdfast.drills.phases import ALL
 from holdfast.drills.summary import CheckJson, DrillJson, SummaryJson
 from holdfast.errors import ConfigError
 from tests.house.repository import ROOT
@@ -24,7 +24,7 @@ PAGE = (ROOT / "docs/reference/drill-phases.md").read_text()
 
 def test_the_phases_are_those_of_the_page() -> None:
     listed = json.loads(CliRunner().invoke(drill, ["list", "--format", "json"]).output)
-    assert [each["phase"] for each in listed["phases"]] == [each.name for each in (*PHASES, *STATE)]
+    assert [each["phase"] for each in listed["phases"]] == [each.name for each in ALL]
     assert [each["drill"] for each in listed["drills"]] == list(CELLS)
     for each in listed["phases"]:
         kills = ", ".join(f"`{kill}`" for kill in each["kills"])

@@ -116,9 +116,13 @@ def test_offsets_of_a_running_query_have_the_same_form() -> None:
     storage = kafka(b'{"t": {"1": 6, "0": 5}}')
     running = canonical_offset('{"t":{"0":5,"1":6}}')
     assert covered(storage, 0).end_offsets == f'{{"0":{running}}}'
-    assert same_offsets([running], covered(storage, 0).end_offsets)
+    assert same_offsets({running}, covered(storage, 0).end_offsets)
     assert not same_offsets(
-        [canonical_offset('{"t":{"0":5,"1":7}}')], covered(storage, 0).end_offsets
+        {canonical_offset('{"t":{"0":5,"1":7}}')}, covered(storage, 0).end_offsets
     )
-    assert not same_offsets([], covered(storage, 0).end_offsets)
+    assert not same_offsets(set(), covered(storage, 0).end_offsets)
+    assert same_offsets({running}, f'{{"0":{running},"1":{running}}}'), "one source, named twice"
+    other = canonical_offset('{"t":{"0":9}}')
+    assert not same_offsets({running}, f'{{"0":{running},"1":{other}}}')
+    assert not same_offsets({running, other}, f'{{"0":{running},"1":{running}}}')
     assert json.loads(canonical({"é": 1})) == {"é": 1}

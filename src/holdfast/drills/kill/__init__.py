@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from holdfast.drills.kill.chain import Link, cpu_seconds_per_kill, run_chain
 from holdfast.drills.kill.driver import Driver, Ended
-from holdfast.drills.kill.points import Named, Point, Rename, S3Request
+from holdfast.drills.kill.points import Delete, Named, Point, Rename, S3Request
 from holdfast.drills.kill.s3_proxy import S3Proxy
 from holdfast.drills.kill.tcp_proxy import TcpProxy
 
 __all__ = [
+    "Delete",
     "Driver",
     "Ended",
     "Link",

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Self
 
 from holdfast.drills.errors import DriverFailedError, KillDidNotFireError
-from holdfast.drills.kill.points import Named, Point, Rename, S3Request
+from holdfast.drills.kill.points import Delete, Named, Point, Rename, S3Request
 from holdfast.drills.kill.s3_proxy import S3Proxy
-from holdfast.drills.kill.shim import RENAME, TRACE, build_shim
+from holdfast.drills.kill.shim import KILL, TRACE, build_shim
 from holdfast.drills.kill.waiting import wait_until
 
 RUN_SECONDS = 240.0
@@ -261,10 +261,10 @@ def _armed(point: Point | None, *, strike: int, base: Path) -> dict[str, str]:
     armed = {"HOLDFAST_DRILL_FIRED": str(base.with_suffix(".fired"))}
     armed["HOLDFAST_DRILL_REACHED"] = str(base.with_suffix(".reached"))
     armed["HOLDFAST_DRILL_STRIKE"] = str(int(strike))
-    if isinstance(point, Rename):
+    if isinstance(point, Rename | Delete):
         armed |= {
-            "HOLDFAST_DRILL_RENAME": str(point),
-            "LD_PRELOAD": str(build_shim(RENAME, base.parent)),
+            "HOLDFAST_DRILL_FILE": str(point),
+            "LD_PRELOAD": str(build_shim(KILL, base.parent)),
         }
     if isinstance(point, Named):
         armed["HOLDFAST_DRILL_NAMED"] = str(point)

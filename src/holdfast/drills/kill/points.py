@@ -1,8 +1,9 @@
 """Where a driver is to be struck, by name.
 
-A point is a value. It reaches the driver by its environment (the rename shim, and the points inside
-our own code) or by the proxy in front of S3. Whichever it is, what strikes writes the point's name
-into the *fired* file first: a kill that did not happen at its point cannot pass for one.
+A point is a value. It reaches the driver by its environment (the preloaded shim, and the points
+inside our own code) or by the proxy in front of S3. Whichever it is, what strikes writes the
+point's name into the *fired* file first: a kill that did not happen at its point cannot pass for
+one.
 """
 
 from __future__ import annotations
@@ -23,6 +24,18 @@ class Rename:
 
     def __str__(self) -> str:
         return f"{self.when}:{self.target}:{self.nth}"
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """The n-th deletion of a path that ends with `target`, on local disk."""
+
+    when: When
+    target: str
+    nth: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.when}-delete:{self.target}:{self.nth}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,4 +63,4 @@ class Named:
         return f"at:{self.name}:{self.nth}"
 
 
-Point = Rename | S3Request | Named
+Point = Rename | Delete | S3Request | Named

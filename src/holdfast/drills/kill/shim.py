@@ -8,7 +8,7 @@ from pathlib import Path
 
 from holdfast.errors import HoldfastError
 
-RENAME, TRACE = "rename_shim", "trace_shim"
+KILL, TRACE = "kill_shim", "trace_shim"
 
 
 class CompilerMissingError(HoldfastError):

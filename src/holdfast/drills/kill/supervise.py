@@ -44,7 +44,7 @@ def main(report: Path, command: list[str]) -> None:
     sys.stdout.write(f"{first}\n")
     sys.stdout.flush()
     # The point is the driver's: the report is renamed too.
-    os.environ.pop("HOLDFAST_DRILL_RENAME", None)
+    os.environ.pop("HOLDFAST_DRILL_FILE", None)
     status = _wait_for_all(first)
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     values = {

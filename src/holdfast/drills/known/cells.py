@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -17,65 +17,88 @@ from holdfast.drills.drill import Answer, Drilled, Seen, run_drill, write_down
 from holdfast.drills.history import History
 from holdfast.drills.kill.driver import Driver
 from holdfast.drills.known.places import DSN_NAME, DeltaPlace, Place, PostgresPlace
-from holdfast.drills.known.workload import APPEND, COUNTS, FILES, MERGE, Shape, write_files
+from holdfast.drills.known.workload import APPEND, COUNTS, FILES, JOIN, MERGE, Shape, write_files
 from holdfast.drills.phases import (
     CHECKPOINT,
+    ENDING,
     SINK,
     STARTING,
     STATE,
     TABLE_LOG,
     TRANSACTION,
+    TWO_SINKS,
+    UPKEEP,
+    WRITTEN_DOWN,
     Phase,
+    every_phase,
 )
 
 READER_PERIOD_S = 0.2
 _PROGRAM = Path(__file__).parents[1] / "programs" / "known.py"
+_UPKEEP = {
+    "spark.sql.streaming.fileSource.log.compactInterval": "3",
+    "spark.sql.streaming.minBatchesToRetain": "2",
+}
+"""So often that a drill comes by it."""
 _STORE = "spark.sql.streaming.stateStore."
 _ROCKSDB = {
     f"{_STORE}providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     )
 }
-_FORMAT_2 = {**_ROCKSDB, f"{_STORE}checkpointFormatVersion": "2"}
+_STATES = {"rocksdb": _ROCKSDB, "rocksdb2": {**_ROCKSDB, f"{_STORE}checkpointFormatVersion": "2"}}
+_OF_SINK = {"delta": TABLE_LOG, "postgres": TRANSACTION}
+_BOTH = ("delta", "postgres")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
     """A kind of stream."""
 
-    name: str
-    into: str
+    into: tuple[str, ...]
+    """The kinds of its sinks."""
     shape: Shape
-    phases: tuple[Phase, ...]
-    settings: Mapping[str, str] = field(default_factory=dict)
+    state: str | None = None
+    """How its query keeps state, if it does."""
 
+    @property
+    def name(self) -> str:
+        """As its drills are asked for."""
+        into = self.into[0] if len(self.into) == 1 else "both"
+        return "-".join([into, self.shape.name, *([self.state] if self.state else [])])
 
-_GUARDED = {
-    "delta": (*STARTING, *CHECKPOINT, *SINK, *TABLE_LOG),
-    "postgres": (*STARTING, *CHECKPOINT, *SINK, *TRANSACTION),
-}
-_STATES = {"rocksdb": _ROCKSDB, "rocksdb2": _FORMAT_2}
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """What its session is told."""
+        return {**_UPKEEP, **(_STATES[self.state] if self.state else {})}
 
-
-def _plain(into: str, shape: Shape) -> Known:
-    return Known(name=f"{into}-{shape.name}", into=into, shape=shape, phases=_GUARDED[into])
-
-
-def _counting(into: str, state: str) -> Known:
-    return Known(
-        name=f"{into}-{COUNTS.name}-{state}",
-        into=into,
-        shape=COUNTS,
-        phases=(*_GUARDED[into], *STATE),
-        settings=_STATES[state],
-    )
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        """Those that it comes by."""
+        sinks = [phase for kind in self.into for phase in _OF_SINK[kind]]
+        has_two = len(self.into) > 1
+        return (
+            *(*STARTING, *CHECKPOINT, *SINK, *sinks),
+            *(STATE if self.state else ()),
+            *(TWO_SINKS if has_two else ()),
+            *(WRITTEN_DOWN if has_two and self.state else ()),
+            *(*UPKEEP, *ENDING),
+            every_phase(self.into, has_state=self.state is not None),
+        )
 
 
 KNOWN = {
     each.name: each
     for each in (
-        *(_plain(into, shape) for into in _GUARDED for shape in (APPEND, MERGE)),
-        *(_counting(into, state) for into in _GUARDED for state in _STATES),
+        *(Known(into=(kind,), shape=shape) for kind in _BOTH for shape in (APPEND, MERGE)),
+        Known(into=_BOTH, shape=APPEND),
+        *(
+            Known(into=(kind,), shape=shape, state=state)
+            for shape in (COUNTS, JOIN)
+            for state in _STATES
+            for kind in _BOTH
+        ),
+        Known(into=_BOTH, shape=COUNTS, state="rocksdb2"),
     )
 }
 
@@ -108,24 +131,34 @@ class KnownSubject:
     dsn: str | None
 
     @cached_property
-    def place(self) -> Place:
+    def places(self) -> Sequence[Place]:
         """Where it writes to."""
-        if self.stream.into == "delta":
+        return self.open_places()
+
+    @cached_property
+    def _table(self) -> str:
+        return f"holdfast_drill_{secrets.token_hex(6)}"
+
+    def open_places(self) -> Sequence[Place]:
+        """Return the same places for somebody else: what a place has read it keeps."""
+        return [self._place(kind) for kind in self.stream.into]
+
+    def _place(self, kind: str) -> Place:
+        if kind == "delta":
             return DeltaPlace(home=self.home)
         assert self.dsn is not None, "the drill needs a scratch database"
-        table = f"holdfast_drill_{secrets.token_hex(6)}"
-        return PostgresPlace(dsn=self.dsn, table=table, shape=self.stream.shape)
+        return PostgresPlace(dsn=self.dsn, table=self._table, shape=self.stream.shape)
 
     @cached_property
     def driver(self) -> Driver:
         """The stream's program, on a root of its own."""
         config = {
-            **self.place.config(),
+            "sinks": [place.config() for place in self.places],
             "files": str(self.home / "files"),
             "shape": self.stream.shape.name,
             "stream": f"drill-{secrets.token_hex(4)}",
             "root": str(self.home / "streams"),
-            "settings": dict(self.stream.settings),
+            "settings": self.stream.settings,
         }
         environment = {} if self.dsn is None else {DSN_NAME: self.dsn}
         program = [str(_PROGRAM), json.dumps(config)]
@@ -133,42 +166,46 @@ class KnownSubject:
 
     @property
     def answers(self) -> Sequence[Answer]:
-        """What its table must hold after every file."""
+        """What its tables must hold after every file."""
         shape = self.stream.shape
         keyed = {"key": 0, "sequence": 1} if shape.is_keyed else {}
         after = [shape.after(files) for files in range(FILES + 1)]
-        return (Answer(sink="table", after=after, **keyed),)
+        return [Answer(sink=place.kind, after=after, **keyed) for place in self.places]
 
     def look(self) -> Iterator[Seen]:
-        """Read its table and its ledger."""
-        return self.place.look()
+        """Read its tables, each with its ledger."""
+        for place in self.places:
+            yield from place.look()
 
 
 def run_cell(cell: Cell, *, directory: Path, dsn: str | None) -> Drilled:
     """Run one drill in a directory of its own."""
     subject = KnownSubject(stream=cell.stream, home=directory, dsn=dsn)
     write_files(directory / "files")
-    subject.place.prepare()
+    for place in subject.places:
+        place.prepare()
     try:
         return run_drill(
             cell.name,
             subject,
             cell.phase.kills,
             directory=directory,
-            reading=partial(_reading, subject.place),
+            reading=partial(_reading, subject.open_places()),
         )
     finally:
-        subject.place.clean()
+        for place in subject.places:
+            place.clean()
 
 
 @contextmanager
-def _reading(place: Place, history: History) -> Iterator[None]:
-    """Look at the sink all the time, beside the drivers; what keeps that from it is raised."""
+def _reading(places: Sequence[Place], history: History) -> Iterator[None]:
+    """Look at the sinks all the time, beside the drivers; what keeps that from it is raised."""
     ended = threading.Event()
 
     def look() -> None:
         while not ended.wait(READER_PERIOD_S):
-            write_down(history, place.look(), by=READER, run=0)
+            for place in places:
+                write_down(history, place.look(), by=READER, run=0)
 
     with ThreadPoolExecutor(1) as pool:
         reading = pool.submit(look)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,6 +20,10 @@ DSN_NAME = "HOLDFAST_DRILL_DSN"
 
 class Place(Protocol):
     """A sink of a known stream, in a scratch place of its own."""
+
+    @property
+    def kind(self) -> str:
+        """As the program and the history call it."""
 
     def prepare(self) -> None:
         """Make what must be there before the first start."""
@@ -38,21 +43,25 @@ class DeltaPlace:
     """A Delta table in the drill's directory."""
 
     home: Path
+    kind: str = "delta"
+
+    @cached_property
+    def _table(self) -> DeltaTable:
+        return DeltaTable(open_reader(str(self.home / "table")))
 
     def prepare(self) -> None:
         """Nothing: the sink makes its table."""
 
     def config(self) -> Mapping[str, str]:
         """Return where the table is."""
-        return {"into": "delta", "table": str(self.home / "table")}
+        return {"kind": self.kind, "table": str(self.home / "table")}
 
     def look(self) -> Iterator[Seen]:
         """Read the newest snapshot of the log, and its files."""
-        # Read anew: the judge and the reader look at the same time.
-        snapshot = DeltaTable(open_reader(str(self.home / "table"))).read()
+        snapshot = self._table.read()
         rows = [note for note in snapshot.notes if note.get("holdfast") == "row"]
         parts = parts_told(rows[-1]["end_offsets"]) if rows else 0
-        yield Seen(sink="table", parts=parts, rows=snapshot.rows)
+        yield Seen(sink=self.kind, parts=parts, rows=snapshot.rows)
 
     def clean(self) -> None:
         """Nothing is outside."""
@@ -65,6 +74,7 @@ class PostgresPlace:
     dsn: str
     table: str
     shape: Shape
+    kind: str = "postgres"
 
     def prepare(self) -> None:
         """Make the table."""
@@ -75,7 +85,7 @@ class PostgresPlace:
 
     def config(self) -> Mapping[str, str]:
         """Return what the table is called; the database is in the environment."""
-        return {"into": "postgres", "table": self.table}
+        return {"kind": self.kind, "table": self.table}
 
     def look(self) -> Iterator[Seen]:
         """Read table and ledger row in one snapshot."""
@@ -85,7 +95,7 @@ class PostgresPlace:
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             query = f"SELECT * FROM {self.table}"  # noqa: S608 - a name of ours
             rows = connection.execute(query.encode()).fetchall()
-            yield Seen(sink="table", parts=self._parts(connection), rows=rows)
+            yield Seen(sink=self.kind, parts=self._parts(connection), rows=rows)
 
     def _parts(self, connection: Any) -> int:
         query = "SELECT end_offsets FROM holdfast.ledger WHERE sink = %s"

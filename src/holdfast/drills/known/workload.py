@@ -52,6 +52,11 @@ def _counts(files: int) -> Sequence[Row]:
     return [(key, count) for key in range(KEYS)] if count else []
 
 
+def _joined(files: int) -> Sequence[Row]:
+    """Every row with the one a file later, once that is there."""
+    return [(row, row + ROWS_PER_FILE) for row in range((files - 1) * ROWS_PER_FILE)]
+
+
 APPEND = Shape(name="append", columns="id bigint", after=_all)
 MERGE = Shape(
     name="merge", columns="key bigint PRIMARY KEY, id bigint", after=_newest, is_keyed=True
@@ -59,3 +64,4 @@ MERGE = Shape(
 COUNTS = Shape(
     name="counts", columns="key bigint PRIMARY KEY, count bigint", after=_counts, is_keyed=True
 )
+JOIN = Shape(name="join", columns="id bigint, later bigint", after=_joined)

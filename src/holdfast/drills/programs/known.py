@@ -1,6 +1,6 @@
 """Runs a stream whose right answer is known, guarded.
 
-python known.py '{"files": …, "shape": "append", "into": "delta", "table": …, "root": …, …}'
+python known.py '{"files": …, "shape": "append", "sinks": [{"kind": "delta", …}], "root": …, …}'
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 import holdfast as hf
 from holdfast.drills.known.places import DSN_NAME
-from holdfast.drills.known.workload import KEYS
+from holdfast.drills.known.workload import KEYS, ROWS_PER_FILE
 from holdfast.sinks.sink import Sink
 
 
@@ -33,9 +33,14 @@ def counts(rows: DataFrame) -> DataFrame:
     return rows.groupBy((F.col("id") % KEYS).alias("key")).count()
 
 
-SHAPES = {shape.__name__: shape for shape in (append, merge, counts)}
+def join(rows: DataFrame) -> DataFrame:
+    """Every row with the one a file later, which comes in the next batch: with state."""
+    later = rows.select(F.col("id").alias("later"))
+    return rows.join(later, F.col("later") - ROWS_PER_FILE == F.col("id"))
+
+
+SHAPES = {shape.__name__: shape for shape in (append, merge, counts, join)}
 KEYED: dict[str, dict[str, Any]] = {
-    "append": {},
     "merge": {"keys": ["key"], "sequence_by": "id"},
     "counts": {"keys": ["key"], "sequence_by": "count"},
 }
@@ -52,7 +57,7 @@ def main(config: dict[str, Any]) -> None:
     query = hf.start(
         SHAPES[shape](rows),
         stream=config["stream"],
-        into=_sink(config, **KEYED[shape]),
+        into=[_sink(each, **KEYED.get(shape, {})) for each in config["sinks"]],
         root=config["root"],
         outputMode="update" if shape == "counts" else "append",
         trigger={"availableNow": True},
@@ -60,10 +65,10 @@ def main(config: dict[str, Any]) -> None:
     query.awaitTermination()
 
 
-def _sink(config: dict[str, Any], **keyed: Any) -> Sink:
-    if config["into"] == "delta":
-        return hf.Delta(path=config["table"], **keyed)
-    return hf.Postgres(f"env:{DSN_NAME}", table=config["table"], **keyed)
+def _sink(place: dict[str, str], **keyed: Any) -> Sink:
+    if place["kind"] == "delta":
+        return hf.Delta(path=place["table"], **keyed)
+    return hf.Postgres(f"env:{DSN_NAME}", table=place["table"], **keyed)
 
 
 if __name__ == "__main__":
