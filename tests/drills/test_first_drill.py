@@ -43,6 +43,23 @@ def second(spark):
 """
 
 
+RESUMED = """
+def read_on(spark, scratch):
+    rows = spark.readStream.schema("id BIGINT").option("maxFilesPerTrigger", 1).csv("source")
+    writer = rows.writeStream.format("delta").option("checkpointLocation", scratch.checkpoint)
+    return writer.start(scratch.sink)
+
+
+if __name__ == "__main__":
+    from pathlib import Path
+    from pyspark.sql import SparkSession
+    from holdfast.drills.scratch import Scratch
+
+    scratch = Scratch(home=Path("production"), sample=None)
+    read_on(SparkSession.builder.getOrCreate(), scratch).processAllAvailable()
+"""
+
+
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory with the sample and the programs, in which commands find Spark."""
@@ -99,3 +116,31 @@ def test_a_pipeline_is_drilled_on_the_sample_and_on_scratch_tables(here: Path) -
     expected = [["first/first", number] for number in range(800)]
     expected += [["second/newest", *pair] for pair in newest.items()]
     assert sorted(map(json.loads, rows)) == sorted(expected)
+
+
+@pytest.mark.usefixtures("class_archive")
+def test_a_stream_is_drilled_from_where_it_is_now(here: Path) -> None:
+    """The copy goes on after the three files that production has read; that stays as it was."""
+    (here / "resumed.py").write_text(RESUMED)
+    (here / "source").mkdir()
+    for number in range(9):
+        if number == 3:
+            subprocess.run([sys.executable, "resumed.py"], check=True)
+        path = here / f"source/f{number}.csv"
+        path.write_text(f"{number}\n")
+        os.utime(path, (1_700_000_000 + number,) * 2)
+    before = kept(here / "production")
+    command = "holdfast drill run resumed:read_on --checkpoint production/checkpoint --format json"
+    code, said = run(f"{command} --only commits-before --directory {here / 'drill'}")
+    found = msgspec.json.decode(said.splitlines()[-1], type=SummaryJson)
+    assert (code, found.verdict) == (ExitCode.DONE, "PASS"), said
+    assert found.drills[0].kills == ["before:commits/3:1", "before:commits/6:1"]
+    rows = (here / "drill/commits-before/rows.jsonl").read_text().splitlines()
+    assert sorted(map(json.loads, rows)) == [["sink", number] for number in range(3, 9)]
+    assert kept(here / "production") == before
+
+
+def kept(directory: Path) -> dict[str, bytes]:
+    """Return every file below a directory."""
+    files = (path for path in directory.rglob("*") if path.is_file())
+    return {str(path.relative_to(directory)): path.read_bytes() for path in files}

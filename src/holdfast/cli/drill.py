@@ -72,6 +72,11 @@ def list_drills(form: str) -> None:
     help="A directory of files that stand for your source: one file is one batch.",
 )
 @click.option("--read", metavar="MODULE:NAME", help="A function that returns what is in your sink.")
+@click.option(
+    "--checkpoint",
+    metavar="LOCATION",
+    help="Begin from a copy of this checkpoint; it is only read.",
+)
 @click.option("--only", multiple=True, metavar="PHASE", help="This phase alone. Can be repeated.")
 @click.option("--dsn", metavar="env:NAME", help="A scratch database, for our own drills of it.")
 @click.option("--sample", type=int, help="So many of our own drills, drawn by the seed.")

@@ -24,6 +24,7 @@ class Asked:
     is_all: bool
     source_sample: Path | None
     read: str | None
+    checkpoint: str | None
     only: tuple[str, ...]
     dsn: str | None
     sample: int | None
@@ -73,7 +74,12 @@ class Asked:
 
     def again(self, drills: Sequence[str]) -> list[str]:
         """Return the command that repeats these drills alone."""
-        given = {"--source-sample": self.source_sample, "--read": self.read, "--dsn": self.dsn}
+        given = {
+            "--source-sample": self.source_sample,
+            "--read": self.read,
+            "--checkpoint": self.checkpoint,
+            "--dsn": self.dsn,
+        }
         options = [word for name, value in given.items() if value for word in (name, str(value))]
         only = [word for name in drills for word in ("--only", name)]
         named = [*self.targets, *options, *only] if self.is_yours else [*drills, *options]
@@ -85,7 +91,9 @@ class Asked:
 
         sys.path.insert(0, str(Path.cwd()))
         sample = self.source_sample and self.source_sample.resolve()
-        target = Target(start=self.targets[0], sample=sample, read=self.read)
+        target = Target(
+            start=self.targets[0], sample=sample, read=self.read, checkpoint=self.checkpoint
+        )
         yield "undisturbed, twice"
         for each in drill_yours(target, directory=self.place, only=self.only):
             yield f"killed: {each.shown}" if isinstance(each, Phase) else each

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from holdfast.drills.copied import copy_checkpoint, go_on_from
 from holdfast.drills.drill import Answer, Drilled, Seen, run_drill
 from holdfast.drills.history import Row
 from holdfast.drills.kill.driver import Driver, Running
 from holdfast.drills.kill.points import Named, Point, Rename
 from holdfast.drills.log import excerpt
 from holdfast.drills.phases import PHASES, Phase
-from holdfast.drills.scratch import kind_of_sample
+from holdfast.drills.scratch import Scratch, kind_of_sample
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.proof.multiset import compare
 
@@ -64,6 +65,8 @@ class Target:
     """Files that stand for the source."""
     read: str | None = None
     """The function that returns what is in the sink, unless that is the scratch directory."""
+    checkpoint: str | None = None
+    """Where a checkpoint is that every run begins from a copy of."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +76,16 @@ class Yours:
     of: Target
     home: Path
     expected: Sequence[Row] = ()
+
+    def prepare(self) -> None:
+        """Copy the checkpoint, if it begins from one."""
+        if self.of.checkpoint is not None:
+            copy_checkpoint(self.of.checkpoint, self.checkpoint)
+
+    @property
+    def checkpoint(self) -> Path:
+        """That of an unguarded stream."""
+        return Path(Scratch(home=self.home, sample=None).checkpoint)
 
     @cached_property
     def driver(self) -> Driver:
@@ -107,8 +120,10 @@ class Yours:
         return self.home / "rows.jsonl"
 
 
-def phases_of(running: Running, files: Iterable[Path]) -> tuple[Phase, ...]:
-    """Return the phases that a stream comes by, from an undisturbed run and what that left.
+def phases_of(
+    running: Running, files: Iterable[Path], *, of: Sequence[Phase] = PHASES
+) -> tuple[Phase, ...]:
+    """Return those phases that a stream comes by, from an undisturbed run and what that left.
 
     A guarded stream comes by more, one that does not read files by fewer.
     """
@@ -120,7 +135,7 @@ def phases_of(running: Running, files: Iterable[Path]) -> tuple[Phase, ...]:
             return kill.name in points
         return isinstance(kill, Rename) and any(path.endswith(kill.target) for path in paths)
 
-    return tuple(phase for phase in PHASES if all(map(is_reached, phase.kills)))
+    return tuple(phase for phase in of if all(map(is_reached, phase.kills)))
 
 
 def drill_yours(
@@ -137,25 +152,30 @@ def drill_yours(
         Each phase as it begins, then what it showed.
 
     Raises:
-        ConfigError: There is no sample of a known kind, or no phase of a name.
+        ConfigError: There is no sample of a known kind, no checkpoint, or no phase of a name.
         UndisturbedRunError: It does not run even when nobody kills it.
         NotRepeatableError: It writes other rows every time.
     """
     if target.sample is not None:
         kind_of_sample(target.sample)
     first, second = (Yours(of=target, home=directory / f"undisturbed-{each}") for each in (1, 2))
+    first.prepare()
+    numbered = go_on_from(first.checkpoint, PHASES)
     running = _undisturbed(first)
-    phases = {phase.name: phase for phase in phases_of(running, first.home.rglob("*"))}
+    found = phases_of(running, first.home.rglob("*"), of=numbered)
+    phases = {phase.name: phase for phase in found}
     if LATEST not in phases:
         raise ConfigError(f"{target.start} has too few batches to be killed in a later one.")
     if unknown := [name for name in only if name not in phases]:
         raise ConfigError(f"It comes by no phase {', '.join(unknown)}; by {', '.join(phases)}.")
+    second.prepare()
     _undisturbed(second)
     _compare(first, second)
     for phase in phases.values():
         if not only or phase.name in only:
             yield phase
             place = Yours(of=target, home=directory / phase.name, expected=first.rows())
+            place.prepare()
             yield run_drill(phase.name, place, phase.kills, directory=place.home)
 
 

@@ -60,6 +60,7 @@ class StreamDrill:
         sample: str | Path | None = None,
         kill_at: str | Sequence[str] = EVERY_PHASE,
         read: Build | None = None,
+        checkpoint: str | Path | None = None,
     ) -> Outcome:
         """Run a stream undisturbed, then kill it, restart it, and compare what it wrote.
 
@@ -68,6 +69,7 @@ class StreamDrill:
             sample: A directory of files that stand for the source, one per batch.
             kill_at: Names of phases, or every phase that the stream comes by.
             read: Returns what is in the sink, given the same; by default what is in `scratch.sink`.
+            checkpoint: Where every run begins from: a copy of it is made, it is only read.
         """
         from holdfast.drills.drill import Drilled  # noqa: PLC0415 - most tests need none of it
         from holdfast.drills.summary import write_summary  # noqa: PLC0415
@@ -79,6 +81,7 @@ class StreamDrill:
             start=name_of(build),
             sample=None if sample is None else Path(sample).resolve(),
             read=None if read is None else name_of(read),
+            checkpoint=None if checkpoint is None else str(checkpoint),
         )
         named = (kill_at,) if isinstance(kill_at, str) else kill_at
         only = () if kill_at == EVERY_PHASE else named

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from holdfast.cli.drill import drill
 from holdfast.cli.drill_asked import Asked
 from holdfast.cli.drill_text import render_summary
-from holdfast.drills.known.cells import CELLS
+from holdfast.drills.known.cells import CELLS, KNOWN
 from holdfast.drills.known.choose import choose_cells
 from holdfast.drills.phases import ALL
 from holdfast.drills.summary import CheckJson, DrillJson, SummaryJson
@@ -116,7 +116,11 @@ def test_drills_are_chosen_by_name_stream_and_pattern() -> None:
     assert [cell.name for cell in choose_cells(["delta-append/replay"])] == ["delta-append/replay"]
     assert {cell.stream.name for cell in choose_cells(["postgres-merge"])} == {"postgres-merge"}
     assert {cell.phase.name for cell in choose_cells(["*/replay"])} == {"replay"}
-    assert [cell.name for cell in choose_cells([])] == list(CELLS)
+    chains = [cell.name for cell in choose_cells(["*/every"])]
+    assert [cell.name for cell in choose_cells([])] == [
+        name for name in CELLS if name not in chains
+    ]
+    assert chains == [f"{name}/every" for name in KNOWN]
     drawn = choose_cells(["delta-*"], sample=5, seed=3)
     assert len(drawn) == 5
     assert (
@@ -125,7 +129,7 @@ def test_drills_are_chosen_by_name_stream_and_pattern() -> None:
 
 
 def asked(*targets: str, **given: Any) -> Asked:
-    nothing = dict.fromkeys(("source_sample", "read", "dsn", "sample", "directory"))
+    nothing = dict.fromkeys(("source_sample", "read", "checkpoint", "dsn", "sample", "directory"))
     others = {"is_all": False, "only": (), "seed": 1, "form": "text", **nothing}
     return Asked(targets=targets, **{**others, **given})
 

@@ -17,10 +17,20 @@ from holdfast.drills.drill import Answer, Drilled, Seen, run_drill, write_down
 from holdfast.drills.history import History
 from holdfast.drills.kill.driver import Driver
 from holdfast.drills.known.places import DSN_NAME, DeltaPlace, Place, PostgresPlace
-from holdfast.drills.known.workload import APPEND, COUNTS, FILES, JOIN, MERGE, Shape, write_files
+from holdfast.drills.known.workload import (
+    APPEND,
+    COUNTS,
+    FILES,
+    FILES_OF_A_CHAIN,
+    JOIN,
+    MERGE,
+    Shape,
+    write_files,
+)
 from holdfast.drills.phases import (
     CHECKPOINT,
     ENDING,
+    EVERY,
     SINK,
     STARTING,
     STATE,
@@ -115,6 +125,11 @@ class Cell:
         """As it is listed and asked for."""
         return f"{self.stream.name}/{self.phase.name}"
 
+    @property
+    def files(self) -> int:
+        """How many there are to read."""
+        return FILES_OF_A_CHAIN if self.phase.name == EVERY else FILES
+
 
 CELLS = {
     cell.name: cell
@@ -127,6 +142,7 @@ class KnownSubject:
     """A known stream in a scratch place; a `Subject`."""
 
     stream: Known
+    files: int
     home: Path
     dsn: str | None
 
@@ -145,7 +161,7 @@ class KnownSubject:
 
     def _place(self, kind: str) -> Place:
         if kind == "delta":
-            return DeltaPlace(home=self.home)
+            return DeltaPlace(home=self.home, shape=self.stream.shape)
         assert self.dsn is not None, "the drill needs a scratch database"
         return PostgresPlace(dsn=self.dsn, table=self._table, shape=self.stream.shape)
 
@@ -169,7 +185,7 @@ class KnownSubject:
         """What its tables must hold after every file."""
         shape = self.stream.shape
         keyed = {"key": 0, "sequence": 1} if shape.is_keyed else {}
-        after = [shape.after(files) for files in range(FILES + 1)]
+        after = [shape.after(files) for files in range(self.files + 1)]
         return [Answer(sink=place.kind, after=after, **keyed) for place in self.places]
 
     def look(self) -> Iterator[Seen]:
@@ -180,8 +196,8 @@ class KnownSubject:
 
 def run_cell(cell: Cell, *, directory: Path, dsn: str | None) -> Drilled:
     """Run one drill in a directory of its own."""
-    subject = KnownSubject(stream=cell.stream, home=directory, dsn=dsn)
-    write_files(directory / "files")
+    subject = KnownSubject(stream=cell.stream, files=cell.files, home=directory, dsn=dsn)
+    write_files(directory / "files", files=cell.files)
     for place in subject.places:
         place.prepare()
     try:

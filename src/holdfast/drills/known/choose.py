@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 from holdfast.drills.known.cells import CELLS, Cell
+from holdfast.drills.phases import EVERY
 from holdfast.errors import ConfigError
 
 
@@ -14,14 +15,15 @@ def choose_cells(names: Sequence[str], *, sample: int | None = None, seed: int =
     """Return the drills of these names: whole ones, streams, or patterns of them.
 
     Args:
-        names: `delta-append/commits-before`, `delta-append`, `*/commits-*`; without any, all.
+        names: `delta-append/commits-before`, `delta-append`, `*/commits-*`; without any, all. The
+            chain of all phases is meant only by its name, `*/every`: it has the same kills.
         sample: So many of them, drawn by the seed.
         seed: Of the sample.
 
     Raises:
         ConfigError: A name is that of no drill.
     """
-    chosen = dict.fromkeys(cell for name in names or ["*"] for cell in _named(name))
+    chosen = dict.fromkeys(cell for name in names or ["*/*"] for cell in _named(name))
     cells = [CELLS[name] for name in chosen]
     if sample is None or sample >= len(cells):
         return cells
@@ -30,8 +32,13 @@ def choose_cells(names: Sequence[str], *, sample: int | None = None, seed: int =
 
 
 def _named(name: str) -> list[str]:
-    pattern = name if "/" in name or name == "*" else f"{name}/*"
-    found = [cell for cell in CELLS if fnmatchcase(cell, pattern)]
+    pattern = name if "/" in name else f"{name}/*"
+    is_meant = pattern.endswith(f"/{EVERY}")
+    found = [
+        name
+        for name, cell in CELLS.items()
+        if fnmatchcase(name, pattern) and (is_meant or cell.phase.name != EVERY)
+    ]
     if not found:
         raise ConfigError(f"There is no drill {name!r}: holdfast drill list names them.")
     return found

@@ -43,6 +43,7 @@ class DeltaPlace:
     """A Delta table in the drill's directory."""
 
     home: Path
+    shape: Shape
     kind: str = "delta"
 
     @cached_property
@@ -60,7 +61,7 @@ class DeltaPlace:
         """Read the newest snapshot of the log, and its files."""
         snapshot = self._table.read()
         rows = [note for note in snapshot.notes if note.get("holdfast") == "row"]
-        parts = parts_told(rows[-1]["end_offsets"]) if rows else 0
+        parts = parts_told(rows[-1]["end_offsets"], self.shape) if rows else 0
         yield Seen(sink=self.kind, parts=parts, rows=snapshot.rows)
 
     def clean(self) -> None:
@@ -102,7 +103,7 @@ class PostgresPlace:
         found = None
         if _has_ledger(connection):
             found = connection.execute(query, [self.table]).fetchone()
-        return parts_told(found[0]) if found else 0
+        return parts_told(found[0], self.shape) if found else 0
 
     def clean(self) -> None:
         """Drop the table, and what the ledger has of it, if it ever came so far."""
@@ -121,7 +122,8 @@ def _has_ledger(connection: Any) -> bool:
     return bool(there)
 
 
-def parts_told(end_offsets: str) -> int:
+def parts_told(end_offsets: str, shape: Shape) -> int:
     """Return how many files end offsets tell of: a batch may have had several."""
     ended = json.loads(end_offsets or "{}")
-    return int(ended["0"]["logOffset"]) + 1 if ended else 0
+    read = [int(ended[source]["logOffset"]) + 1 for source in sorted(ended)]
+    return shape.parts(read) if read else 0

@@ -10,6 +10,8 @@ from pathlib import Path
 from holdfast.drills.history import Row
 
 FILES = 8
+FILES_OF_A_CHAIN = 14
+"""A batch that is killed before it is planned takes one file more."""
 ROWS_PER_FILE = 200
 KEYS = 50
 _FIRST_FILE = 1_700_000_000
@@ -27,14 +29,16 @@ class Shape:
     """What the table must hold after so many files."""
     is_keyed: bool = False
     """The first column is a key, the second says which row is newer."""
+    parts: Callable[[Sequence[int]], int] = min
+    """How many files it has seen, from how many each of its sources has read."""
 
 
-def write_files(directory: Path) -> None:
+def write_files(directory: Path, *, files: int = FILES, rows_per_file: int = ROWS_PER_FILE) -> None:
     """Write the source, one file per batch."""
     directory.mkdir(parents=True)
-    for number in range(FILES):
+    for number in range(files):
         path = directory / f"f{number:03}"
-        rows = range(number * ROWS_PER_FILE, (number + 1) * ROWS_PER_FILE)
+        rows = range(number * rows_per_file, (number + 1) * rows_per_file)
         path.write_text("".join(f"{row}\n" for row in rows))
         os.utime(path, (_FIRST_FILE + number, _FIRST_FILE + number))
 
@@ -64,4 +68,10 @@ MERGE = Shape(
 COUNTS = Shape(
     name="counts", columns="key bigint PRIMARY KEY, count bigint", after=_counts, is_keyed=True
 )
-JOIN = Shape(name="join", columns="id bigint, later bigint", after=_joined)
+JOIN = Shape(
+    name="join",
+    columns="id bigint, later bigint",
+    after=_joined,
+    # What is joined with a file is in the next one, of the other source.
+    parts=lambda read: min(read[0] + 1, read[1]),
+)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -17,26 +18,29 @@ from holdfast.drills.known.places import DSN_NAME
 from holdfast.drills.known.workload import KEYS, ROWS_PER_FILE
 from holdfast.sinks.sink import Sink
 
+Source = Callable[[], DataFrame]
+"""Opens the source: every time it is one more."""
 
-def append(rows: DataFrame) -> DataFrame:
+
+def append(source: Source) -> DataFrame:
     """Every row, as it is."""
-    return rows
+    return source()
 
 
-def merge(rows: DataFrame) -> DataFrame:
+def merge(source: Source) -> DataFrame:
     """Every row with its key."""
-    return rows.select((F.col("id") % KEYS).alias("key"), "id")
+    return source().select((F.col("id") % KEYS).alias("key"), "id")
 
 
-def counts(rows: DataFrame) -> DataFrame:
+def counts(source: Source) -> DataFrame:
     """How often each key has come so far: with state."""
-    return rows.groupBy((F.col("id") % KEYS).alias("key")).count()
+    return source().groupBy((F.col("id") % KEYS).alias("key")).count()
 
 
-def join(rows: DataFrame) -> DataFrame:
+def join(source: Source) -> DataFrame:
     """Every row with the one a file later, which comes in the next batch: with state."""
-    later = rows.select(F.col("id").alias("later"))
-    return rows.join(later, F.col("later") - ROWS_PER_FILE == F.col("id"))
+    later = source().withColumnRenamed("id", "later")
+    return source().join(later, F.col("later") - ROWS_PER_FILE == F.col("id"))
 
 
 SHAPES = {shape.__name__: shape for shape in (append, merge, counts, join)}
@@ -51,11 +55,14 @@ def main(config: dict[str, Any]) -> None:
     spark = SparkSession.builder.getOrCreate()
     for name, value in config["settings"].items():
         spark.conf.set(name, value)
-    source = spark.readStream.format("text").option("maxFilesPerTrigger", 1).load(config["files"])
-    rows = source.select(F.col("value").cast("long").alias("id"))
+
+    def source() -> DataFrame:
+        reader = spark.readStream.format("text").option("maxFilesPerTrigger", 1)
+        return reader.load(config["files"]).select(F.col("value").cast("long").alias("id"))
+
     shape = config["shape"]
     query = hf.start(
-        SHAPES[shape](rows),
+        SHAPES[shape](source),
         stream=config["stream"],
         into=[_sink(each, **KEYED.get(shape, {})) for each in config["sinks"]],
         root=config["root"],
