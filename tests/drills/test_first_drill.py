@@ -56,7 +56,9 @@ if __name__ == "__main__":
     from holdfast.drills.scratch import Scratch
 
     scratch = Scratch(home=Path("production"), sample=None)
-    read_on(SparkSession.builder.getOrCreate(), scratch).processAllAvailable()
+    query = read_on(SparkSession.builder.getOrCreate(), scratch)
+    query.processAllAvailable()
+    query.stop()  # the JVM lives a moment longer than Python
 """
 
 
