@@ -17,9 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks import delta_points
-from benchmarks.delta_reader import Reader
+from benchmarks.delta_reader import DeltaReader
 from benchmarks.delta_workload import Workload, make_workload
 from benchmarks.guard_kills import FORMAT_2, ROCKSDB
+from benchmarks.reader import Reader
 from holdfast.drills.kill import Driver, Link, Point, S3Proxy, cpu_seconds_per_kill
 from holdfast.drills.kill.chain import run_chain
 from lab import S3
@@ -83,7 +84,7 @@ def run(chain: Chain, directory: Path, *, s3: S3 | None = None) -> Ran:
             directory=directory / "runs",
             s3_proxy=proxy,
         )
-        reader = stack.enter_context(Reader(work))
+        reader = stack.enter_context(DeltaReader(work))
         links = run_chain(driver, chain.points, judge=work.judge)
         reader.wait_for_polls(1)
     assert not reader.torn, reader.torn[0]

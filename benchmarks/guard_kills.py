@@ -17,9 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks import guard_points
-from benchmarks.guard_reader import Reader
+from benchmarks.guard_reader import PostgresReader
 from benchmarks.guard_shapes import APPENDED, COUNTS, MERGED, WINDOWS, Shape
 from benchmarks.guard_workload import Workload, make_workload
+from benchmarks.reader import Reader
 from holdfast.drills.kill import Driver, Link, Point, S3Proxy, cpu_seconds_per_kill
 from holdfast.drills.kill.chain import run_chain
 from lab import S3, Kafka, PgBouncer, Postgres
@@ -117,7 +118,7 @@ def run(chain: Chain, servers: Servers, directory: Path) -> Ran:
             directory=directory / "runs",
             s3_proxy=proxy,
         )
-        reader = stack.enter_context(Reader(work, dsn=dsn))
+        reader = stack.enter_context(PostgresReader(work, dsn=dsn))
         links = run_chain(driver, chain.points, judge=work.judge)
         reader.wait_for_polls(1)
     assert not reader.torn, reader.torn[0]

@@ -22,9 +22,10 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 from benchmarks import guarded_to_postgres
-from benchmarks.guard_reader import NAME, Reader
+from benchmarks.guard_reader import NAME, PostgresReader
 from benchmarks.guard_shapes import APPENDED, MERGED, ROWS_PER_BATCH
 from benchmarks.guard_workload import Workload, make_workload
+from benchmarks.reader import Reader
 from holdfast import points
 from holdfast.drills.kill import Named
 from holdfast.drills.kill.waiting import wait_until
@@ -109,7 +110,7 @@ def kill_server(
     os.environ["READINGS_DSN"] = dsn
     points.listen(halt)
     try:
-        with Reader(stream.work, dsn=dsn) as reader:
+        with PostgresReader(stream.work, dsn=dsn) as reader:
             while done < kills:
                 query = stream.begin()
                 while done < kills and halt.happens(query):

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmarks.delta_kills import CHAINS, run
-from benchmarks.delta_reader import Reader
+from benchmarks.delta_reader import DeltaReader
 from benchmarks.delta_workload import ROWS_PER_FILE, Workload, make_workload
 from lab import S3
 
@@ -38,7 +38,7 @@ def test_it_is_exact_under_a_sample_of_kills(
 
 def test_the_reader_sees_a_commit_with_half_of_a_batch(tmp_path: Path) -> None:
     work = make_workload(tmp_path / "stream", "appended")
-    with Reader(work) as reader:
+    with DeltaReader(work) as reader:
         _plant(work, version=0, rows=range(ROWS_PER_FILE))
         reader.wait_for_polls(2)
         assert not reader.torn

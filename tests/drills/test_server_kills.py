@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from pyspark.sql import SparkSession
 
-from benchmarks.guard_reader import Reader
+from benchmarks.guard_reader import PostgresReader
 from benchmarks.guard_server_kills import Stream, kill_in_every_way
 from benchmarks.guard_shapes import APPENDED, COUNTS, Shape
 from benchmarks.guard_workload import make_workload
@@ -58,7 +58,7 @@ def test_the_reader_sees_a_batch_that_is_committed_in_two_steps(
     """A planted fault: without it a reader that sees nothing would prove nothing."""
     work = make_workload(kafka, postgres, shape, batches=2)
     monkeypatch.setenv("READINGS_DSN", work.dsn)
-    with Reader(work) as reader:
+    with PostgresReader(work) as reader:
 
         def advance_later(
             connection: psycopg.Connection[Any], attempt: Attempt, **more: Any
