@@ -17,12 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks import delta_points
+from benchmarks.chains import FORMAT_2, ROCKSDB, Ran, describe, describe_bound, run_beside
 from benchmarks.delta_reader import DeltaReader
-from benchmarks.delta_workload import Workload, make_workload
-from benchmarks.guard_kills import FORMAT_2, ROCKSDB
-from benchmarks.reader import Reader
-from holdfast.drills.kill import Driver, Link, Point, S3Proxy, cpu_seconds_per_kill
-from holdfast.drills.kill.chain import run_chain
+from benchmarks.delta_workload import make_workload
+from holdfast.drills.kill import Driver, Point, S3Proxy
 from lab import S3
 from lab.scratch import scratch_directory
 from lab.spark import environment
@@ -50,20 +48,6 @@ CHAINS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ran:
-    """What became of a chain."""
-
-    work: Workload
-    links: list[Link]
-    reader: Reader
-
-    @property
-    def kills(self) -> int:
-        """How many there were."""
-        return len(self.links) - 1
-
-
 def run(chain: Chain, directory: Path, *, s3: S3 | None = None) -> Ran:
     """Run a chain on a stream of its own, beside a reader.
 
@@ -84,20 +68,7 @@ def run(chain: Chain, directory: Path, *, s3: S3 | None = None) -> Ran:
             directory=directory / "runs",
             s3_proxy=proxy,
         )
-        reader = stack.enter_context(DeltaReader(work))
-        links = run_chain(driver, chain.points, judge=work.judge)
-        reader.wait_for_polls(1)
-    assert not reader.torn, reader.torn[0]
-    return Ran(work=work, links=links, reader=reader)
-
-
-def describe(ran: Ran) -> str:
-    """Say what became of a chain."""
-    found = ran.work.difference()
-    return (
-        f"{ran.kills} kills, {found.missing} lost, {found.doubled + found.foreign} doubled, "
-        f"{cpu_seconds_per_kill(ran.links):.1f} CPU s per kill; reader: {ran.reader.told()}"
-    )
+        return run_beside(DeltaReader(work), driver, chain.points, work=work)
 
 
 def main(names: list[str]) -> None:
@@ -110,7 +81,7 @@ def main(names: list[str]) -> None:
                 ran = run(CHAINS[name], scratch, s3=s3)
                 print(f"{name}: {describe(ran)}", flush=True)
             kills += ran.kills
-    print(f"No failure in {kills} kills: at 95 % fewer than {3 / kills:.1%} of kills fail (3/n).")
+    print(describe_bound(kills))
 
 
 if __name__ == "__main__":

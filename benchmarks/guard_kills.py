@@ -17,23 +17,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks import guard_points
+from benchmarks.chains import FORMAT_2, ROCKSDB, Ran, describe, describe_bound, run_beside
 from benchmarks.guard_reader import PostgresReader
 from benchmarks.guard_shapes import APPENDED, COUNTS, MERGED, WINDOWS, Shape
-from benchmarks.guard_workload import Workload, make_workload
-from benchmarks.reader import Reader
-from holdfast.drills.kill import Driver, Link, Point, S3Proxy, cpu_seconds_per_kill
-from holdfast.drills.kill.chain import run_chain
+from benchmarks.guard_workload import make_workload
+from holdfast.drills.kill import Driver, Point, S3Proxy
 from lab import S3, Kafka, PgBouncer, Postgres
 from lab.scratch import scratch_directory
 from lab.spark import environment
 from lab.warm_up import ensure_archive
-
-_STORE = "spark.sql.streaming.stateStore."
-ROCKSDB = {
-    _STORE
-    + "providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-}
-FORMAT_2 = {**ROCKSDB, _STORE + "checkpointFormatVersion": "2"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,20 +59,6 @@ CHAINS: dict[str, Chain] = {
     ),
     "pooled": Chain(shape=MERGED, points=guard_points.POOLED, pooled=True),
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ran:
-    """What became of a chain."""
-
-    work: Workload
-    links: list[Link]
-    reader: Reader
-
-    @property
-    def kills(self) -> int:
-        """How many there were."""
-        return len(self.links) - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,20 +96,7 @@ def run(chain: Chain, servers: Servers, directory: Path) -> Ran:
             directory=directory / "runs",
             s3_proxy=proxy,
         )
-        reader = stack.enter_context(PostgresReader(work, dsn=dsn))
-        links = run_chain(driver, chain.points, judge=work.judge)
-        reader.wait_for_polls(1)
-    assert not reader.torn, reader.torn[0]
-    return Ran(work=work, links=links, reader=reader)
-
-
-def describe(ran: Ran) -> str:
-    """Say what became of a chain."""
-    found = ran.work.difference()
-    return (
-        f"{ran.kills} kills, {found.missing} lost, {found.doubled + found.foreign} doubled, "
-        f"{cpu_seconds_per_kill(ran.links):.1f} CPU s per kill; reader: {ran.reader.told()}"
-    )
+        return run_beside(PostgresReader(work, dsn=dsn), driver, chain.points, work=work)
 
 
 def main(names: list[str]) -> None:
@@ -151,7 +116,7 @@ def main(names: list[str]) -> None:
             ran = run(CHAINS[name], servers, scratch / name)
             kills += ran.kills
             print(f"{name}: {describe(ran)}", flush=True)
-    print(f"No failure in {kills} kills: at 95 % fewer than {3 / kills:.1%} of kills fail (3/n).")
+    print(describe_bound(kills))
 
 
 if __name__ == "__main__":

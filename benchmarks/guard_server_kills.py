@@ -22,6 +22,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 from benchmarks import guarded_to_postgres
+from benchmarks.chains import describe_bound
 from benchmarks.guard_reader import NAME, PostgresReader
 from benchmarks.guard_shapes import APPENDED, MERGED, ROWS_PER_BATCH
 from benchmarks.guard_workload import Workload, make_workload
@@ -199,7 +200,7 @@ def main(kills: int) -> None:
                 flush=True,
             )
         spark.stop()
-    print(f"No failure in {total} kills: at 95 % fewer than {3 / total:.1%} of kills fail (3/n).")
+    print(describe_bound(total))
 
 
 if __name__ == "__main__":
