@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.delta_workload import Workload, files_told
+from benchmarks.delta_workload import Workload
 from benchmarks.reader import Reader
 from holdfast.errors import HoldfastError
 
@@ -27,4 +27,4 @@ class DeltaReader(Reader):
                 continue
             torn = self._work.torn(snapshot)
             self.torn += [] if torn is None else [torn]
-            self.seen.add(files_told(snapshot))
+            self.seen.add(self._work.files_told(snapshot))

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import functools
-import json
-import os
 import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from benchmarks import guarded_to_delta
+from holdfast.drills.history import Row
 from holdfast.drills.kill import Point
-from holdfast.drills.known.delta_table import DeltaTable, Row, Snapshot
+from holdfast.drills.known.delta_table import DeltaTable, Snapshot
+from holdfast.drills.known.places import parts_told
+from holdfast.drills.known.workload import APPEND, COUNTS, FILES, MERGE, ROWS_PER_FILE, write_files
 from holdfast.proof.multiset import Difference, compare
 from holdfast.storage.options import from_hadoop
 from holdfast.storage.write import Writer, open_writer
 from lab import S3
 from lab.s3 import BUCKET
 
-FILES = 8
-ROWS_PER_FILE = 200
-KEYS = 50
-FIRST_FILE = 1_700_000_000
-"""Their times: files are read in the order of these."""
+_SHAPES = {"appended": APPEND, "fan_out": APPEND, "merged": MERGE, "counts": COUNTS}
+"""What comes of each function of `guarded_to_delta`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,16 +65,20 @@ class Workload:
         for snapshot in found:
             torn = self.torn(snapshot)
             assert torn is None, f"{point}: {torn}"
-            files = files_told(snapshot)
+            files = self.files_told(snapshot)
             assert point is not None or files == self.files, f"at the end: {files} files"
         if len(found) > 1:
-            fewest = min(files_told(snapshot) for snapshot in found) * ROWS_PER_FILE
+            fewest = min(self.files_told(each) for each in found) * ROWS_PER_FILE
             shared = [Counter(row for row in each.rows if row[0] < fewest) for each in found]
             assert shared[0] == shared[1], f"{point}: the same batches, and not the same rows"
 
+    def files_told(self, snapshot: Snapshot) -> int:
+        """Return how many files the ledger in a snapshot tells of."""
+        return parts_told(snapshot.end_offsets, _SHAPES[self.shape])
+
     def torn(self, snapshot: Snapshot) -> str | None:
         """Say how a snapshot differs from what the ledger inside it tells of; None when not."""
-        files = files_told(snapshot)
+        files = self.files_told(snapshot)
         found = self._compare(snapshot, files)
         if found.exact:
             return None
@@ -95,16 +96,6 @@ class Workload:
         return compare(_expected(self.shape, files), rows)
 
 
-def files_told(snapshot: Snapshot) -> int:
-    """Return how many files the ledger tells of: where its last batch ended.
-
-    Not how many batches: one that was killed before its entry is planned again with more.
-    """
-    rows = [note for note in snapshot.notes if note.get("holdfast") == "row"]
-    ended = json.loads(rows[-1]["end_offsets"]) if rows else {}
-    return int(ended["0"]["logOffset"]) + 1 if ended else 0
-
-
 def epochs_told(snapshot: Snapshot) -> list[int]:
     """Return the epochs of the commits, the oldest first."""
     return [int(note["epoch"]) for note in snapshot.notes if "epoch" in note]
@@ -112,13 +103,7 @@ def epochs_told(snapshot: Snapshot) -> list[int]:
 
 @functools.cache
 def _expected(shape: str, files: int) -> Sequence[Row]:
-    rows: Sequence[Any] = range(files * ROWS_PER_FILE)
-    if shape in ("appended", "fan_out"):
-        return [(row,) for row in rows]
-    newest = {row % KEYS: row for row in rows}
-    if shape == "merged":
-        return list(newest.items())
-    return [(key, len(rows) // KEYS) for key in newest]
+    return _SHAPES[shape].after(files)
 
 
 def make_workload(home: Path, shape: str, *, files: int = FILES, s3: S3 | None = None) -> Workload:
@@ -130,13 +115,7 @@ def make_workload(home: Path, shape: str, *, files: int = FILES, s3: S3 | None =
         files: How many.
         s3: Where the lake is, unless it is on disk.
     """
-    directory = home / "files"
-    directory.mkdir(parents=True)
-    for number in range(files):
-        path = directory / f"f{number:03}"
-        rows = range(number * ROWS_PER_FILE, (number + 1) * ROWS_PER_FILE)
-        path.write_text("".join(f"{row}\n" for row in rows))
-        os.utime(path, (FIRST_FILE + number, FIRST_FILE + number))
+    write_files(home / "files", files=files)
     lake = str(home) if s3 is None else f"s3a://{BUCKET}/{shape}-{uuid.uuid4().hex[:8]}"
     settings = {} if s3 is None else s3.spark_settings()
     return Workload(home=home, lake=lake, shape=shape, files=files, settings=settings)

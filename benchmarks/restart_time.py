@@ -10,7 +10,6 @@ until `commits/N` of the killed batch is there. At the end both tables hold ever
 from __future__ import annotations
 
 import itertools
-import os
 import statistics
 import sys
 import time
@@ -21,12 +20,12 @@ from pathlib import Path
 import click
 
 from benchmarks import guarded_to_delta, native_to_delta
-from benchmarks.delta_workload import FIRST_FILE
 from benchmarks.measuring import spread
 from benchmarks.pairs import compare_medians
 from holdfast.drills.kill import Driver
 from holdfast.drills.kill.waiting import wait_until
 from holdfast.drills.known.delta_table import DeltaTable
+from holdfast.drills.known.workload import write_files
 from holdfast.proof.multiset import compare
 from holdfast.storage import open_reader
 from holdfast.storage.options import from_hadoop
@@ -102,17 +101,6 @@ class Stream:
         return [start[last] - start[first] for start in self.starts]
 
 
-def write_files(directory: Path, count: int) -> Path:
-    """Write the stream's input and return where it is."""
-    directory.mkdir(parents=True)
-    for number in range(count):
-        path = directory / f"f{number:05}"
-        rows = range(number * ROWS_PER_FILE, (number + 1) * ROWS_PER_FILE)
-        path.write_text("".join(f"{row}\n" for row in rows))
-        os.utime(path, (FIRST_FILE + number, FIRST_FILE + number))
-    return directory
-
-
 def open_streams(
     home: Path, root: str, settings: Mapping[str, str], *, files: Path
 ) -> list[Stream]:
@@ -174,7 +162,8 @@ def main(*, only: str | None, restarts: int) -> None:
     ensure_archive()
     missed: list[str] = []
     with S3() as s3, scratch_directory() as scratch:
-        files = write_files(scratch / "files", (restarts + 1) * FILES_PER_RESTART)
+        files, number = scratch / "files", (restarts + 1) * FILES_PER_RESTART
+        write_files(files, files=number, rows_per_file=ROWS_PER_FILE)
         places: dict[str, tuple[str, dict[str, str]]] = {
             "disk": (str(scratch / "lake"), {}),
             "S3": ("s3a://lake/restarts", s3.spark_settings()),

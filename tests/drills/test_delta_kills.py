@@ -16,7 +16,8 @@ import pytest
 
 from benchmarks.delta_kills import CHAINS, run
 from benchmarks.delta_reader import DeltaReader
-from benchmarks.delta_workload import ROWS_PER_FILE, Workload, make_workload
+from benchmarks.delta_workload import Workload, make_workload
+from holdfast.drills.known.workload import ROWS_PER_FILE
 from lab import S3
 
 SAMPLES = {"appended": 2, "counts-rocksdb-format-2": 2, "fan-out": 2, "merged-on-s3": 2}

@@ -11,9 +11,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from holdfast.drills.history import Row
 from holdfast.storage import Reader
-
-Row = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +24,14 @@ class Snapshot:
     notes: tuple[dict[str, Any], ...]
     """The user metadata of its commits up to this one, the oldest first; where it is JSON."""
     rows: tuple[Row, ...]
+
+    @property
+    def end_offsets(self) -> str:
+        """Where the last batch ended, as the ledger in its log tells; empty before the first."""
+        told: list[str] = [
+            note["end_offsets"] for note in self.notes if note.get("holdfast") == "row"
+        ]
+        return told[-1] if told else ""
 
 
 class DeltaTable:
