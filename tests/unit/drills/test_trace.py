@@ -2,7 +2,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from holdfast.drills.kill.driver import Driver
+from holdfast.drills.kill.points import Rename
 from holdfast.drills.kill.trace import make_state, read_trace
 
 PROGRAM = """
@@ -22,11 +25,43 @@ def files(directory: Path) -> dict[str, str]:
     return {path.name: path.read_text() for path in directory.iterdir()}
 
 
-def test_every_state_that_a_crash_could_leave_is_made_again(tmp_path: Path) -> None:
-    program, live = tmp_path / "program.py", tmp_path / "live"
+@pytest.fixture
+def live(tmp_path: Path) -> Path:
+    """Where the program works."""
+    (tmp_path / "live").mkdir()
+    return tmp_path / "live"
+
+
+@pytest.fixture
+def driver(tmp_path: Path, live: Path) -> Driver:
+    program = tmp_path / "program.py"
     program.write_text(PROGRAM)
-    live.mkdir()
-    driver = Driver([str(program), str(live)], environment={}, directory=tmp_path / "runs")
+    return Driver([str(program), str(live)], environment={}, directory=tmp_path / "runs")
+
+
+def test_a_run_that_is_killed_is_traced_up_to_the_kill(
+    driver: Driver, live: Path, tmp_path: Path
+) -> None:
+    point = Rename("after", "entry", nth=2)
+    ended = driver.start(point, trace=tmp_path / "trace").wait()
+    assert ended.fired == str(point)
+    operations = read_trace(tmp_path / "trace", below=live)
+    assert [each.what for each in operations] == ["rename", "rename"]
+
+
+def test_the_run_after_a_traced_one_is_not_traced(
+    driver: Driver, live: Path, tmp_path: Path
+) -> None:
+    driver.run_traced(tmp_path / "trace")
+    (live / "lease").unlink()
+    before = (tmp_path / "trace/log").read_text()
+    driver.run_to_end()
+    assert (tmp_path / "trace/log").read_text() == before
+
+
+def test_every_state_that_a_crash_could_leave_is_made_again(
+    driver: Driver, live: Path, tmp_path: Path
+) -> None:
     driver.run_traced(tmp_path / "trace")
     operations = read_trace(tmp_path / "trace", below=live)
     assert [each.what for each in operations] == ["rename", "rename", "link", "unlink"]

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Self
 
 from holdfast.drills.errors import DriverFailedError, KillDidNotFireError
-from holdfast.drills.kill.points import Delete, Named, Point, Rename, S3Request
+from holdfast.drills.kill.arming import arm
+from holdfast.drills.kill.points import Point, S3Request
 from holdfast.drills.kill.s3_proxy import S3Proxy
-from holdfast.drills.kill.shim import KILL, TRACE, build_shim
 from holdfast.drills.kill.waiting import wait_until
 
 RUN_SECONDS = 240.0
@@ -79,15 +79,30 @@ class Driver:
         self._runs = 0
         directory.mkdir(parents=True, exist_ok=True)
 
-    def start(self, point: Point | None = None, *, strike: int = signal.SIGKILL) -> Running:
-        """Start a run that `point` strikes: SIGKILL ends it there, SIGSTOP halts it there."""
+    def start(
+        self,
+        point: Point | None = None,
+        *,
+        strike: int = signal.SIGKILL,
+        trace: Path | None = None,
+    ) -> Running:
+        """Start a run that `point` strikes: SIGKILL ends it there, SIGSTOP halts it there.
+
+        Args:
+            point: Where; without one it is not struck.
+            strike: The signal.
+            trace: A new directory that takes what it does to files; see `read_trace`.
+        """
         if self._s3_proxy is not None:
             self._s3_proxy.disarm()  # an earlier run may have ended before its point
         self._runs += 1
         base = self._directory / f"run-{self._runs:03d}"
         running = Running(
             [sys.executable, str(_CHILD), *self._program],
-            environment={**self._environment, **_armed(point, strike=strike, base=base)},
+            environment={
+                **self._environment,
+                **arm(point, strike=strike, base=base, trace=trace),
+            },
             base=base,
             point=point,
         )
@@ -114,14 +129,7 @@ class Driver:
         Raises:
             DriverFailedError: It ended with an exit code other than 0, or by a signal.
         """
-        directory.mkdir(parents=True)
-        library = str(build_shim(TRACE, self._directory))
-        traced = {"HOLDFAST_DRILL_TRACE": str(directory), "LD_PRELOAD": library}
-        before, self._environment = self._environment, {**self._environment, **traced}
-        try:
-            return self.run_to_end()
-        finally:
-            self._environment = before
+        return _end_well(self.start(trace=directory))
 
     def run_to_end(self) -> Ended:
         """Run until the program ends by itself.
@@ -129,10 +137,7 @@ class Driver:
         Raises:
             DriverFailedError: It ended with an exit code other than 0, or by a signal.
         """
-        ended = self.start().wait()
-        if ended.status != 0:
-            raise DriverFailedError(status=ended.describe(), log=ended.log)
-        return ended
+        return _end_well(self.start())
 
 
 class Running:
@@ -246,6 +251,14 @@ class Running:
         return self._supervisor.poll() is not None
 
 
+def _end_well(running: Running) -> Ended:
+    """Wait until it has ended; raise when it did not end well."""
+    ended = running.wait()
+    if ended.status != 0:
+        raise DriverFailedError(status=ended.describe(), log=ended.log)
+    return ended
+
+
 def _states_of_group(group: int) -> Iterator[str]:
     """Yield the state of every process of a group, as the kernel shows it: `T` stands still."""
     for process in Path("/proc").glob("[0-9]*"):
@@ -254,18 +267,3 @@ def _states_of_group(group: int) -> Iterator[str]:
             state, _, its_group = fields.split()[:3]
             if int(its_group) == group:
                 yield state
-
-
-def _armed(point: Point | None, *, strike: int, base: Path) -> dict[str, str]:
-    """Return what the environment tells the driver about where it is to be struck."""
-    armed = {"HOLDFAST_DRILL_FIRED": str(base.with_suffix(".fired"))}
-    armed["HOLDFAST_DRILL_REACHED"] = str(base.with_suffix(".reached"))
-    armed["HOLDFAST_DRILL_STRIKE"] = str(int(strike))
-    if isinstance(point, Rename | Delete):
-        armed |= {
-            "HOLDFAST_DRILL_FILE": str(point),
-            "LD_PRELOAD": str(build_shim(KILL, base.parent)),
-        }
-    if isinstance(point, Named):
-        armed["HOLDFAST_DRILL_NAMED"] = str(point)
-    return armed

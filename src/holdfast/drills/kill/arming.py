@@ -1,0 +1,39 @@
+"""What a driver is told by its environment: where it is struck, and whether it is traced."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from holdfast.drills.kill.points import Delete, Named, Point, Rename
+from holdfast.drills.kill.shim import KILL, TRACE, build_shim
+
+
+def arm(point: Point | None, *, strike: int, base: Path, trace: Path | None) -> dict[str, str]:
+    """Return what the environment tells a driver.
+
+    Args:
+        point: Where it is struck; a request to S3 is the proxy's.
+        strike: The signal.
+        base: What the files of the run are called, without their endings.
+        trace: A new directory that takes what it does to files.
+    """
+    told = {
+        "HOLDFAST_DRILL_FIRED": str(base.with_suffix(".fired")),
+        "HOLDFAST_DRILL_REACHED": str(base.with_suffix(".reached")),
+        "HOLDFAST_DRILL_STRIKE": str(int(strike)),
+    }
+    shims = []
+    if isinstance(point, Named):
+        told["HOLDFAST_DRILL_NAMED"] = str(point)
+    if isinstance(point, Rename | Delete):
+        told["HOLDFAST_DRILL_FILE"] = str(point)
+        shims.append(KILL)
+    if trace is not None:
+        trace.mkdir(parents=True)
+        told["HOLDFAST_DRILL_TRACE"] = str(trace)
+        shims.append(TRACE)
+    if shims:
+        libraries = [str(build_shim(shim, base.parent)) for shim in shims]
+        told["LD_PRELOAD"] = os.pathsep.join(libraries)
+    return told
