@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from holdfast.drills.checks import JUDGE, check_history
+from holdfast.drills.checks import JUDGE, READER, check_history
 from holdfast.drills.history import Ended, History, Looked, Planned, Reached, Row, Started, now
 from holdfast.drills.kill.driver import Driver, Running
 from holdfast.drills.kill.driver import Ended as Left
@@ -38,7 +38,9 @@ class Seen:
     rows: Iterable[Row]
 
 
-Reading = Callable[[History], AbstractContextManager[object]]
+Write = Callable[[Iterable[Seen]], None]
+"""Writes down what was seen beside the drivers."""
+Reading = Callable[[Write], AbstractContextManager[object]]
 """Reads sinks beside the drivers, for as long as it is open."""
 
 
@@ -90,20 +92,24 @@ def run_drill(
     """
     history = History(directory)
     for answer in subject.answers:
-        contents = [history.keep(rows) for rows in answer.after]
-        history.append(
-            Planned(
-                at=now(),
-                sink=answer.sink,
-                contents=contents,
-                key=answer.key,
-                sequence=answer.sequence,
-            )
-        )
-    with reading(history):
-        for number, point in enumerate([*kills, None], start=1):
-            _run(subject, history, run=number, point=point)
+        history.append(_planned(history, answer))
+    run = 0
+
+    def write_beside(seen: Iterable[Seen]) -> None:
+        """A look belongs to the run that was under way, or just over, when it began."""
+        _write_down(history, seen, by=READER, run=run)
+
+    with reading(write_beside):
+        for run, point in enumerate([*kills, None], start=1):
+            _run(subject, history, run=run, point=point)
     return Drilled(name=name, directory=directory, checked=check_history(history))
+
+
+def _planned(history: History, answer: Answer) -> Planned:
+    contents = [history.keep(rows) for rows in answer.after]
+    return Planned(
+        at=now(), sink=answer.sink, contents=contents, key=answer.key, sequence=answer.sequence
+    )
 
 
 def _run(subject: Subject, history: History, *, run: int, point: Point | None) -> None:
@@ -112,10 +118,10 @@ def _run(subject: Subject, history: History, *, run: int, point: Point | None) -
     left = running.wait()
     for event in _events(running, left, run=run):
         history.append(event)
-    write_down(history, subject.look(), by=JUDGE, run=run)
+    _write_down(history, subject.look(), by=JUDGE, run=run)
 
 
-def write_down(history: History, seen: Iterable[Seen], *, by: str, run: int) -> None:
+def _write_down(history: History, seen: Iterable[Seen], *, by: str, run: int) -> None:
     """Write down what was seen in sinks."""
     for each in seen:
         content = history.keep(each.rows)

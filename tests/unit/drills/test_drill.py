@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from holdfast.drills.drill import Answer, Drilled, Seen, run_drill
-from holdfast.drills.history import History, Row
+from holdfast.drills.checks import READER
+from holdfast.drills.drill import Answer, Drilled, Seen, Write, run_drill
+from holdfast.drills.history import History, Looked, Row
 from holdfast.drills.kill.driver import Driver
 from holdfast.drills.kill.points import Named, Rename
 from holdfast.drills.lives import lives_of
@@ -75,6 +77,23 @@ class Fake:
         yield Seen(sink="file", parts=parts, rows=[(number,) for number in numbers])
 
 
+@dataclass(frozen=True, kw_only=True)
+class Watched(Fake):
+    """A reader looks too whenever the judge does, and misses the first row."""
+
+    writes: list[Write] = field(default_factory=list)
+
+    @contextmanager
+    def reading(self, write: Write) -> Iterator[None]:
+        self.writes.append(write)
+        yield
+
+    def look(self) -> Iterator[Seen]:
+        (seen,) = super().look()
+        self.writes[0]([replace(seen, rows=list(seen.rows)[1:])])
+        yield seen
+
+
 def drill(home: Path, *kills: Named | Rename, options: Sequence[str] = ()) -> Drilled:
     place = Fake(home=home, options=options)
     return run_drill("some", place, kills, directory=home / "drill")
@@ -103,6 +122,18 @@ def test_a_kill_that_does_not_fire_is_told(tmp_path: Path) -> None:
     drilled = drill(tmp_path, Named("S9"), options=["ledger"])
     assert drilled.verdict == Verdict.UNKNOWN
     assert told(drilled) == {"fired": "the kill at:S9:1 did not fire: exit code 0"}
+
+
+def test_what_a_reader_sees_is_of_the_run_under_way(tmp_path: Path) -> None:
+    place = Watched(home=tmp_path, options=["ledger"])
+    drilled = run_drill(
+        "some", place, [Named("S1", 1)], directory=tmp_path / "drill", reading=place.reading
+    )
+    events = History(drilled.directory).events()
+    looks = [each for each in events if isinstance(each, Looked) and each.by == READER]
+    assert [look.run for look in looks] == [1, 2]
+    seen = "the reader saw in run 2: 3 rows in file, not those of 4 parts"
+    assert told(drilled) == {"whole-batches": seen}
 
 
 def test_what_was_done_and_seen_is_drawn(tmp_path: Path) -> None:

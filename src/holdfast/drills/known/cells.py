@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
-from holdfast.drills.checks import READER
-from holdfast.drills.drill import Answer, Drilled, Seen, run_drill, write_down
-from holdfast.drills.history import History
+from holdfast.drills.drill import Answer, Drilled, Seen, Write, run_drill
 from holdfast.drills.kill.driver import Driver
 from holdfast.drills.known.places import DSN_NAME, DeltaPlace, Place, PostgresPlace
 from holdfast.drills.known.workload import (
@@ -214,14 +212,14 @@ def run_cell(cell: Cell, *, directory: Path, dsn: str | None) -> Drilled:
 
 
 @contextmanager
-def _reading(places: Sequence[Place], history: History) -> Iterator[None]:
+def _reading(places: Sequence[Place], write: Write) -> Iterator[None]:
     """Look at the sinks all the time, beside the drivers; what keeps that from it is raised."""
     ended = threading.Event()
 
     def look() -> None:
         while not ended.wait(READER_PERIOD_S):
             for place in places:
-                write_down(history, place.look(), by=READER, run=0)
+                write(place.look())
 
     with ThreadPoolExecutor(1) as pool:
         reading = pool.submit(look)
