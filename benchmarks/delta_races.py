@@ -23,7 +23,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from benchmarks.delta_workload import Workload, epochs_told, make_workload
-from benchmarks.guard_races import held_lease
+from benchmarks.guard_races import held_in_turn
 from holdfast.drills.kill import Driver, Ended, Named, Point
 from holdfast.drills.kill.driver import Running
 from holdfast.drills.known.delta_table import Snapshot
@@ -82,11 +82,7 @@ def race(course: Course) -> str:
     with _pair(course) as (first, second):
         first.go()
         second.go()
-        for each in (first, second):
-            ended = each.running.wait()
-            assert ended.status == 0, ended.log.read_text()
-        held = sorted(map(held_lease, (first.running, second.running)))
-        assert all(before[1] <= after[0] for before, after in pairwise(held)), held
+        held = held_in_turn([first.running, second.running])
         judge(course, [first.running, second.running])
     course.work.judge(None)
     return "one at a time, " + ", ".join(f"{end - start:.1f} s" for start, end in held)
@@ -144,9 +140,8 @@ def _told_written(driver: Running) -> int:
 
 
 def _batches_of(snapshot: Snapshot, epoch: int) -> int:
-    rows = [note for note in snapshot.notes if note.get("holdfast") == "row"]
-    numbers = [-1, *(int(note["last_batch"]) for note in rows)]
-    advanced = zip(rows, pairwise(numbers), strict=True)
+    numbers = [-1, *(int(row["last_batch"]) for row in snapshot.ledger)]
+    advanced = zip(snapshot.ledger, pairwise(numbers), strict=True)
     return sum(row["epoch"] == epoch and now > before for row, (before, now) in advanced)
 
 

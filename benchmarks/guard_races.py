@@ -12,7 +12,7 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -61,16 +61,26 @@ def race(course: Course) -> list[tuple[float, float]]:
     with ExitStack() as stack:
         drivers = [course.driver(f"driver-{number}") for number in range(DRIVERS)]
         running = [stack.enter_context(driver.start()) for driver in drivers]
-        for each in running:
-            ended = each.wait()
-            assert ended.status == 0, ended.log.read_text()
-        held = sorted(map(held_lease, running))
-    assert all(before[1] <= after[0] for before, after in pairwise(held)), held
+        held = held_in_turn(running)
     course.work.judge(None)
     with psycopg.connect(course.work.dsn) as connection:
         order = "SELECT epoch FROM holdfast.history ORDER BY batch"
         epochs = [epoch for (epoch,) in connection.execute(order)]
     assert epochs == sorted(epochs), epochs
+    return held
+
+
+def held_in_turn(drivers: Sequence[Running]) -> list[tuple[float, float]]:
+    """Wait until all have ended; return when each held the lease, the first first.
+
+    Raises:
+        AssertionError: Two held it at once, or one did not end well.
+    """
+    for each in drivers:
+        ended = each.wait()
+        assert ended.status == 0, ended.log.read_text()
+    held = sorted(map(held_lease, drivers))
+    assert all(before[1] <= after[0] for before, after in pairwise(held)), held
     return held
 
 

@@ -13,11 +13,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from benchmarks.guard_shapes import APPENDED
-from benchmarks.guard_workload import make_workload
-from holdfast.drills.kill import Driver, Named, Point
+from benchmarks.guard_races import make_course
+from holdfast.drills.kill import Named, Point
 from lab import Kafka, Postgres
-from lab.spark import environment
 
 KEPT: list[Point] = [Named("S5", nth=2), Named("G3")]
 OTHERS: list[Point] = [Named("S1", nth=2), Named("S3"), Named("S6"), Named("G5"), Named("G6")]
@@ -30,20 +28,16 @@ POINTS = KEPT + OTHERS if os.environ.get("HOLDFAST_ZOMBIES") == "all" else KEPT
 def test_a_driver_that_wakes_up_too_late_writes_nothing(
     kafka: Kafka, postgres: Postgres, *, tmp_path: Path, point: Point
 ) -> None:
-    work = make_workload(kafka, postgres, APPENDED)
-    settings = {**environment(tmp_path, {}), "READINGS_DSN": work.dsn}
-    program = work.program(str(tmp_path / "streams"))
-    sleeper = Driver(program, environment=settings, directory=tmp_path / "first").start(
-        point, strike=signal.SIGSTOP
-    )
-    sleeper.wait_until_halted()
-    # It waits until the sleeper's heartbeat has not changed for its term, and takes over.
-    Driver(program, environment=settings, directory=tmp_path / "second").run_to_end()
-    work.judge(None)
-    sleeper.resume()
-    ended = sleeper.wait()
-    work.judge(None)
-    with psycopg.connect(work.dsn) as connection:
+    course = make_course(kafka, postgres, tmp_path)
+    with course.driver("first").start(point, strike=signal.SIGSTOP) as sleeper:
+        sleeper.wait_until_halted()
+        # It waits until the sleeper's heartbeat has not changed for its term, and takes over.
+        course.driver("second").run_to_end()
+        course.work.judge(None)
+        sleeper.resume()
+        ended = sleeper.wait()
+    course.work.judge(None)
+    with psycopg.connect(course.work.dsn) as connection:
         query = "SELECT batch, epoch FROM holdfast.history ORDER BY committed_at, batch"
         epochs = [epoch for _, epoch in connection.execute(query)]
     assert epochs == sorted(epochs), "the first driver wrote after the second had taken over"

@@ -26,12 +26,14 @@ class Snapshot:
     rows: tuple[Row, ...]
 
     @property
+    def ledger(self) -> list[dict[str, Any]]:
+        """The rows of the ledger in its log, the oldest first."""
+        return [note for note in self.notes if note.get("holdfast") == "row"]
+
+    @property
     def end_offsets(self) -> str:
-        """Where the last batch ended, as the ledger in its log tells; empty before the first."""
-        told: list[str] = [
-            note["end_offsets"] for note in self.notes if note.get("holdfast") == "row"
-        ]
-        return told[-1] if told else ""
+        """Where the last batch ended, as the ledger tells; empty before the first."""
+        return str(self.ledger[-1]["end_offsets"]) if self.ledger else ""
 
 
 class DeltaTable:
