@@ -17,7 +17,7 @@ import click
 
 from benchmarks import scale_file_log, scale_objects, scale_offsets
 from benchmarks.large_checkpoint import unpack
-from benchmarks.measuring import in_turns, ratios, spread
+from benchmarks.measuring import exit_when_missed, in_turns, ratios, spread
 from lab.scratch import scratch_directory
 
 PARTS = ("offsets", "file-log", "objects", "inspect")
@@ -73,8 +73,7 @@ def main(*, quick: bool, huge: bool, only: str | None, seed: int) -> None:
         if "inspect" in chosen:
             missed += report_inspect(directory)
     print(f"Seed {seed}.")
-    if missed:
-        sys.exit(f"Missed: {'; '.join(missed)}.")
+    exit_when_missed(missed)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import statistics
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -25,6 +24,7 @@ from pyspark.sql import functions as F
 from benchmarks import delta_ledger, delta_streams
 from benchmarks.delta_streams import FileStream, Start, check_same_rows, open_stream
 from benchmarks.guard_spans import BEGAN, ENDED, CountingReader, Spans
+from benchmarks.measuring import exit_when_missed
 from benchmarks.pairs import Measured, compare_medians, measure_in_turns, show_percentiles
 from benchmarks.postgres_speed import make_rows
 from holdfast.sinks.delta import target
@@ -204,8 +204,7 @@ def main(*, only: str | None, pairs: int) -> None:
             spark.stop()
         if only in (None, "ledger"):
             missed += delta_ledger.report(directory / "ledger")
-    if missed:
-        sys.exit(f"Missed: {'; '.join(missed)}.")
+    exit_when_missed(missed)
 
 
 if __name__ == "__main__":

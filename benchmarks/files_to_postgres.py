@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 import holdfast as hf
+from holdfast.streams.keeper import THREAD
 
 
 def failing_once(broken: str) -> Any:
@@ -55,7 +56,7 @@ def main(arguments: list[str]) -> None:
     query.awaitTermination()
     # The lease is given up by a thread of its own, which the end of this one would cut off.
     for thread in threading.enumerate():
-        if thread.name == "holdfast-lease":
+        if thread.name == THREAD:
             thread.join()
 
 

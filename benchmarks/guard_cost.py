@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import statistics
-import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +21,7 @@ import psycopg
 from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks.guard_spans import BEGAN, COLLECTED, COLLECTING, ENDED, Spans
-from benchmarks.measuring import in_turns, spread
+from benchmarks.measuring import exit_when_missed, in_turns, spread
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from holdfast.streams.start import start
 from lab import S3, Postgres
@@ -145,8 +144,7 @@ def main(*, batches: int, starts: int) -> None:
             dsn = new_database(server, f"starts_{shown.lower()}")
             report_starts(few, root, dsn=dsn, starts=starts, shown=shown)
         spark.stop()
-    if missed:
-        sys.exit(f"Missed: {'; '.join(missed)}.")
+    exit_when_missed(missed)
 
 
 if __name__ == "__main__":

@@ -72,6 +72,12 @@ def peak_rss_mb() -> float:
     raise AssertionError("the kernel does not say how much memory a process held")
 
 
+def exit_when_missed(missed: Sequence[str]) -> None:
+    """End with 1, and say which aims were missed, when any were."""
+    if missed:
+        sys.exit(f"Missed: {'; '.join(missed)}.")
+
+
 def show_growth(what: str, sizes: Sequence[int], each: Sequence[float]) -> str:
     """Return how the cost of one element changed from the smallest size to the largest."""
     return (

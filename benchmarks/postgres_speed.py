@@ -10,7 +10,6 @@ processes. The limit is two connections that copy bytes made before. Ends with 1
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,6 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from benchmarks.attempts import NONCE, attempts, new_row
+from benchmarks.measuring import exit_when_missed
 from benchmarks.throughput import Way, measure, show, times_faster
 from holdfast.ledger import Apply
 from holdfast.sinks.postgres.encode import HEADER, TRAILER, encode_batch
@@ -216,8 +216,7 @@ def main(*, only: str | None, rounds: int, partitions: int) -> None:
             frame = make_rows(spark, MERGED, partitions=partitions)
             report_merge(Bench(server, frame, MERGED), rounds=rounds)
         spark.stop()
-    if missed:
-        sys.exit(f"Missed: {'; '.join(missed)}.")
+    exit_when_missed(missed)
 
 
 if __name__ == "__main__":

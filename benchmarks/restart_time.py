@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import itertools
 import statistics
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from pathlib import Path
 import click
 
 from benchmarks import guarded_to_delta, native_to_delta
-from benchmarks.measuring import spread
+from benchmarks.measuring import exit_when_missed, spread
 from benchmarks.pairs import compare_medians
 from holdfast.drills.kill import Driver
 from holdfast.drills.kill.waiting import wait_until
@@ -172,8 +171,7 @@ def main(*, only: str | None, restarts: int) -> None:
             root, settings = places[shown]
             streams = open_streams(scratch / shown, root, settings, files=files)
             missed += report(shown, streams, restarts=restarts)
-    if missed:
-        sys.exit(f"Missed: {'; '.join(missed)}.")
+    exit_when_missed(missed)
 
 
 if __name__ == "__main__":

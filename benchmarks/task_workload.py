@@ -13,7 +13,7 @@ import psutil
 import psycopg
 
 from benchmarks import files_to_postgres
-from benchmarks.guard_workload import batches_told
+from benchmarks.guard_workload import SNAPSHOT, batches_told
 from holdfast.drills.kill import Driver, TcpProxy
 from holdfast.proof.multiset import compare
 from lab import Postgres
@@ -74,7 +74,7 @@ class Work:
             AssertionError: It does not.
         """
         with psycopg.connect(self.dsn) as connection:
-            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            connection.execute(SNAPSHOT)
             told = batches_told(connection)
             found = connection.execute("SELECT id, value FROM readings").fetchall()
         difference = compare([(row, line(row)) for row in range(told * ROWS_PER_BATCH)], found)
