@@ -6,7 +6,7 @@ another it reads from that one's scratch table; everything else that it reads is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -66,16 +66,22 @@ class SampledSession:
     @property
     def readStream(self) -> SampledReader:  # noqa: N802 - Spark's own word
         """What a stream is read with."""
-        return SampledReader(self._spark, self._scratch, self._tables)
+        return SampledReader(self._read)
+
+    def _read(self, place: str, options: Mapping[str, Any]) -> Any:
+        """Return the sample, or the table that stands for the one at this place."""
+        table = self._tables.get(normal(place))
+        if table is None:
+            return self._scratch.source(self._spark)
+        return self._spark.readStream.format("delta").options(**options).load(table)
 
 
 class SampledReader:
     """Takes what Spark's reader takes, and reads what is there in a drill."""
 
-    def __init__(self, spark: Any, scratch: Scratch, tables: Mapping[str, str]) -> None:
-        self._spark = spark
-        self._scratch = scratch
-        self._tables = tables
+    def __init__(self, read: Callable[[str, Mapping[str, Any]], Any]) -> None:
+        """Read with a function that takes a place and options."""
+        self._read = read
         self._options: dict[str, Any] = {}
 
     def format(self, _: str) -> SampledReader:
@@ -97,21 +103,15 @@ class SampledReader:
         return self
 
     def load(self, path: str | None = None, **options: Any) -> Any:
-        """Return the sample, or the table that stands for the one at this path."""
-        return self._read(str(path or options.get("path") or self._options.get("path") or ""))
+        """Return what stands for the table at this path."""
+        return self.table(str(path or options.get("path") or self._options.get("path") or ""))
 
     def table(self, name: str) -> Any:
-        """Return the sample, or the table that stands for this one."""
-        return self._read(name)
+        """Return what stands for this table."""
+        options = {key: value for key, value in self._options.items() if key != "path"}
+        return self._read(name, options)
 
     json = csv = parquet = text = orc = load
-
-    def _read(self, place: str) -> Any:
-        table = self._tables.get(normal(place))
-        if table is None:
-            return self._scratch.source(self._spark)
-        options = {key: value for key, value in self._options.items() if key != "path"}
-        return self._spark.readStream.format("delta").options(**options).load(table)
 
 
 def read_tables(spark: Any, tables: Mapping[str, str]) -> list[tuple[str, Any]]:
