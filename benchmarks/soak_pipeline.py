@@ -1,0 +1,39 @@
+"""The sensors pipeline that runs until it is killed or one of its streams fails; what `soak` runs.
+
+python soak_pipeline.py KAFKA TOPIC LAKE MESSAGES_PER_BATCH    (DSN in the environment)
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+from pyspark.sql import SparkSession
+
+from examples.sensors.guarded import make_pipeline
+from examples.sensors.plain import Sensors
+
+TRIGGER = {"processingTime": "10 seconds"}
+"""Rare: on a loaded machine the first stream would leave little to those that start later."""
+
+
+def main(arguments: list[str]) -> None:
+    """Start all streams, and wait for the end of any."""
+    bootstrap, topic, lake, messages_per_batch = arguments
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    logging.getLogger("py4j").setLevel(logging.WARNING)
+    sensors = Sensors(
+        bootstrap=bootstrap,
+        topic=topic,
+        lake=lake,
+        checkpoints=f"{lake}/checkpoints",
+        dsn="",
+        messages_per_batch=int(messages_per_batch),
+    )
+    spark = SparkSession.builder.getOrCreate()
+    make_pipeline(sensors).start(spark, trigger=TRIGGER)
+    spark.streams.awaitAnyTermination()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
