@@ -45,8 +45,25 @@ def fan_out(rows: DataFrame, lake: str) -> dict[str, Any]:
 SHAPES = {shape.__name__: shape for shape in (appended, merged, counts, fan_out)}
 
 
+def read(spark: SparkSession, files: str) -> DataFrame:
+    """Return the files as rows, one file per batch."""
+    lines = spark.readStream.format("text").option("maxFilesPerTrigger", 1).load(files)
+    return lines.select(F.col("value").cast("long").alias("id"))
+
+
+def begin(shape: dict[str, Any], *, root: str, takeover: bool = False) -> Any:
+    """Start the stream over all there is."""
+    return hf.start(
+        **shape,
+        stream="readings",
+        root=root,
+        trigger={"availableNow": True},
+        takeover=takeover,
+    )
+
+
 def main() -> None:
-    """Run the stream over all there is."""
+    """Run the stream to its end."""
     parser = argparse.ArgumentParser()
     for name in ("files", "lake", "root", "shape"):
         parser.add_argument(name)
@@ -55,19 +72,13 @@ def main() -> None:
     asked = parser.parse_args()
     spark = SparkSession.builder.getOrCreate()
     reached("session")
-    lines = spark.readStream.format("text").option("maxFilesPerTrigger", 1).load(asked.files)
-    rows = lines.select(F.col("value").cast("long").alias("id"))
+    rows = read(spark, asked.files)
     if asked.gate:
         reached("ready")
         with asked.gate.open() as gate:
             gate.readline()
-    query = hf.start(
-        **SHAPES[asked.shape](rows, asked.lake),
-        stream="readings",
-        root=asked.root,
-        trigger={"availableNow": True},
-        takeover=asked.takeover,
-    )
+    shape = SHAPES[asked.shape](rows, asked.lake)
+    query = begin(shape, root=asked.root, takeover=asked.takeover)
     reached("started")
     query.awaitTermination()
 

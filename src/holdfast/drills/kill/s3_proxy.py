@@ -1,8 +1,9 @@
 """An HTTP proxy in front of S3 that kills the driver at the n-th request that matches.
 
 *Before*: the request never reaches the store. *After*: the store has answered, and the client dies
-before it reads the answer. Bytes pass unchanged, the Host header too, so signatures stay valid; an
-HTTP library would write the requests anew.
+before it reads the answer. Or the client lives on, and the answer is lost on its way. Bytes pass
+unchanged, the Host header too, so signatures stay valid; an HTTP library would write the requests
+anew.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.drills.kill.points import S3Request
-from holdfast.drills.kill.proxy import CHUNK, Proxy, Stream
+from holdfast.drills.kill.proxy import CHUNK, Proxy, Stream, Trigger
 
 _BODILESS = {"204", "304"}
 
@@ -35,12 +36,24 @@ class _Armed:
     seen: int = 0
 
 
+@dataclass(slots=True)
+class _Losing:
+    """Answers that do not arrive: to the first request that matches, and to its repetitions."""
+
+    pattern: str
+    tries: int
+    happened: Trigger
+    path: str | None = None
+    """Of the first request, once it has come."""
+
+
 class S3Proxy(Proxy):
     """Passes requests on, and strikes the armed driver at its point."""
 
     def __init__(self, upstream_port: int) -> None:
         super().__init__(upstream_port)
         self._armed: _Armed | None = None
+        self._losing: _Losing | None = None
         self._lock = threading.Lock()
         self.requests: list[str] = []
         """Method and path of every request so far; what a point can be chosen from."""
@@ -54,6 +67,41 @@ class S3Proxy(Proxy):
         """Strike nobody: the run the point was for is over."""
         with self._lock:
             self._armed = None
+
+    def lose_answers(self, pattern: str, *, tries: int) -> Trigger:
+        """Lose the answers to the next PUT that matches and to its repetitions.
+
+        The store has taken the first one when its connection breaks. The others do not get to it.
+
+        Args:
+            pattern: Regular expression, searched in the path without its query.
+            tries: How many in a row get no answer.
+
+        Returns:
+            What tells that the store has taken the first.
+        """
+        losing = _Losing(pattern, tries, Trigger(f"lost answer to PUT {pattern}"))
+        with self._lock:
+            self._losing = losing
+        return losing.happened
+
+    def answer_again(self) -> None:
+        """Lose no more answers."""
+        with self._lock:
+            self._losing = None
+
+    def _loses(self, method: str, path: str) -> _Losing | None:
+        """Return what takes this request's answer; None when it gets one."""
+        with self._lock:
+            losing = self._losing
+            if losing is None or method != "PUT" or losing.tries == 0:
+                return None
+            if losing.path is None and re.search(losing.pattern, path):
+                losing.path = path
+            elif losing.path != path:
+                return None
+            losing.tries -= 1
+            return losing
 
     def _reaches_point(self, method: str, path: str) -> _Armed | None:
         with self._lock:
@@ -73,9 +121,12 @@ class S3Proxy(Proxy):
         while True:
             request = await _read_head(client)
             method, target, _ = request.first_line.split(" ", 2)
-            armed = self._reaches_point(method, target.partition("?")[0])
+            path = target.partition("?")[0]
+            armed, losing = self._reaches_point(method, path), self._loses(method, path)
             if armed is not None and armed.point.when == "before":
                 _strike(armed)
+                return
+            if losing is not None and losing.happened.is_fired:
                 return
             if "expect" in request.fields:
                 # Answered here: the store's own 100 would have to be told apart from its answer.
@@ -87,6 +138,9 @@ class S3Proxy(Proxy):
             # Refused by the store, it did not happen: then there is no "after", and no kill.
             if armed is not None and status.startswith("2"):
                 _strike(armed)
+                return
+            if losing is not None and status.startswith("2"):
+                losing.happened.fire()
                 return
             await client.send(answer.raw)
             if method != "HEAD" and status not in _BODILESS:

@@ -1,0 +1,178 @@
+"""Commits to PostgreSQL whose answer is lost, or which are lost themselves, in one long stream."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import SparkSession
+
+import holdfast as hf
+from benchmarks import guarded_to_postgres
+from benchmarks.guard_reader import Reader
+from benchmarks.guard_shapes import ROWS_PER_BATCH
+from benchmarks.guard_workload import Workload
+from holdfast import points
+from holdfast.drills.kill import Named, TcpProxy
+from holdfast.drills.kill.proxy import Trigger
+from holdfast.drills.kill.tcp_proxy import Action
+from holdfast.sinks.postgres.large import BUDGET_SETTING
+from holdfast.streams.keeper import THREAD
+
+COMMIT = b"COMMIT"
+LANDED: Action = "swallow"
+"""The server has committed, and its answer does not come through."""
+NEVER_ARRIVED: Action = "cut"
+DID_NOT_ARRIVE = "did not arrive in"
+"""What the stream says of a batch that is not there."""
+Begin = Callable[[], Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lost:
+    """What became of a stream whose commits were lost."""
+
+    faults: Counter[Action]
+    ended: int
+    """How often the query ended by one, and was started again."""
+    reader: Reader
+
+
+class Loser:
+    """Loses one COMMIT after the other; hears where the batch is, in the batch's own thread."""
+
+    def __init__(
+        self, work: Workload, proxy: TcpProxy, actions: Sequence[Action], *, armed_at: str
+    ) -> None:
+        """Arm the proxy with the next action whenever a batch comes by a point."""
+        self._work = work
+        self._proxy = proxy
+        self._left = deque(actions)
+        self._armed_at = armed_at
+        self._armed: tuple[Action, Trigger] | None = None
+        self.faults: Counter[Action] = Counter()
+
+    def __call__(self, point: str) -> None:
+        """Hear of a point."""
+        if point == self._armed_at and self._left:
+            action = self._left.popleft()
+            self._armed = action, self._proxy.at(COMMIT, action)
+        elif point == "S7" and self._armed is not None:
+            assert self._happened() == LANDED, "a batch that never arrived is taken for written"
+            self._judge()
+
+    def hear_of(self, error: StreamingQueryException) -> None:
+        """Check why the query has ended: by a commit that never arrived, and it says so."""
+        told = str(error)
+        assert self._armed is not None, told
+        assert self._happened() == NEVER_ARRIVED, told
+        assert DID_NOT_ARRIVE in told, told
+        self._judge()
+
+    def check_all_happened(self) -> None:
+        """Check that no fault is left."""
+        assert not self._left, f"{len(self._left)} commits were not lost"
+        assert self._armed is None, "the last commit was not lost"
+
+    def _happened(self) -> Action:
+        assert self._armed is not None
+        (action, happened), self._armed = self._armed, None
+        happened.wait(seconds=10)
+        self.faults[action] += 1
+        return action
+
+    def _judge(self) -> None:
+        """Check the table after a fault: exactly the batches whose COMMIT has landed."""
+        self._work.judge(Named(self._armed_at))
+        told, landed = self._work.read()[0], self.faults[LANDED]
+        assert told == landed, f"the ledger tells of {told} batches; {landed} have landed"
+
+
+def lose_commits(
+    begin: Begin, work: Workload, proxy: TcpProxy, *, actions: Sequence[Action], armed_at: str
+) -> Lost:
+    """Lose one COMMIT after the other while a reader looks on; then run to the end.
+
+    Args:
+        begin: Starts the stream, which connects by way of the proxy.
+        work: Its rows; one batch more than commits that land.
+        proxy: In front of the server.
+        actions: What happens to each COMMIT in turn.
+        armed_at: The point after which the next COMMIT is that of the batch.
+
+    Raises:
+        AssertionError: Something was lost or doubled, a fault did not happen, or the reader saw a
+            part of a batch.
+    """
+    loser, ended = Loser(work, proxy, actions, armed_at=armed_at), 0
+    points.listen(loser)
+    try:
+        with Reader(work) as reader:
+            while (error := _end_of(begin())) is not None:
+                loser.hear_of(error)
+                ended += 1
+            reader.wait_for_polls(1)
+    finally:
+        points.listen(None)
+    loser.check_all_happened()
+    work.judge(None)
+    assert not reader.torn, reader.torn[0]
+    return Lost(faults=loser.faults, ended=ended, reader=reader)
+
+
+def _end_of(query: Any) -> StreamingQueryException | None:
+    """Wait until a query has ended and given its lease up; return what ended it."""
+    try:
+        query.awaitTermination()
+    except StreamingQueryException as error:
+        return error
+    finally:
+        wait_until_given_up()
+    return None
+
+
+def wait_until_given_up() -> None:
+    """Wait until every stream of this process that has ended has given its lease up."""
+    for thread in threading.enumerate():
+        if thread.name == THREAD:
+            thread.join(60)
+
+
+def by_the_driver(spark: SparkSession, work: Workload, root: Path) -> Begin:
+    """Return what starts a stream whose driver writes its batches; DSN in the environment."""
+
+    def begin() -> Any:
+        return guarded_to_postgres.begin(_read(spark, work), shape=work.shape.name, root=str(root))
+
+    return begin
+
+
+def by_a_task(spark: SparkSession, work: Workload, root: Path, *, dsn: str) -> Begin:
+    """Return what starts a stream of which every batch is written by one task, appended."""
+    session = spark.newSession()
+    session.conf.set(BUDGET_SETTING, "1")
+    kept = root.with_suffix(".dsn")  # a task's process has not this one's environment
+    kept.write_text(dsn)
+    sink = hf.Postgres(f"file:{kept}", table="readings")
+
+    def begin() -> Any:
+        return hf.start(
+            _read(session, work),
+            stream="readings",
+            into=sink,
+            root=str(root),
+            trigger={"availableNow": True},
+        )
+
+    return begin
+
+
+def _read(spark: SparkSession, work: Workload) -> Any:
+    return guarded_to_postgres.read(
+        spark, work.kafka.address, work.topic, rows_per_batch=str(ROWS_PER_BATCH)
+    )
