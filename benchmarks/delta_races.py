@@ -15,9 +15,9 @@ import os
 import random
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -54,13 +54,16 @@ class Course:
 
     work: Workload
     directory: Path
+    variables: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """What some drivers have in their environment beside the rest, by their names."""
 
     def driver(self, name: str, *options: str) -> Driver:
         """Return one of its drivers."""
         directory = self.directory / name
+        variables = {**environment(directory, self.work.settings), **self.variables.get(name, {})}
         return Driver(
             self.work.program(*options),
-            environment=environment(directory, self.work.settings),
+            environment=variables,
             directory=directory / "runs",
         )
 

@@ -40,11 +40,13 @@ class Course:
     root: str
     directory: Path
     settings: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """What some drivers have in their environment beside the rest, by their names."""
 
     def driver(self, name: str) -> Driver:
         """Return one of its drivers."""
         directory = self.directory / name
-        variables = environment(directory, self.settings)
+        variables = {**environment(directory, self.settings), **self.variables.get(name, {})}
         return Driver(
             self.work.program(self.root),
             environment={**variables, "READINGS_DSN": self.work.dsn},

@@ -180,7 +180,7 @@ class Running:
             raise KillDidNotFireError(str(self._point), status="going on", log=self.log)
 
     def _stands_still(self) -> bool:
-        states = list(_states_of_group(self.pid))
+        states = list(states_of_group(self.pid))
         return bool(states) and all(state == "T" for state in states)
 
     @property
@@ -259,7 +259,7 @@ def _end_well(running: Running) -> Ended:
     return ended
 
 
-def _states_of_group(group: int) -> Iterator[str]:
+def states_of_group(group: int) -> Iterator[str]:
     """Yield the state of every process of a group, as the kernel shows it: `T` stands still."""
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # it ended meanwhile
