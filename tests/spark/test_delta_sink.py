@@ -209,6 +209,25 @@ def test_one_that_has_decided_and_slept_is_left_out_by_delta(stream: Stream) -> 
     assert stream.rows() == once("a")
 
 
+def test_a_generation_is_above_every_epoch_of_the_one_before(stream: Stream) -> None:
+    """Epochs may begin anew, with a record that was lost: the generation orders above them."""
+    old, new = prepared(stream), prepared(stream)
+    mine = replace(ROW, sink=old.name, epoch=5)
+    assert old.replace_row(None, mine)
+    theirs = replace(mine, generation=2, epoch=1, nonce="new")
+    taken = []
+
+    def take_over(_: int) -> None:
+        taken.append(new.replace_row(mine, theirs))
+
+    late = replace(attempt(0), sink=old.name, epoch=5)
+    answer = old.write(late, letters(stream, "a"), before_commit=take_over)
+    assert (taken, answer) == ([True], Refuse(Reason.GENERATION_FENCED))
+    first = replace(late, generation=2, epoch=1, nonce="new")
+    assert new.write(first, letters(stream, "b")) == Apply()
+    assert stream.rows() == once("b")
+
+
 def test_an_error_after_the_commit_is_recognised(
     stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:

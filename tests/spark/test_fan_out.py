@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import uuid
 from collections import Counter
 from collections.abc import Callable
@@ -75,6 +76,28 @@ def test_a_kill_between_two_sinks_gives_the_second_what_the_first_has(
     stream.run(df=build(stream), into=both(stream, table))
     assert Counter(stream.rows()) == delta_rows(stream, table)
     assert sorted(row[:5] for row in stream.rows()) == ["row 0", "row 1", "row 2"]
+
+
+def test_a_kill_between_two_sinks_in_the_last_batch_leaves_none_out(
+    stream: Stream, table: str
+) -> None:
+    """No batch comes after it that would not follow on what the second sink has."""
+    written = itertools.count(1)
+
+    def die_in_the_last(point: str) -> None:
+        if point == "sink-written" and next(written) == 5:  # two sinks, the third batch
+            die_between_sinks(point)
+
+    points.listen(die_in_the_last)
+    try:
+        with pytest.raises(StreamingQueryException):
+            stream.run(into=both(stream, table))
+    finally:
+        points.listen(None)
+    stream.run(into=both(stream, table))
+    expected = [f"row {number}" for number in range(3)]
+    assert stream.rows() == expected
+    assert delta_rows(stream, table) == Counter(expected)
 
 
 def test_what_was_written_down_is_forgotten_when_all_have_it(stream: Stream, table: str) -> None:

@@ -212,15 +212,16 @@ def test_a_driver_that_is_fenced_writes_nothing_more(
     assert content(connection) == []
 
 
+@pytest.mark.parametrize("where", ["S3", "S5"])
 def test_who_stands_still_inside_its_transaction_is_ended_by_the_fence(
-    connection: Connection, target: Target, dsn: str
+    connection: Connection, target: Target, *, dsn: str, where: str
 ) -> None:
-    """A driver that was stopped between its data and its commit: it holds the row."""
+    """A driver that was stopped between its decision and its commit: it holds the row."""
     inside, go_on = threading.Event(), threading.Event()
     failed: list[BaseException] = []
 
     def stop(point: str) -> None:
-        if point == "S5" and threading.current_thread() is zombie:
+        if point == where and threading.current_thread() is zombie:
             inside.set()
             go_on.wait(60)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import threading
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import functions as F
 
+from holdfast import points
 from holdfast.errors import ConfigError
 from holdfast.ids import BatchId
 from holdfast.ledger.coverage import read_coverage
@@ -25,7 +27,7 @@ from holdfast.streams.query import LeaseLostError
 from holdfast.streams.refusal import StartRefusedError
 from holdfast.streams.start import start
 from tests.house.repository import ROOT
-from tests.spark.file_stream import Stream, remove
+from tests.spark.file_stream import Stream, remove, wait_until_given_up
 
 
 def test_every_row_arrives_once_across_restarts(stream: Stream) -> None:
@@ -90,6 +92,39 @@ def test_a_query_whose_lease_was_taken_is_stopped(
     with pytest.raises(LeaseLostError):  # and not as if it had done all
         query.awaitTermination(60)
     assert newest_epoch(record) == 2
+
+
+class KilledError(Exception):
+    """Stands for a kill: nothing after it is done."""
+
+
+def test_a_driver_that_was_replaced_writes_nothing_though_the_next_one_died_at_once(
+    stream: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The fence holds from the start on, and not only from the first batch of the next one."""
+    long = partial(take_lease, term_s=600)  # so that the first is not told by its lease
+    monkeypatch.setattr("holdfast.streams.start.take_lease", long)
+    inside, go_on = threading.Event(), threading.Event()
+
+    def halt_and_kill(point: str) -> None:
+        if point == "S1":
+            inside.set()
+            go_on.wait(60)
+        elif point == "G5" and inside.is_set():
+            raise KilledError
+
+    points.listen(halt_and_kill)
+    try:
+        first = stream.start()
+        assert inside.wait(60)
+        with pytest.raises(KilledError):
+            stream.start(takeover=True)
+    finally:
+        points.listen(None)
+        go_on.set()
+    wait_until_given_up()
+    assert stream.rows() == []
+    assert "a later driver has taken over" in str(first.exception())
 
 
 STORE = "spark.sql.streaming.stateStore."
