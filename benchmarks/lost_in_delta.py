@@ -19,8 +19,8 @@ from pyspark.sql import SparkSession
 
 from benchmarks import guarded_to_delta
 from benchmarks.delta_points import LOG
-from benchmarks.delta_reader import Reader
-from benchmarks.delta_workload import Workload, files_told
+from benchmarks.delta_reader import DeltaReader
+from benchmarks.delta_workload import Workload
 from benchmarks.lost_in_postgres import wait_until_given_up
 from holdfast import points
 from holdfast.drills.kill import Named, S3Proxy
@@ -96,7 +96,7 @@ class Failed:
     """What became of a stream whose commits landed and failed."""
 
     faults: int
-    reader: Reader
+    reader: DeltaReader
 
 
 class Breaker:
@@ -132,7 +132,7 @@ class Breaker:
         assert (said is None) == (expected is None), said
         assert expected is None or expected in str(said), said
         self._work.judge(Named("S3"))
-        told = files_told(self._work.open("table").read())
+        told = self._work.files_told(self._work.open("table").read())
         assert told == self.faults, f"the ledger tells of {told} batches, not {self.faults}"
 
 
@@ -148,7 +148,7 @@ def fail_after_commits(
             part of a batch.
         StreamingQueryException: A batch that had landed was not recognised.
     """
-    with Reader(work) as reader, _overheard() as errors:
+    with DeltaReader(work) as reader, _overheard() as errors:
         breaker = Breaker(work, fault, faults, errors=errors)
         points.listen(breaker)
         try:

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 import holdfast as hf
 from benchmarks import guarded_to_postgres
-from benchmarks.guard_reader import Reader
+from benchmarks.guard_reader import PostgresReader
 from benchmarks.guard_shapes import ROWS_PER_BATCH
 from benchmarks.guard_workload import Workload
 from holdfast import points
@@ -40,7 +40,7 @@ class Lost:
     faults: Counter[Action]
     ended: int
     """How often the query ended by one, and was started again."""
-    reader: Reader
+    reader: PostgresReader
 
 
 class Loser:
@@ -112,7 +112,7 @@ def lose_commits(
     loser, ended = Loser(work, proxy, actions, armed_at=armed_at), 0
     points.listen(loser)
     try:
-        with Reader(work) as reader:
+        with PostgresReader(work) as reader:
             while (error := _end_of(begin())) is not None:
                 loser.hear_of(error)
                 ended += 1
