@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -13,7 +14,7 @@ import obstore
 import pytest
 
 from holdfast.drills.errors import DriverFailedError, KillDidNotFireError
-from holdfast.drills.kill import Driver, Named, Point, Rename, S3Proxy, S3Request, run_chain
+from holdfast.drills.kill import Driver, Named, Point, Rename, S3Proxy, S3Request, Send, run_chain
 from holdfast.drills.kill.waiting import wait_until
 from lab import S3
 
@@ -30,6 +31,14 @@ POINTS = """
     for number in range(3):
         reached("loop")
         pathlib.Path(sys.argv[1], f"entry-{number}").write_text("")
+    """
+
+SENDS = """
+    import os, pathlib, socket, sys
+    line = socket.create_connection(("127.0.0.1", int(sys.argv[2])))
+    for number, send in enumerate((line.send, lambda it: os.write(line.fileno(), it), line.send)):
+        pathlib.Path(sys.argv[1], "no-socket").write_text("COMMIT")
+        send(f"COMMIT {number}\\n".encode())
     """
 
 
@@ -68,6 +77,28 @@ def test_a_rename_does_not_kill_who_reports_the_end(tmp_path: Path) -> None:
     ended = make_driver(tmp_path, code, str(tmp_path)).run_until_killed(Rename("after", ".json"))
     assert ended.log.with_suffix(".fired").read_text().splitlines() == ["after:.json:1"]
     assert entries(tmp_path) == ["entry-0.json"]
+
+
+@pytest.mark.parametrize(
+    ("point", "arrived"),
+    [
+        (Send("before", "COMMIT", 1), 0),
+        (Send("before", "COMMIT", 3), 2),
+        (Send("after", "COMMIT", 2), 2),
+        (Send("after", "COMMIT", 3), 3),
+    ],
+)
+def test_what_is_sent_kills_before_or_after_it_is_out(
+    point: Send, arrived: int, tmp_path: Path
+) -> None:
+    """What is written to a file does not count; what was out arrives."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = str(server.getsockname()[1])
+        ended = make_driver(tmp_path, SENDS, str(tmp_path), port).run_until_killed(point)
+        line, _ = server.accept()
+        with line, line.makefile() as lines:
+            assert lines.readlines() == [f"COMMIT {number}\n" for number in range(arrived)]
+    assert ended.fired == str(point)
 
 
 def test_a_named_point_kills_at_its_nth_time(tmp_path: Path) -> None:

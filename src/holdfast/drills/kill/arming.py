@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from holdfast.drills.kill.points import Delete, Named, Point, Rename
-from holdfast.drills.kill.shim import KILL, TRACE, build_shim
+from holdfast.drills.kill.points import Delete, Named, Point, Rename, Send
+from holdfast.drills.kill.shim import KILL, SEND, TRACE, build_shim
 
 
 def arm(point: Point | None, *, strike: int, base: Path, trace: Path | None) -> dict[str, str]:
@@ -29,6 +29,9 @@ def arm(point: Point | None, *, strike: int, base: Path, trace: Path | None) -> 
     if isinstance(point, Rename | Delete):
         told["HOLDFAST_DRILL_FILE"] = str(point)
         shims.append(KILL)
+    if isinstance(point, Send):
+        told["HOLDFAST_DRILL_SEND"] = str(point)
+        shims.append(SEND)
     if trace is not None:
         trace.mkdir(parents=True)
         told["HOLDFAST_DRILL_TRACE"] = str(trace)

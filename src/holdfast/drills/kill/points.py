@@ -1,9 +1,8 @@
 """Where a driver is to be struck, by name.
 
-A point is a value. It reaches the driver by its environment (the preloaded shim, and the points
-inside our own code) or by the proxy in front of S3. Whichever it is, what strikes writes the
-point's name into the *fired* file first: a kill that did not happen at its point cannot pass for
-one.
+A point is a value. It reaches the driver by its environment (what is preloaded, and points inside
+Python code) or by the proxy in front of S3. Whichever it is, what strikes writes the point's name
+into the *fired* file first: a kill that did not happen at its point cannot pass for one.
 """
 
 from __future__ import annotations
@@ -53,6 +52,21 @@ class S3Request:
 
 
 @dataclass(frozen=True, slots=True)
+class Send:
+    """The n-th time that a process sends these bytes, in one piece and unencrypted: `COMMIT`.
+
+    `after` they are out the server does what they ask, and nobody hears of it.
+    """
+
+    when: When
+    what: str
+    nth: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.when}-send:{self.what}:{self.nth}"
+
+
+@dataclass(frozen=True, slots=True)
 class Named:
     """The n-th time the driver's Python code reaches this point of `holdfast.points`."""
 
@@ -63,4 +77,4 @@ class Named:
         return f"at:{self.name}:{self.nth}"
 
 
-Point = Rename | Delete | S3Request | Named
+Point = Rename | Delete | S3Request | Send | Named

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from holdfast.errors import HoldfastError
 
-KILL, TRACE, CLOCK = "kill_shim", "trace_shim", "clock_shim"
+KILL, SEND, TRACE, CLOCK = "kill_shim", "send_shim", "trace_shim", "clock_shim"
 
 
 class CompilerMissingError(HoldfastError):
