@@ -109,8 +109,11 @@ class History:
         return digest
 
     def events(self) -> list[Happened]:
-        """Return what happened, in the order in which it was written down."""
-        lines = self._file.read_bytes().splitlines()
+        """Return what happened, in the order in which it was written down.
+
+        A last line that was cut, because the drill was killed itself, did not happen.
+        """
+        lines = self._file.read_bytes().rpartition(b"\n")[0].splitlines()
         return [msgspec.json.decode(line, type=Happened) for line in lines]
 
     def content(self, digest: str) -> list[Row]:

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.drills import checks
 from holdfast.drills.checks import JUDGE, READER, check_history, count_rows
-from holdfast.drills.history import Ended, History, Looked, Planned, Row, Started
+from holdfast.drills.history import FILE, Ended, History, Looked, Planned, Row, Started
 from holdfast.drills.verdict import Verdict, worst
 
 CONTENTS: list[list[Row]] = [[], [(1, 10), (2, 10)], [(1, 20), (2, 10), (3, 20)]]
@@ -159,3 +159,11 @@ def test_the_worst_verdict_counts() -> None:
     assert worst([Verdict.PASS, Verdict.FAIL, Verdict.UNKNOWN]) == Verdict.FAIL
     assert worst([Verdict.PASS, Verdict.UNKNOWN]) == Verdict.UNKNOWN
     assert worst([]) == Verdict.UNKNOWN
+
+
+def test_a_line_that_was_cut_did_not_happen(made: Made, tmp_path: Path) -> None:
+    made.run()
+    whole = made.history.events()
+    with (tmp_path / FILE).open("ab") as file:
+        file.write(b'{"event":"ended","at":1')
+    assert made.history.events() == whole
