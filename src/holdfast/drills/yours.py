@@ -18,12 +18,13 @@ from holdfast.drills.history import Row
 from holdfast.drills.kill.driver import Driver, Running
 from holdfast.drills.kill.points import Named, Point, Rename
 from holdfast.drills.log import excerpt
-from holdfast.drills.phases import PHASES, Phase
+from holdfast.drills.phases import PHASES, STATE, Phase
 from holdfast.drills.scratch import Scratch, kind_of_sample
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.proof.multiset import compare
 
 NAME = "sink"
+OFFERED = (*PHASES, *STATE)
 LATEST = "commits-after"
 """Whatever the stream is, with enough batches it comes by this."""
 _PROGRAM = Path(__file__).with_name("programs") / "yours.py"
@@ -121,7 +122,7 @@ class Yours:
 
 
 def phases_of(
-    running: Running, files: Iterable[Path], *, of: Sequence[Phase] = PHASES
+    running: Running, files: Iterable[Path], *, of: Sequence[Phase] = OFFERED
 ) -> tuple[Phase, ...]:
     """Return those phases that a stream comes by, from an undisturbed run and what that left.
 
@@ -133,7 +134,9 @@ def phases_of(
     def is_reached(kill: Point) -> bool:
         if isinstance(kill, Named):
             return kill.name in points
-        return isinstance(kill, Rename) and any(path.endswith(kill.target) for path in paths)
+        if not isinstance(kill, Rename):
+            return False
+        return sum(path.endswith(kill.target) for path in paths) >= kill.nth
 
     return tuple(phase for phase in of if all(map(is_reached, phase.kills)))
 
@@ -160,7 +163,7 @@ def drill_yours(
         kind_of_sample(target.sample)
     first, second = (Yours(of=target, home=directory / f"undisturbed-{each}") for each in (1, 2))
     first.prepare()
-    numbered = go_on_from(first.checkpoint, PHASES)
+    numbered = go_on_from(first.checkpoint, OFFERED)
     running = _undisturbed(first)
     found = phases_of(running, first.home.rglob("*"), of=numbered)
     phases = {phase.name: phase for phase in found}

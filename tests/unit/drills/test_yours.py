@@ -41,3 +41,11 @@ def test_a_guarded_stream_is_killed_in_its_steps_too() -> None:
     guarded = names(["G2", "G5", "S1", "S3", "S6", "S7", "batch=3"], *files)
     assert {"start-leased", "start-fenced", "batch-begun", "sink-committed"} <= set(guarded)
     assert "sink-data-sent" not in guarded
+
+
+def test_a_stream_with_state_in_rocksdb_is_killed_at_its_state() -> None:
+    files = [*entries("offsets"), *entries("commits")]
+    state = [f"place/checkpoint/state/0/{store}/1.zip" for store in range(3)]
+    assert {"state-before", "state-some"} <= set(names([], *files, *state))
+    assert "state-some" not in names([], *files, *state[:2])
+    assert "state-some" not in names([], *files, "place/checkpoint/state/0/0/1.delta")
