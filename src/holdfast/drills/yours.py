@@ -18,6 +18,7 @@ from holdfast.drills.history import Row
 from holdfast.drills.kill.driver import Driver, Running
 from holdfast.drills.kill.points import Named, Point, Rename
 from holdfast.drills.log import excerpt
+from holdfast.drills.names import check_names
 from holdfast.drills.phases import PHASES, STATE, Phase
 from holdfast.drills.scratch import Scratch, kind_of_sample
 from holdfast.errors import ConfigError, HoldfastError
@@ -155,12 +156,13 @@ def drill_yours(
         Each phase as it begins, then what it showed.
 
     Raises:
-        ConfigError: There is no sample of a known kind, no checkpoint, or no phase of a name.
+        ConfigError: There is no sample of a known kind, no function, no checkpoint, or no phase.
         UndisturbedRunError: It does not run even when nobody kills it.
         NotRepeatableError: It writes other rows every time.
     """
     if target.sample is not None:
         kind_of_sample(target.sample)
+    check_names([each for each in (target.start, target.read) if each is not None])
     first, second = (Yours(of=target, home=directory / f"undisturbed-{each}") for each in (1, 2))
     first.prepare()
     numbered = go_on_from(first.checkpoint, OFFERED)

@@ -4,7 +4,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
+from holdfast.drills.names import check_names
 from holdfast.drills.yours import phases_of
+from holdfast.errors import ConfigError
 
 BATCHES = range(5)
 
@@ -49,3 +53,30 @@ def test_a_stream_with_state_in_rocksdb_is_killed_at_its_state() -> None:
     assert {"state-before", "state-some"} <= set(names([], *files, *state))
     assert "state-some" not in names([], *files, *state[:2])
     assert "state-some" not in names([], *files, "place/checkpoint/state/0/0/1.delta")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("app.py").write_text("def start(): ...")
+    Path("broken.py").write_text("1 / 0")
+
+
+@pytest.mark.usefixtures("here")
+def test_functions_that_are_there_are_found() -> None:
+    check_names(["app:start", "app.py:start"])
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("named", "why"),
+    [
+        ("app:strat", "'app' has no 'strat'"),
+        ("apple:start", "'apple' cannot be imported: ModuleNotFoundError"),
+        ("broken:start", "'broken' cannot be imported: ZeroDivisionError"),
+    ],
+)
+def test_a_function_that_is_not_there_is_told_before_anything_starts(named: str, why: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        check_names(["app:start", named])
+    assert raised.value.why.startswith(why)

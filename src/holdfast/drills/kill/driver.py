@@ -151,14 +151,13 @@ class Running:
         self._reached_file = base.with_suffix(".reached")
         self._report = base.with_suffix(".json")
         self._point = point
-        python_path = os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")])
         with self.log.open("wb") as log:
             self._supervisor = subprocess.Popen(
                 [*_SUPERVISE, str(self._report), *command],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                env={**os.environ, "PYTHONPATH": python_path, **environment},
+                env={**inherited(), **environment},
             )
         assert self._supervisor.stdout is not None
         self.pid = int(self._supervisor.stdout.readline())
@@ -257,6 +256,12 @@ def _end_well(running: Running) -> Ended:
     if ended.status != 0:
         raise DriverFailedError(status=ended.describe(), log=ended.log)
     return ended
+
+
+def inherited() -> dict[str, str]:
+    """Return the environment of this process, in which modules here are found too."""
+    path = os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")])
+    return {**os.environ, "PYTHONPATH": path}
 
 
 def states_of_group(group: int) -> Iterator[str]:
