@@ -7,14 +7,15 @@ two agree, every run that was killed must agree with them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from holdfast.drills.copied import copy_checkpoint, go_on_from
 from holdfast.drills.drill import Answer, Drilled, Seen, run_drill
-from holdfast.drills.history import Row
+from holdfast.drills.history import History, Row
 from holdfast.drills.kill.driver import Driver, Running
 from holdfast.drills.kill.points import Named, Point, Rename
 from holdfast.drills.log import excerpt
@@ -28,6 +29,8 @@ NAME = "sink"
 OFFERED = (*PHASES, *STATE)
 LATEST = "commits-after"
 """Whatever the stream is, with enough batches it comes by this."""
+Beside = Callable[[Path, History], AbstractContextManager[object]]
+"""Looks at the sink of a place while drivers run and die there, and writes down what it sees."""
 _PROGRAM = Path(__file__).with_name("programs") / "yours.py"
 
 
@@ -66,7 +69,10 @@ class Target:
     sample: Path | None = None
     """Files that stand for the source."""
     read: str | None = None
-    """The function that returns what is in the sink, unless that is the scratch directory."""
+    """The function that returns what is in the sink, unless that is the scratch directory.
+
+    Or, by their names, what is in several, or what several readers see.
+    """
     checkpoint: str | None = None
     """Where a checkpoint is that every run begins from a copy of."""
 
@@ -143,7 +149,12 @@ def phases_of(
 
 
 def drill_yours(
-    target: Target, *, directory: Path, only: Sequence[str] = ()
+    target: Target,
+    *,
+    directory: Path,
+    only: Sequence[str] = (),
+    also: Sequence[Phase] = (),
+    beside: Beside = lambda _, __: nullcontext(),
 ) -> Iterator[Phase | Drilled]:
     """Run a stream undisturbed, then kill it in every phase.
 
@@ -151,6 +162,8 @@ def drill_yours(
         target: The stream.
         directory: Takes everything.
         only: Names of phases; by default every phase that it comes by.
+        also: More phases, of this stream alone.
+        beside: Reads the sink meanwhile.
 
     Yields:
         Each phase as it begins, then what it showed.
@@ -160,28 +173,42 @@ def drill_yours(
         UndisturbedRunError: It does not run even when nobody kills it.
         NotRepeatableError: It writes other rows every time.
     """
+    _check(target)
+    first, second = (_place(target, directory / f"undisturbed-{each}") for each in (1, 2))
+    numbered = go_on_from(first.checkpoint, OFFERED)
+    running = _undisturbed(first)
+    offered = (*phases_of(running, first.home.rglob("*"), of=numbered), *also)
+    phases = _chosen(target, offered, only=only)
+    _undisturbed(second)
+    _compare(first, second)
+    for phase in phases:
+        yield phase
+        place = _place(target, directory / phase.name, expected=first.rows())
+        reading = partial(beside, place.home)
+        yield run_drill(phase.name, place, phase.kills, directory=place.home, reading=reading)
+
+
+def _check(target: Target) -> None:
+    """Find out what can be known before anything is started."""
     if target.sample is not None:
         kind_of_sample(target.sample)
     check_names([each for each in (target.start, target.read) if each is not None])
-    first, second = (Yours(of=target, home=directory / f"undisturbed-{each}") for each in (1, 2))
-    first.prepare()
-    numbered = go_on_from(first.checkpoint, OFFERED)
-    running = _undisturbed(first)
-    found = phases_of(running, first.home.rglob("*"), of=numbered)
-    phases = {phase.name: phase for phase in found}
-    if LATEST not in phases:
+
+
+def _place(target: Target, home: Path, *, expected: Sequence[Row] = ()) -> Yours:
+    place = Yours(of=target, home=home, expected=expected)
+    place.prepare()
+    return place
+
+
+def _chosen(target: Target, offered: Sequence[Phase], *, only: Sequence[str]) -> list[Phase]:
+    """Return the phases that are meant, in the order of a life."""
+    names = [phase.name for phase in offered]
+    if LATEST not in names:
         raise ConfigError(f"{target.start} has too few batches to be killed in a later one.")
-    if unknown := [name for name in only if name not in phases]:
-        raise ConfigError(f"It comes by no phase {', '.join(unknown)}; by {', '.join(phases)}.")
-    second.prepare()
-    _undisturbed(second)
-    _compare(first, second)
-    for phase in phases.values():
-        if not only or phase.name in only:
-            yield phase
-            place = Yours(of=target, home=directory / phase.name, expected=first.rows())
-            place.prepare()
-            yield run_drill(phase.name, place, phase.kills, directory=place.home)
+    if unknown := [name for name in only if name not in names]:
+        raise ConfigError(f"It comes by no phase {', '.join(unknown)}; by {', '.join(names)}.")
+    return [phase for phase in offered if not only or phase.name in only]
 
 
 def _undisturbed(place: Yours) -> Running:

@@ -32,7 +32,8 @@ def main(config: dict[str, Any]) -> None:
             query.processAllAvailable()
             query.stop()
         read = load_named(config["read"]) if config["read"] else _read_sink
-        found = [("sink", read(spark, scratch))]
+        frames = read(spark, scratch)
+        found = list(frames.items()) if isinstance(frames, Mapping) else [("sink", frames)]
     keep_rows(found, Path(config["rows"]))
 
 
