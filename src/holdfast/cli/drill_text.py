@@ -45,15 +45,28 @@ def _answer(found: SummaryJson) -> str:
     failed = [each for each in drills if each.verdict == "FAIL"]
     unknown = [each for each in drills if each.verdict == "UNKNOWN"]
     if failed:
-        harm = {
-            "lost": any(each.lost for each in failed),
-            "doubled": any(each.doubled for each in failed),
-            "never sent": any(each.foreign for each in failed),
-        }
-        told = " and ".join(word for word, is_so in harm.items() if is_so)
-        what = f"rows are {told}" if told else "the stream does not go on"
-        return f"FAIL: after a kill in {len(failed)} of {len(drills)} phases {what}."
+        stuck = [each for each in failed if _is_stuck(each)]
+        damaged = [each for each in failed if each not in stuck]
+        told = [f"in {len(damaged)} of {len(drills)} phases {_damage(damaged)}"] if damaged else []
+        if stuck:
+            of = "" if told else f" of {len(drills)} phases"
+            told.append(f"in {len(stuck)}{of} the stream does not start again")
+        return f"FAIL: after a kill {', '.join(told)}."
     if unknown or not drills:
         return f"UNKNOWN: in {len(unknown)} of {len(drills)} phases nothing was shown."
     kills = sum(len(each.kills) for each in drills)
     return f"PASS: {kills} kills in {len(drills)} phases; every restart ended with the same rows."
+
+
+def _is_stuck(drill: DrillJson) -> bool:
+    return any(each.check == "starts-again" and each.verdict == "FAIL" for each in drill.checks)
+
+
+def _damage(failed: Sequence[DrillJson]) -> str:
+    harm = {
+        "lost": any(each.lost for each in failed),
+        "doubled": any(each.doubled for each in failed),
+        "never sent": any(each.foreign for each in failed),
+    }
+    told = " and ".join(word for word, is_so in harm.items() if is_so)
+    return f"rows are {told}" if told else "the stream does not go on"

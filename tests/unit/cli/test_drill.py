@@ -80,6 +80,24 @@ def test_the_answer_comes_first(drills: list[tuple[str, int, int]], answer: str)
     assert any(line == "Again: again phase-0" for line in lines) == is_bad
 
 
+def test_a_stream_that_is_stuck_is_told_beside_the_damage() -> None:
+    found = summary(("FAIL", 0, 0), ("FAIL", 0, 7), ("PASS", 0, 0))
+    is_stuck = CheckJson(check="starts-again", verdict="FAIL", told="stuck: exit code 1")
+    stuck = msgspec.structs.replace(found.drills[0], checks=[is_stuck])
+
+    def answer(*drills: DrillJson) -> str:
+        told = msgspec.structs.replace(found, drills=list(drills))
+        return render_summary(told, page="", again=lambda bad: [*bad])[0]
+
+    assert answer(stuck, *found.drills[1:]) == (
+        "FAIL: after a kill in 1 of 3 phases rows are doubled, "
+        "in 1 the stream does not start again."
+    )
+    assert answer(stuck, found.drills[2]) == (
+        "FAIL: after a kill in 1 of 2 phases the stream does not start again."
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
