@@ -78,6 +78,12 @@ def list_drills(form: str) -> None:
     help="Begin from a copy of this checkpoint; it is only read.",
 )
 @click.option("--only", multiple=True, metavar="PHASE", help="This phase alone. Can be repeated.")
+@click.option(
+    "--kill-at",
+    multiple=True,
+    metavar="POINT",
+    help="Kill your stream here, as phase kill-at: before-send:COMMIT:3, at:NAME. Again: one more.",
+)
 @click.option("--dsn", metavar="env:NAME", help="A scratch database, for our own drills of it.")
 @click.option("--sample", type=int, help="So many of our own drills, drawn by the seed.")
 @click.option("--seed", type=int, default=1, show_default=True)

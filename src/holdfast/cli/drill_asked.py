@@ -14,6 +14,7 @@ from holdfast.errors import ConfigError
 
 if TYPE_CHECKING:
     from holdfast.drills.drill import Drilled
+    from holdfast.drills.phases import Phase
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +27,7 @@ class Asked:
     read: str | None
     checkpoint: str | None
     only: tuple[str, ...]
+    kill_at: tuple[str, ...]
     dsn: str | None
     sample: int | None
     seed: int
@@ -65,6 +67,8 @@ class Asked:
             raise ConfigError(
                 "Name a stream of yours as MODULE:NAME, or drills of our own, or --all."
             )
+        if self.kill_at and not self.is_yours:
+            raise ConfigError("--kill-at is for a stream of yours: drills of our own have phases.")
         if not self.is_yours:
             yield from self._known()
         elif len(self.targets) > 1:
@@ -82,7 +86,9 @@ class Asked:
         }
         options = [word for name, value in given.items() if value for word in (name, str(value))]
         only = [word for name in drills for word in ("--only", name)]
-        named = [*self.targets, *options, *only] if self.is_yours else [*drills, *options]
+        points = [word for point in self.kill_at for word in ("--kill-at", point)]
+        yours = [*self.targets, *options, *only, *points]
+        named = yours if self.is_yours else [*drills, *options]
         return ["holdfast", "drill", "run", *named]
 
     def _yours(self) -> Iterator[str | Drilled]:
@@ -95,8 +101,19 @@ class Asked:
             start=self.targets[0], sample=sample, read=self.read, checkpoint=self.checkpoint
         )
         yield "undisturbed, twice"
-        for each in drill_yours(target, directory=self.place, only=self.only):
+        also = self._asked_phase()
+        only = self.only or [phase.name for phase in also]
+        for each in drill_yours(target, directory=self.place, only=only, also=also):
             yield f"killed: {each.shown}" if isinstance(each, Phase) else each
+
+    def _asked_phase(self) -> list[Phase]:
+        """Return the phase whose kills were given one by one, if any were."""
+        from holdfast.drills.kill.points import parse_point  # noqa: PLC0415
+        from holdfast.drills.phases import Phase  # noqa: PLC0415
+
+        kills = tuple(map(parse_point, self.kill_at))
+        shown = ", ".join(self.kill_at)
+        return [Phase(name="kill-at", shown=shown, kills=kills)] if kills else []
 
     def _known(self) -> Iterator[str | Drilled]:
         from holdfast.drills.known.cells import run_cell  # noqa: PLC0415

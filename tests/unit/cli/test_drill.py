@@ -108,6 +108,8 @@ def test_a_stream_that_is_stuck_is_told_beside_the_damage() -> None:
         (["postgres-append"], "--dsn env:NAME"),
         (["delta-append", "--only", "no-such-phase"], "No drill is left"),
         (["delta-append", "--sample", "0"], "No drill is left"),
+        (["delta-append", "--kill-at", "at:S3"], "--kill-at is for a stream of yours"),
+        (["app:start", "--kill-at", "COMMIT"], "'COMMIT' is no point"),
     ],
 )
 def test_what_does_not_fit_together_is_refused(
@@ -148,7 +150,7 @@ def test_drills_are_chosen_by_name_stream_and_pattern() -> None:
 
 def asked(*targets: str, **given: Any) -> Asked:
     nothing = dict.fromkeys(("source_sample", "read", "checkpoint", "dsn", "sample", "directory"))
-    others = {"is_all": False, "only": (), "seed": 1, "form": "text", **nothing}
+    others = {"is_all": False, "only": (), "kill_at": (), "seed": 1, "form": "text", **nothing}
     return Asked(targets=targets, **{**others, **given})
 
 
@@ -156,6 +158,11 @@ def test_what_failed_is_repeated_by_one_command() -> None:
     yours = asked("app:start", source_sample=Path("sample"), read="app:rows")
     assert " ".join(yours.again(["replay"])) == (
         "holdfast drill run app:start --source-sample sample --read app:rows --only replay"
+    )
+    pointed = asked("app:start", kill_at=("before-send:COMMIT:3", "at:deleted"))
+    assert " ".join(pointed.again(["kill-at"])) == (
+        "holdfast drill run app:start --only kill-at "
+        "--kill-at before-send:COMMIT:3 --kill-at at:deleted"
     )
     ours = asked(is_all=True, dsn="env:SCRATCH", sample=20)
     assert " ".join(ours.again(["delta-merge/replay"])) == (

@@ -7,8 +7,12 @@ into the *fired* file first: a kill that did not happen at its point cannot pass
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
+
+from holdfast.errors import ConfigError
 
 When = Literal["before", "after"]
 
@@ -78,3 +82,27 @@ class Named:
 
 
 Point = Rename | Delete | S3Request | Send | Named
+_WRITTEN = re.compile(r"(before|after|at)(-delete|-send)?:([^:]+)(?::([1-9][0-9]*))?")
+_KINDS: dict[str | None, Callable[[When, str, int], Point]] = {
+    None: Rename,
+    "-delete": Delete,
+    "-send": Send,
+}
+
+
+def parse_point(text: str) -> Point:
+    """Return the point that is written so: `before:offsets/1`, `after-send:COMMIT:3`, `at:S5`.
+
+    Raises:
+        ConfigError: It is not written as a point is.
+    """
+    found = _WRITTEN.fullmatch(text)
+    if found is None or (found[1] == "at" and found[2]):
+        raise ConfigError(
+            f"{text!r} is no point: write before:ENDING[:N] or after:ENDING[:N] of a rename, "
+            "before-delete:ENDING[:N], before-send:BYTES[:N] and so on, or at:NAME[:N]."
+        )
+    nth = int(found[4] or 1)
+    if found[1] == "at":
+        return Named(found[3], nth)
+    return _KINDS[found[2]]("before" if found[1] == "before" else "after", found[3], nth)
