@@ -7,6 +7,8 @@ from pathlib import Path
 
 _NAMES_AN_ERROR = re.compile(r"^(?!\s+at ).*(Exception|Error|FATAL|ERROR|Caused by)")
 _IS_AN_ERROR = re.compile(r"[\w.]+(Exception|Error): ")
+_IS_WRAPPED = re.compile(r".*\bterminated with exception: ")
+"""Spark's words around what ended a query: whose, by ids that differ at every start."""
 _CAUSES = 4
 _LAST_LINES = 20
 
@@ -23,8 +25,12 @@ def excerpt(log: Path) -> str:
 
 
 def last_error(log: Path) -> str:
-    """Return the last line of a log that is an error and its message; empty when none is."""
+    """Return the last line of a log that is an error and its message; empty when none is.
+
+    Of a query that failed it is what the query failed with.
+    """
     if not log.exists():
         return ""
     lines = log.read_text(errors="replace").splitlines()
-    return next((line.strip() for line in reversed(lines) if _IS_AN_ERROR.match(line)), "")
+    found = next((line.strip() for line in reversed(lines) if _IS_AN_ERROR.match(line)), "")
+    return _IS_WRAPPED.sub("", found)
