@@ -1,11 +1,13 @@
 """The lab as pytest fixtures: each server is started once per session, when a test first asks.
 
 Tests share servers and the Spark session, and take a topic, a database or a location of their own.
-A test that crashes or pauses a server starts one for itself.
+A test that crashes or pauses a server starts one for itself. Who runs pytest very often starts a
+PostgreSQL before, and names its port in `HOLDFAST_POSTGRES_PORT`.
 """
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,10 +33,13 @@ def kafka() -> Iterator[Kafka]:
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[Postgres]:
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
     """A PostgreSQL server."""
     from lab import Postgres  # noqa: PLC0415
 
+    if port := os.environ.get("HOLDFAST_POSTGRES_PORT"):
+        yield Postgres(tmp_path_factory.mktemp("postgres"), port=int(port))
+        return
     with Postgres() as server:
         yield server
 

@@ -31,9 +31,9 @@ class Postgres(Server):
     runs_as: ClassVar[str | None] = _ACCOUNT
     stop_signal: ClassVar[signal.Signals] = signal.SIGINT  # SIGTERM would wait for every client
 
-    def __init__(self, directory: Path | None = None) -> None:
+    def __init__(self, directory: Path | None = None, *, port: int | None = None) -> None:
         super().__init__(directory)
-        (self.port,) = free_ports(1)
+        self.port = port or free_ports(1)[0]
 
     @property
     def address(self) -> str:

@@ -99,6 +99,41 @@ def test_an_entry_that_was_compacted_covers_the_same_files(older: int) -> None:
     assert covered(files_read(b"a", b"b", compact=True, older=older), 1) == plain
 
 
+class Counting(MemoryStorage):
+    """A checkpoint that counts the bytes read of it."""
+
+    read_bytes = 0
+
+    def read(self, path: str, *, start: int = 0, length: int | None = None) -> bytes | None:
+        found = super().read(path, start=start, length=length)
+        self.read_bytes += len(found or b"")
+        return found
+
+
+def test_of_a_large_compact_file_only_the_end_is_read() -> None:
+    storage = Counting(files_read(b"a", b"b", compact=True, older=60_000).files)
+    assert len(storage.files["sources/0/1.compact"]) > 3 << 20
+    covered(storage, 1)
+    assert storage.read_bytes < (1 << 20) + 1_000
+
+
+def test_an_end_that_holds_no_older_entry_is_not_enough() -> None:
+    """The entries of one batch alone can be more than is read at first."""
+    names = [b"name-%06d" % number for number in range(40_000)]
+    plain = covered(files_read(*names), 1)
+    assert covered(files_read(*names, compact=True, older=3), 1) == plain
+
+
+@pytest.mark.parametrize("first", [b"", b"v9", b"{}"])
+def test_a_compact_file_that_is_damaged_is_named(first: bytes) -> None:
+    storage = files_read(b"a", compact=True, older=3)
+    path = "sources/0/1.compact"
+    storage.files[path] = first + storage.files[path].removeprefix(b"v1")
+    found = read_coverage(storage, BatchId(1))
+    assert isinstance(found, Unparsed)
+    assert found.path == path
+
+
 @pytest.mark.parametrize("path", ["offsets/0", "offsets/1", "sources/0/1"])
 @pytest.mark.parametrize("damage", ["gone", "empty"])
 def test_what_is_missing_or_damaged_is_named(path: str, damage: str) -> None:

@@ -20,7 +20,7 @@ from holdfast.ledger.delta import (
     find_native_batch,
     transaction_version,
 )
-from holdfast.ledger.delta_log import newest_version, parse_commit, walk_back
+from holdfast.ledger.delta_log import Commit, newest_version, parse_commit, walk_back
 from holdfast.storage.memory import MemoryStorage
 
 APP = app_id("readings", "gold")
@@ -53,14 +53,43 @@ def table(*commits: bytes, first: int = 0) -> MemoryStorage:
 FOREIGN = commit(app=None)
 
 
+class Counting(MemoryStorage):
+    """A log that counts what is asked of it, and is never listed."""
+
+    def __init__(self, log: MemoryStorage) -> None:
+        super().__init__(log.files)
+        self.asked = 0
+        self.read_paths: list[str] = []
+
+    def list(self, directory: str = "") -> Any:
+        raise AssertionError(f"{directory} was listed")
+
+    def stat(self, path: str) -> Any:
+        self.asked += 1
+        return super().stat(path)
+
+    def read(self, path: str, *, start: int = 0, length: int | None = None) -> bytes | None:
+        self.read_paths.append(path)
+        return super().read(path, start=start, length=length)
+
+
 def test_a_row_comes_back_as_it_was_written() -> None:
     assert decode_row(encode_row(ROW)) == ROW
-    assert decode_row(encode_row(replace(ROW, digest=None))) == replace(ROW, digest=None)
+    first = replace(ROW, digest=None, generation=0, epoch=0, last_batch=BatchId(0))
+    assert decode_row(encode_row(first)) == first
 
 
 @pytest.mark.parametrize("note", ["", "by hand", "{}", "[]", encode_fence(epoch=1, nonce="n")])
 def test_a_note_of_somebody_else_is_no_row(note: str) -> None:
     assert decode_row(note) is None
+
+
+@pytest.mark.parametrize("name", ["generation", "epoch", "last_batch"])
+def test_a_row_without_one_of_its_numbers_is_none(name: str) -> None:
+    fields = json.loads(encode_row(ROW))
+    assert decode_row(json.dumps({**fields, name: "3"})) is None
+    del fields[name]
+    assert decode_row(json.dumps(fields)) is None
 
 
 def test_versions_order_generation_above_epoch_above_batch() -> None:
@@ -83,6 +112,67 @@ def test_the_newest_version_is_found_without_listing(
         found.put("_delta_log/_last_checkpoint", json.dumps({"version": commits // 2}).encode())
     monkeypatch.setattr(MemoryStorage, "list", None)
     assert newest_version(found) == commits - 1
+
+
+@pytest.mark.parametrize("known", [None, 7, 8, 900])
+def test_where_to_begin_is_known_or_in_the_last_checkpoint(known: int | None) -> None:
+    log = Counting(table(*[FOREIGN] * 1000, first=7))
+    log.put("_delta_log/_last_checkpoint", json.dumps({"version": 500}).encode())
+    assert newest_version(log, known=known) == 1006
+    assert log.asked <= 25
+
+
+@pytest.mark.parametrize(
+    "checkpoint", [b"", b"\xff", b"[]", b'{"version":"1"}', b'{"version":99}', b"{}"]
+)
+def test_a_last_checkpoint_that_is_damaged_or_gone_is_walked_round(checkpoint: bytes) -> None:
+    log = table(FOREIGN, FOREIGN, FOREIGN)
+    log.put("_delta_log/_last_checkpoint", checkpoint)
+    assert newest_version(log) == 2
+
+
+def test_only_what_is_new_is_read_again() -> None:
+    """And of what is known, the stream's own newest commit."""
+    log = Counting(table(*[FOREIGN] * 20, commit(encode_row(ROW)), first=7))
+    ledger = DeltaLedger(log, APP)
+    log.put("_delta_log/_last_checkpoint", b'{"version":27}')
+    ledger.read()
+    own = f"_delta_log/{27:020}.json"
+    assert log.read_paths == ["_delta_log/_last_checkpoint", own]
+    for _ in range(3):
+        log.read_paths.clear()
+        ledger.read()
+        assert log.read_paths == [own]
+    log.put(f"_delta_log/{28:020}.json", FOREIGN)
+    log.put(f"_delta_log/{29:020}.json", FOREIGN)
+    log.read_paths.clear()
+    found = ledger.read()
+    assert log.read_paths == [own, *(f"_delta_log/{at:020}.json" for at in (28, 29))]
+    assert found is not None
+    assert (found.newest, found.row, found.row_version) == (29, ROW, 27)
+
+
+def test_the_row_of_another_stream_is_walked_over() -> None:
+    other = replace(ROW, stream="other")
+    theirs = commit(encode_row(other), app=app_id("other", "gold"))
+    log = table(commit(encode_row(ROW)), theirs, theirs, FOREIGN)
+    found = DeltaLedger(log, APP).read()
+    assert found is not None
+    assert found.row == ROW
+
+
+def test_a_fence_without_a_row_is_known_and_no_row() -> None:
+    log = table(FOREIGN, commit(encode_fence(epoch=9, nonce="n9")))
+    found = DeltaLedger(log, APP).read()
+    assert found is not None
+    assert (found.row, found.fenced_at, found.own and found.own.version) == (None, 1, 1)
+
+
+def test_what_was_emptied_before_the_stream_began_is_its_own_business() -> None:
+    log = table(commit(app=None, operation="TRUNCATE"))
+    found = DeltaLedger(log, APP).read()
+    assert found is not None
+    assert found.replaced_by is None
 
 
 def test_a_log_that_was_cleaned_up_is_listed() -> None:
@@ -147,6 +237,17 @@ REPLACING: dict[str, tuple[dict[str, Any], bool]] = {
     "appended to": ({"operationParameters": {"mode": "Append"}}, False),
     "truncated": ({"operation": "TRUNCATE"}, True),
     "all deleted": ({"operation": "DELETE", "operationParameters": {"predicate": "[]"}}, True),
+    "all deleted by a condition": (
+        {"operation": "DELETE", "operationParameters": {"predicate": '["true"]'}},
+        True,
+    ),
+    "deleted without a word": ({"operation": "DELETE"}, True),
+    "replaced": ({"operation": "REPLACE TABLE"}, True),
+    "created again": ({"operation": "CREATE OR REPLACE TABLE"}, True),
+    "restored to a later one": (
+        {"operation": "RESTORE", "operationParameters": {"version": 2}},
+        False,
+    ),
     "some deleted": ({"operation": "DELETE", "operationParameters": {"predicate": '["x"]'}}, False),
     "optimised": ({"operation": "OPTIMIZE"}, False),
 }
@@ -185,6 +286,20 @@ def test_the_last_batch_of_a_native_stream_is_found_below_its_fence() -> None:
 def test_a_commit_that_is_damaged_says_nothing(raw: bytes) -> None:
     found = parse_commit(3, raw)
     assert (found.version, found.transactions, found.note) == (3, {}, "")
+
+
+def test_the_lines_of_a_commit_may_come_in_any_order() -> None:
+    lines = [
+        b'{"add":{"path":"part-0"}}',
+        b'{"txn":{"appId":"x","version":7}}',
+        b'{"metaData":{}}',
+        b'{"commitInfo":{"operation":"WRITE","userMetadata":"note \xff"}}',
+        b'{"txn":{"appId":"y","version":8}}',
+    ]
+    expected = {"operation": "WRITE", "note": "note \ufffd", "transactions": {"x": 7, "y": 8}}
+    for found in (lines, lines[::-1]):
+        assert parse_commit(3, b"\n".join(found)) == Commit(version=3, **expected)  # type: ignore[arg-type]
+    assert parse_commit(4, b'{"commitInfo":{}}') == Commit(version=4)
 
 
 def test_a_fence_that_another_commit_has_replaced_is_missed() -> None:

@@ -1,0 +1,345 @@
+"""`hf.Postgres` on a real PostgreSQL, with rows from Arrow: which way a batch goes, and its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Any
+
+import psycopg
+import pyarrow as pa
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql.types import LongType, StructField, StructType
+
+from holdfast.errors import ConfigError
+from holdfast.ids import BatchId
+from holdfast.ledger import Apply, Reason, Refuse, Skip
+from holdfast.ledger.postgres import ensure_tables
+from holdfast.sinks.postgres import large
+from holdfast.sinks.postgres.collect import TooLargeError
+from holdfast.sinks.postgres.sink import LostAnswerError
+from holdfast.sinks.postgres.sink import Postgres as PostgresSink
+from holdfast.sinks.postgres.table import TableError
+from tests.spark.ledger_rows import ROW, attempt
+
+BUDGET = 1 << 10
+SCHEMA = StructType([StructField("id", LongType())])
+
+
+@dataclass
+class Batch:
+    """Rows, as Spark gives them: collected on the driver, or run through a function in a task."""
+
+    ids: list[int]
+    size: int = 0
+    too_large: bool = False
+    counted: int | None = None
+    kept: int = 0
+    parts: int = 2
+    lost: bool = False
+    """Whether the task's answer does not come back."""
+
+    @property
+    def sparkSession(self) -> Any:  # noqa: N802 - Spark's own name
+        return SimpleNamespace(conf={large.BUDGET_SETTING: str(BUDGET)})
+
+    @property
+    def _jdf(self) -> Any:
+        stats = SimpleNamespace(sizeInBytes=lambda: self.size)
+        plan = SimpleNamespace(stats=lambda: stats)
+        return SimpleNamespace(queryExecution=lambda: SimpleNamespace(optimizedPlan=lambda: plan))
+
+    @property
+    def batches(self) -> Iterator[Any]:
+        yield pa.record_batch([pa.array(self.ids, pa.int64())], names=["id"])
+
+    def persist(self) -> None:
+        self.kept += 1
+
+    def unpersist(self) -> None:
+        self.kept -= 1
+
+    def count(self) -> int:
+        assert self.kept == 1
+        return len(self.ids) if self.counted is None else self.counted
+
+    def coalesce(self, parts: int) -> Batch:
+        self.parts = parts
+        return self
+
+    def mapInArrow(self, function: Any, schema: str) -> Any:  # noqa: N802 - Spark's own name
+        assert (self.parts, schema, self.kept) == (1, "said string", 1)
+
+        def collect() -> list[Any]:
+            said = [row for each in function(self.batches) for row in each.to_pylist()]
+            if self.lost:
+                raise PySparkException("the executor is gone")
+            return [SimpleNamespace(**row) for row in said]
+
+        return SimpleNamespace(collect=collect)
+
+
+@pytest.fixture(autouse=True)
+def without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take the rows from a `Batch` instead of from Spark."""
+
+    @contextmanager
+    def collected(batch: Batch, *, budget: int) -> Iterator[Iterator[Any]]:
+        assert budget == BUDGET
+        if batch.too_large:
+            raise TooLargeError
+        yield batch.batches
+
+    monkeypatch.setattr("holdfast.sinks.postgres.collect.collected", collected)
+    monkeypatch.setattr(large, "_look_there", lambda *_: [])
+
+
+@pytest.fixture
+def sink(database: str) -> Iterator[PostgresSink]:
+    with psycopg.connect(database) as connection:
+        connection.execute("CREATE TABLE readings (id bigint)")
+    found = PostgresSink(lambda: database, table="readings")
+    found.prepare(SimpleNamespace(schema=SCHEMA, sparkSession="session"), output_mode="append")
+    assert found.replace_row(None, ROW)
+    yield found
+    found.close()
+
+
+def ids(database: str) -> list[int]:
+    with psycopg.connect(database) as connection:
+        return [row[0] for row in connection.execute("SELECT id FROM readings ORDER BY id")]
+
+
+@pytest.fixture
+def ways(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Which way each batch went."""
+    found: list[str] = []
+    for name in ("_write_here", "_write_in_task"):
+        real = getattr(PostgresSink, name)
+
+        def noted(sink: Any, *given: Any, name: str = name, real: Any = real) -> Any:
+            found.append(name)
+            return real(sink, *given)
+
+        monkeypatch.setattr(PostgresSink, name, noted)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [
+        (0, "_write_here"),
+        (BUDGET, "_write_here"),
+        (BUDGET + 1, "_write_in_task"),
+        ((1 << 50) - 1, "_write_in_task"),
+        (1 << 50, "_write_here"),
+        (1 << 63, "_write_here"),
+    ],
+)
+def test_a_batch_over_the_budget_goes_by_a_task(
+    sink: PostgresSink, ways: list[str], *, size: int, expected: str, database: str
+) -> None:
+    counts: list[int] = []
+    batch = Batch([1, 2], size=size)
+    assert sink.write(attempt(0), batch, before_commit=counts.append) == Apply()
+    assert (ways, counts, batch.kept) == ([expected], [2], 0)
+    assert sink.write(attempt(0), Batch([1, 2], size=size)) == Skip()
+    assert sink.write(attempt(9), Batch([1, 2], size=size)) == Refuse(Reason.GAP)
+    assert ways == [expected], "what is decided already is not run"
+    assert ids(database) == [1, 2]
+
+
+def test_a_batch_that_turns_out_too_large_goes_by_a_task(
+    sink: PostgresSink, ways: list[str], *, database: str
+) -> None:
+    assert sink.write(attempt(0), Batch([1, 2], too_large=True)) == Apply()
+    assert ways == ["_write_here", "_write_in_task"]
+    assert ids(database) == [1, 2]
+
+
+@pytest.mark.parametrize("size", [0, BUDGET + 1])
+def test_what_must_not_be_committed_is_not(sink: PostgresSink, *, size: int, database: str) -> None:
+    def refuse(rows: int) -> None:
+        raise RuntimeError(f"stopped at {rows}")
+
+    batch = Batch([1, 2], size=size)
+    with pytest.raises(RuntimeError, match="stopped at 2"):
+        sink.write(attempt(0), batch, before_commit=refuse)
+    assert (ids(database), batch.kept) == ([], 0)
+
+
+def test_a_task_commits_as_many_rows_as_were_counted_or_none(
+    sink: PostgresSink, database: str
+) -> None:
+    batch = Batch([1, 2], size=BUDGET + 1, counted=3)
+    with pytest.raises(Exception, match="2 rows came, 3 were expected"):
+        sink.write(attempt(0), batch)
+    assert (ids(database), batch.kept) == ([], 0)
+
+
+def test_a_task_whose_answer_is_lost_is_asked_for_in_the_ledger(
+    sink: PostgresSink, database: str
+) -> None:
+    assert sink.write(attempt(0), Batch([1], size=BUDGET + 1, lost=True)) == Skip()
+    assert ids(database) == [1]
+    assert sink.fence(ROW, epoch=2, nonce="n2") is not None
+    told = sink._write_in_task(attempt(1), Batch([2], lost=True), lambda _: None)
+    assert told == Refuse(Reason.EPOCH_FENCED)
+
+
+def test_a_task_that_failed_before_its_commit_is_an_error(
+    sink: PostgresSink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> int:
+        raise PySparkException("upstream")
+
+    monkeypatch.setattr(Batch, "count", fail)
+    with pytest.raises(PySparkException, match="upstream"):
+        sink.write(attempt(0), Batch([1], size=BUDGET + 1))
+
+
+def test_executors_that_lack_something_write_nothing(sink: PostgresSink, database: str) -> None:
+    assert sink._executors is not None
+    sink._executors._missing = ["the Python module pyarrow", "patience"]
+    with pytest.raises(large.ExecutorLacksError) as raised:
+        sink.write(attempt(0), Batch([1], size=BUDGET + 1))
+    assert raised.value.missing == ["the Python module pyarrow", "patience"]
+    assert ids(database) == []
+    sink._executors = None
+    assert sink.write(attempt(0), Batch([1], size=BUDGET + 1)) == Apply()
+
+
+def end_sessions(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as admin:
+        admin.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+
+def test_a_connection_that_died_is_made_anew(sink: PostgresSink, database: str) -> None:
+    first = sink._connect()
+    assert sink._connect() is first
+    assert (first.autocommit, first.prepare_threshold) == (True, None)
+    end_sessions(database)
+    assert sink.read_row("readings") == ROW
+    second = sink._connect()
+    assert second is not first
+    second.close()
+    assert sink._connect() is not second
+    sink.close()
+    sink.close()
+    assert sink.read_row("readings") == ROW
+
+
+def test_who_cannot_ask_the_ledger_says_that_the_batch_may_be_there(
+    sink: PostgresSink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def unreachable(*_: Any) -> Any:
+        asked.append(1)
+        raise psycopg.OperationalError("no route")
+
+    monkeypatch.setattr(PostgresSink, "_ask_under_lock", unreachable)
+    with pytest.raises(LostAnswerError, match="may or may not be in") as raised:
+        sink._settle(attempt(0))
+    assert "no route" in str(raised.value.__cause__)
+    assert len(asked) == 5
+
+
+def test_the_ledger_is_asked_again_until_it_answers(
+    sink: PostgresSink, monkeypatch: pytest.MonkeyPatch, *, database: str
+) -> None:
+    ask, failures = PostgresSink._ask_under_lock, [1, 1]
+
+    def sometimes(sink: PostgresSink, this: Any) -> Any:
+        if failures:
+            failures.pop()
+            raise psycopg.OperationalError("no route")
+        return ask(sink, this)
+
+    monkeypatch.setattr(PostgresSink, "_ask_under_lock", sometimes)
+    with pytest.raises(LostAnswerError, match="did not arrive in"):
+        sink._settle(attempt(0))
+    assert sink.write(attempt(0), Batch([1])) == Apply()
+    assert sink._settle(attempt(0)) == Skip()
+    assert ids(database) == [1]
+
+
+def test_the_ledger_is_asked_when_who_may_still_commit_is_done(
+    sink: PostgresSink, database: str
+) -> None:
+    """The old session holds the row until its commit is through, or it is rolled back."""
+    sink._dsn = lambda: f"{database} options='-c lock_timeout=40'"
+    with psycopg.connect(database) as old:
+        old.execute("SELECT * FROM holdfast.ledger FOR UPDATE")
+        with pytest.raises(psycopg.errors.LockNotAvailable):
+            sink._ask_under_lock(attempt(0))
+    assert sink._ask_under_lock(attempt(0)) == Apply()
+    assert sink._ask_under_lock(attempt(3)) == Refuse(Reason.GAP)
+
+
+def test_row_fence_and_examination_are_those_of_its_table(
+    sink: PostgresSink, database: str
+) -> None:
+    fenced = replace(ROW, epoch=2, nonce="n2")
+    assert sink.fence(ROW, epoch=2, nonce="n2") == fenced
+    assert sink.fence(ROW, epoch=2, nonce="other") is None
+    new = replace(fenced, epoch=3, nonce="n3", last_batch=BatchId(0), digest="d0", end_offsets="e0")
+    assert not sink.replace_row(ROW, new)
+    assert sink.replace_row(fenced, new)
+    assert sink.read_row("readings") == new
+    assert sink.read_row("other") is None
+    assert sink.write(attempt(1, epoch=3, nonce="n3"), Batch([1])) == Apply()
+    assert sink.examine(new) is None
+    with psycopg.connect(database) as connection:
+        connection.execute("TRUNCATE readings")
+    found = sink.examine(new)
+    assert found is not None
+    assert "truncated" in found
+    assert sink.find_native("6f0c") is None
+
+
+def test_a_table_that_does_not_fit_is_refused_before_any_batch(database: str) -> None:
+    df = SimpleNamespace(schema=SCHEMA, sparkSession="session")
+    sink = PostgresSink(lambda: database, table="readings")
+    with pytest.raises(TableError, match="no such table"):
+        sink.prepare(df, output_mode="append")
+    with psycopg.connect(database) as connection:
+        ensure_tables(connection)
+        connection.execute("CREATE TABLE readings (id bigint)")
+    with pytest.raises(ConfigError, match="the PostgreSQL table readings"):
+        sink.prepare(df, output_mode="complete")
+    sink.close()
+    merging = PostgresSink(lambda: database, table="readings", keys=["id"], sequence_by="id")
+    with pytest.raises(TableError, match="no unique index"):
+        merging.prepare(df, output_mode="complete")
+    with psycopg.connect(database) as connection:
+        connection.execute("CREATE UNIQUE INDEX ON readings (id)")
+    merging.prepare(df, output_mode="complete")
+    assert merging._target is not None
+    assert (merging._target.keys, merging._target.sequence_by) == (("id",), "id")
+    assert merging._executors is not None
+    assert (merging._executors._spark, merging._executors._dsn) == ("session", merging._dsn)
+    merging.close()
+
+
+def test_a_sink_is_named_by_its_table_and_never_by_its_secret() -> None:
+    sink = PostgresSink("env:DSN", table="public.readings")
+    assert (sink.name, sink.is_appending) == ("public.readings", True)
+    assert sink.shown == "the PostgreSQL table public.readings"
+    assert sink.place == "postgresql:public.readings@env:DSN"
+    merging = PostgresSink("env:DSN", table="t", keys=["a"], sequence_by="at", name="mine")
+    assert (merging.name, merging.is_appending) == ("mine", False)
+    assert (merging.keys, merging.sequence_by) == (("a",), "at")
+    with pytest.raises(ConfigError):
+        PostgresSink("env:DSN", table="t", sequence_by="at")
+
+
+def test_the_budget_is_a_setting_of_the_session() -> None:
+    assert large.budget_of(SimpleNamespace(conf={})) == 256 << 20
+    assert large.budget_of(SimpleNamespace(conf={large.BUDGET_SETTING: "7"})) == 7

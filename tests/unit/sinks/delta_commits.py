@@ -1,0 +1,119 @@
+"""Delta's side of a commit, without Spark: a log in memory that takes commits as Delta does.
+
+One whose version is not higher than the last of its application is left out, and nothing is said.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from holdfast.ids import BatchId, QueryId
+from holdfast.ledger import NO_BATCH, Attempt, Binding, LedgerRow
+from holdfast.ledger.delta_log import newest_version, walk_back
+from holdfast.sinks.delta.commit import Identity
+from holdfast.sinks.delta.sink import Delta
+from holdfast.sinks.delta.target import Target
+from holdfast.storage.memory import MemoryStorage
+
+HERE = Binding(query_id=QueryId("6f0c"), checkpoint="s3://lake/streams/readings")
+ROW = LedgerRow(
+    stream="readings",
+    sink="gold",
+    generation=1,
+    epoch=1,
+    nonce="n1",
+    binding=HERE,
+    last_batch=NO_BATCH,
+    digest=None,
+    end_offsets="{}",
+)
+NOTHING = "no rows"
+
+
+def attempt(number: int, **changes: Any) -> Attempt:
+    found = Attempt(
+        stream="readings",
+        sink="gold",
+        generation=1,
+        epoch=1,
+        nonce="n1",
+        binding=HERE,
+        batch_id=BatchId(number),
+        digest=f"d{number}",
+        start_offsets="{}" if number == 0 else f"e{number - 1}",
+        end_offsets=f"e{number}",
+    )
+    return replace(found, **changes)
+
+
+@dataclass
+class DeltaTable:
+    """A table: its log, and what was committed to it."""
+
+    log: MemoryStorage = field(default_factory=MemoryStorage)
+    rows: list[Any] = field(default_factory=list)
+    committed: list[Identity] = field(default_factory=list)
+    how: list[str] = field(default_factory=list)
+    """By which function each was asked for: append or merge."""
+    before: Callable[[], None] = lambda: None
+    """Called before each commit; may raise."""
+    after: Callable[[], None] = lambda: None
+
+    def put(self, *lines: dict[str, Any]) -> int:
+        """Write one commit and return its version."""
+        newest = newest_version(self.log)
+        version = 0 if newest is None else newest + 1
+        raw = "\n".join(json.dumps(line) for line in lines).encode()
+        self.log.put(f"_delta_log/{version:020}.json", raw)
+        return version
+
+    def commit(self, rows: Any, identity: Identity) -> None:
+        """Commit rows as somebody, or leave them out."""
+        self.before()
+        if identity.version > self.last(identity.app):
+            info = {"operation": "WRITE", "userMetadata": identity.note}
+            txn = {"appId": identity.app, "version": identity.version}
+            self.put({"commitInfo": info}, {"txn": txn})
+            self.committed.append(identity)
+            self.rows += [] if rows == NOTHING else [rows]
+        self.after()
+
+    def last(self, app: str) -> int:
+        """Return the last version of an application."""
+        newest = newest_version(self.log)
+        commits = walk_back(self.log, newest) if newest is not None else ()
+        return max((each.transactions.get(app, -1) for each in commits), default=-1)
+
+    def sink(self, *, keys: tuple[str, ...] = ()) -> Delta:
+        """Return a sink that writes into it, as one more driver has it."""
+        found = Delta(path="/lake/gold", keys=keys)
+        found._target = Target(name="delta.`/lake/gold`", path="/lake/gold", reader=self.log)
+        nothing = SimpleNamespace(limit=lambda rows: {0: NOTHING}[rows])
+        tables = {"delta.`/lake/gold`": nothing}
+        found._spark = SimpleNamespace(table=tables.__getitem__)
+        return found
+
+
+@pytest.fixture
+def table(monkeypatch: pytest.MonkeyPatch) -> DeltaTable:
+    """A table with one commit of somebody else."""
+    found = DeltaTable()
+    found.put({"commitInfo": {"operation": "CREATE TABLE"}})
+
+    def committing(how: str) -> Callable[[Any, Target, Identity], None]:
+        def commit(rows: Any, target: Target, identity: Identity) -> None:
+            assert target.reader is found.log
+            found.how.append(how)
+            found.commit(rows, identity)
+
+        return commit
+
+    for how in ("append", "merge"):
+        monkeypatch.setattr(f"holdfast.sinks.delta.sink.{how}", committing(how))
+    return found

@@ -1,0 +1,393 @@
+"""What `hf.Delta` commits, in which order, and what it makes of the log afterwards."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+
+from holdfast import points
+from holdfast.errors import ConfigError
+from holdfast.ids import BatchId
+from holdfast.ledger import Apply, Reason, Refuse, Skip, advance
+from holdfast.ledger.delta import NATIVE_FENCE, encode_fence, encode_row, transaction_version
+from holdfast.sinks.delta.commit import Identity
+from holdfast.sinks.delta.sink import (
+    COMMITS_BEFORE_ANEW,
+    TRIES,
+    Delta,
+    LeftOutError,
+    TableChangedError,
+)
+from tests.unit.sinks.delta_commits import ROW, DeltaTable, attempt, table
+
+__all__ = ["table"]
+APP = "holdfast/readings/gold"
+BY_HAND = {"commitInfo": {"operation": "OPTIMIZE"}}
+EMPTIED = {"commitInfo": {"operation": "TRUNCATE"}}
+FENCED = replace(ROW, epoch=2, nonce="n2")
+
+
+@pytest.fixture
+def sink(table: DeltaTable) -> Delta:
+    """A sink whose stream was opened and has brought nothing."""
+    found = table.sink()
+    assert found.replace_row(None, ROW)
+    return found
+
+
+@pytest.fixture
+def reached() -> Iterator[list[str]]:
+    found: list[str] = []
+    points.listen(found.append)
+    yield found
+    points.listen(None)
+
+
+def fail(message: str) -> Callable[[], None]:
+    def failing() -> None:
+        raise PySparkException(message)
+
+    return failing
+
+
+def failing_once(message: str, table: DeltaTable) -> Callable[[], None]:
+    def failing() -> None:
+        table.before = lambda: None
+        raise PySparkException(message)
+
+    return failing
+
+
+def test_a_row_is_put_behind_a_fence_and_names_it(table: DeltaTable) -> None:
+    assert table.sink().replace_row(None, ROW)
+    fence = Identity(
+        app=APP,
+        version=transaction_version(1, 1, 0),
+        note=encode_fence(epoch=1, nonce="n1"),
+    )
+    row = Identity(app=APP, version=transaction_version(1, 1, 1), note=encode_row(ROW, fenced_at=1))
+    assert table.committed == [fence, row]
+    assert table.rows == []
+    assert table.sink().read_row("readings") == ROW
+
+
+def test_a_batch_is_committed_with_the_row_that_follows_from_it(
+    table: DeltaTable, sink: Delta
+) -> None:
+    assert sink.write(attempt(0), "a") == Apply()
+    assert sink.write(attempt(1), "b") == Apply()
+    row = advance(advance(ROW, attempt(0)), attempt(1))
+    assert table.committed[-1] == Identity(
+        app=APP, version=transaction_version(1, 1, 3), note=encode_row(row, fenced_at=1)
+    )
+    assert (sink.read_row("readings"), table.rows) == (row, ["a", "b"])
+
+
+def test_a_batch_that_is_there_is_skipped_and_one_that_is_refused_is_not_written(
+    table: DeltaTable, sink: Delta
+) -> None:
+    assert sink.write(attempt(0), "a") == Apply()
+    for each in (sink, table.sink()):
+        assert each.write(attempt(0), "a") == Skip()
+        assert each.write(attempt(0, digest="x"), "x") == Refuse(Reason.OTHER_CONTENT)
+        assert each.write(attempt(5), "x") == Refuse(Reason.GAP)
+    assert table.rows == ["a"]
+
+
+def test_without_a_row_nothing_is_written(table: DeltaTable) -> None:
+    assert table.sink().write(attempt(0), "a") == Refuse(Reason.NO_ROW)
+    table.log.files.clear()
+    assert table.sink().write(attempt(0), "a") == Refuse(Reason.NO_ROW)
+    assert table.sink().read_row("readings") is None
+    assert table.committed == []
+
+
+@pytest.mark.parametrize(("keys", "how"), [((), "append"), (("id",), "merge")])
+def test_rows_with_keys_are_merged_and_others_appended(
+    table: DeltaTable, *, keys: tuple[str, ...], how: str
+) -> None:
+    sink = table.sink(keys=keys)
+    assert sink.is_appending == (not keys)
+    assert sink.replace_row(None, ROW)
+    assert sink.write(attempt(0), "a") == Apply()
+    assert table.how == ["append", "append", how]
+
+
+def test_the_points_are_passed_in_their_order(
+    table: DeltaTable, sink: Delta, reached: list[str]
+) -> None:
+    table.before = lambda: reached.append("commit")
+    sink.write(attempt(0), "a", before_commit=lambda rows: reached.append(f"before {rows}"))
+    assert reached == ["S2", "S3", "before 0", "commit", "S6"]
+    reached.clear()
+    sink.fence(ROW, epoch=2, nonce="n2")
+    assert reached == ["commit", "fenced"]
+
+
+def test_what_must_not_be_committed_is_not(table: DeltaTable, sink: Delta) -> None:
+    def refuse(_: int) -> None:
+        raise RuntimeError("stopped")
+
+    with pytest.raises(RuntimeError, match="stopped"):
+        sink.write(attempt(0), "a", before_commit=refuse)
+    assert table.rows == []
+
+
+def test_a_fence_lets_only_its_epoch_write(table: DeltaTable, sink: Delta) -> None:
+    other = table.sink()
+    assert other.fence(ROW, epoch=2, nonce="n2") == FENCED
+    assert table.committed[-1].note == encode_fence(epoch=2, nonce="n2")
+    assert sink.write(attempt(0), "a") == Refuse(Reason.EPOCH_FENCED)
+    assert other.write(attempt(0, epoch=2, nonce="n2"), "a") == Apply()
+    row = advance(FENCED, attempt(0))
+    assert table.committed[-1].note == encode_row(row, fenced_at=3)
+    assert table.rows == ["a"]
+
+
+def test_a_fence_is_taken_only_from_a_lower_epoch_and_the_same_checkpoint(
+    table: DeltaTable, sink: Delta
+) -> None:
+    before = len(table.committed)
+    assert sink.fence(ROW, epoch=1, nonce="other") is None
+    assert sink.fence(ROW, epoch=0, nonce="n0") is None
+    elsewhere = replace(ROW, binding=replace(ROW.binding, checkpoint="s3://lake/copy"))
+    assert sink.fence(elsewhere, epoch=2, nonce="n2") is None
+    assert sink.fence(replace(ROW, stream="other"), epoch=2, nonce="n2") is None
+    assert len(table.committed) == before
+
+
+def test_one_of_two_fences_with_the_same_epoch_wins(table: DeltaTable, sink: Delta) -> None:
+    """Both have looked before either has committed."""
+
+    def other_is_faster() -> None:
+        table.before = lambda: None
+        assert table.sink().fence(ROW, epoch=2, nonce="faster") is not None
+
+    table.before = other_is_faster
+    assert sink.fence(ROW, epoch=2, nonce="slower") is None
+    assert sink.read_row("readings") == replace(ROW, epoch=2, nonce="faster")
+
+
+@pytest.mark.parametrize("others", [COMMITS_BEFORE_ANEW - 1, COMMITS_BEFORE_ANEW])
+def test_a_row_that_is_many_commits_old_is_written_anew_by_the_fence(
+    table: DeltaTable, sink: Delta, others: int
+) -> None:
+    for _ in range(others):
+        table.put(BY_HAND)
+    before = len(table.committed)
+    assert sink.fence(ROW, epoch=2, nonce="n2") == FENCED
+    new = [each.note for each in table.committed[before:]]
+    fence = encode_fence(epoch=2, nonce="n2")
+    anew = encode_row(FENCED, fenced_at=others + 3)
+    assert new == ([fence] if others < COMMITS_BEFORE_ANEW else [fence, anew])
+    assert sink.write(attempt(0, epoch=2, nonce="n2"), "a") == Apply()
+
+
+def test_a_fence_whose_row_anew_was_left_out_is_not_taken(table: DeltaTable, sink: Delta) -> None:
+    for _ in range(COMMITS_BEFORE_ANEW):
+        table.put(BY_HAND)
+
+    def overtake() -> None:
+        table.after = lambda: None
+        assert table.sink().fence(ROW, epoch=3, nonce="n3") is not None
+
+    table.after = overtake
+    assert sink.fence(ROW, epoch=2, nonce="n2") is None
+
+
+def test_a_row_is_replaced_only_when_it_is_the_expected_one(table: DeltaTable, sink: Delta) -> None:
+    new = replace(FENCED, epoch=3, nonce="n3", last_batch=BatchId(4), digest="d", end_offsets="e")
+    assert not table.sink().replace_row(None, replace(ROW, epoch=2, nonce="n2"))
+    assert not table.sink().replace_row(replace(ROW, digest="x"), new)
+    newer = replace(new, epoch=4, nonce="n4")
+    assert table.sink().replace_row(ROW, newer)
+    assert sink.read_row("readings") == newer
+    assert not table.sink().replace_row(newer, newer), "its epoch has written already"
+
+
+def test_a_row_of_a_later_generation_takes_the_place_of_an_earlier_one(
+    table: DeltaTable, sink: Delta
+) -> None:
+    new = replace(ROW, generation=2, epoch=1, nonce="g2")
+    assert sink.replace_row(ROW, new)
+    assert sink.read_row("readings") == new
+    assert [each.version for each in table.committed[-2:]] == [
+        transaction_version(2, 1, 0),
+        transaction_version(2, 1, 1),
+    ]
+
+
+def test_an_error_of_our_own_application_says_that_the_fence_was_not_taken(
+    table: DeltaTable, sink: Delta
+) -> None:
+    table.before = fail("[DELTA_CONCURRENT_TRANSACTION] ...")
+    assert sink.fence(ROW, epoch=2, nonce="n2") is None
+    table.before = fail("[DELTA_CONCURRENT_APPEND] ...")
+    with pytest.raises(PySparkException, match="CONCURRENT_APPEND"):
+        sink.fence(ROW, epoch=2, nonce="n2")
+
+
+def test_a_driver_that_decided_and_slept_is_told_who_replaced_it(
+    table: DeltaTable, sink: Delta
+) -> None:
+    def take_over(_: int) -> None:
+        assert table.sink().fence(ROW, epoch=2, nonce="n2") is not None
+
+    answer = sink.write(attempt(0), "a", before_commit=take_over)
+    assert answer == Refuse(Reason.EPOCH_FENCED)
+    assert table.rows == []
+
+
+def test_a_batch_that_another_of_the_same_epoch_brought_is_not_doubled(
+    table: DeltaTable, sink: Delta
+) -> None:
+    def bring(_: int) -> None:
+        assert table.sink().write(attempt(0), "a") == Apply()
+
+    # Its commit is left out, and what is there is the same batch: its note is ours too.
+    assert sink.write(attempt(0), "b", before_commit=bring) == Apply()
+    assert table.rows == ["a"]
+
+
+def test_a_commit_that_is_left_out_without_a_trace_is_an_error(
+    table: DeltaTable, sink: Delta, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table, "commit", lambda *_: None)
+    with pytest.raises(LeftOutError):
+        sink.write(attempt(0), "a")
+
+
+def test_an_error_after_the_commit_is_recognised(table: DeltaTable, sink: Delta) -> None:
+    table.after = fail("the answer was lost")
+    assert sink.write(attempt(0), "a") == Apply()
+    assert table.rows == ["a"]
+
+
+def test_an_error_before_the_commit_is_raised(table: DeltaTable, sink: Delta) -> None:
+    table.before = failing_once("no space", table)
+    with pytest.raises(PySparkException, match="no space"):
+        sink.write(attempt(0), "a")
+    assert table.rows == []
+
+
+def test_a_conflict_with_another_writer_is_tried_again_and_not_for_ever(
+    table: DeltaTable, sink: Delta
+) -> None:
+    table.before = failing_once("[DELTA_CONCURRENT_APPEND] ...", table)
+    assert sink.write(attempt(0), "a") == Apply()
+    tries = len(table.how)
+    table.before = fail("[DELTA_CONCURRENT_APPEND] ...")
+    with pytest.raises(PySparkException, match="CONCURRENT_APPEND"):
+        sink.write(attempt(1), "b")
+    assert len(table.how) - tries == TRIES
+    assert table.rows == ["a"]
+
+
+def test_who_is_fenced_while_it_tries_does_not_try_again(table: DeltaTable, sink: Delta) -> None:
+    def take_over() -> None:
+        table.before = lambda: None
+        assert table.sink().fence(ROW, epoch=2, nonce="n2") is not None
+        raise PySparkException("[DELTA_CONCURRENT_TRANSACTION] ...")
+
+    table.before = take_over
+    tries = len(table.how)
+    assert sink.write(attempt(0), "a") == Refuse(Reason.EPOCH_FENCED)
+    assert len(table.how) - tries == 2, "its own, and the other's fence"
+
+
+def test_a_table_that_was_emptied_takes_no_more(table: DeltaTable, sink: Delta) -> None:
+    assert sink.examine(ROW) is None
+    table.put(EMPTIED)
+    for each in (sink, table.sink()):
+        said = each.examine(ROW)
+        assert said == "version 3 of it (TRUNCATE) took out what was there"
+        with pytest.raises(TableChangedError, match="version 3"):
+            each.write(attempt(0), "a")
+    assert table.rows == []
+
+
+def test_a_fence_that_was_replaced_takes_no_more(table: DeltaTable, sink: Delta) -> None:
+    line = {"commitInfo": {"operation": "WRITE"}}
+    table.log.put(f"_delta_log/{1:020}.json", json.dumps(line).encode())
+    for each in (sink, table.sink()):
+        said = each.examine(ROW)
+        assert said == "version 1 of its log was replaced: a batch may be in it twice"
+        with pytest.raises(TableChangedError, match="twice"):
+            each.write(attempt(0), "a")
+
+
+def test_without_a_table_there_is_nothing_to_examine(table: DeltaTable) -> None:
+    table.log.files.clear()
+    assert table.sink().examine(ROW) is None
+
+
+def test_a_native_writer_is_found_and_fenced(table: DeltaTable, sink: Delta) -> None:
+    assert sink.find_native("6f0c") is None
+    table.put({"txn": {"appId": "6f0c", "version": 7}})
+    assert sink.find_native("6f0c") == 7
+    sink.fence_native("6f0c")
+    note = json.dumps({"holdfast": "replaced", "query_id": "6f0c"})
+    assert table.committed[-1] == Identity(app="6f0c", version=NATIVE_FENCE, note=note)
+    assert table.rows == []
+    assert sink.find_native("6f0c") == 7
+
+
+def test_two_streams_of_one_table_do_not_meet(sink: Delta) -> None:
+    other = replace(ROW, stream="other", epoch=5, nonce="n5")
+    assert sink.replace_row(None, other)
+    assert (sink.read_row("readings"), sink.read_row("other")) == (ROW, other)
+    assert sink.write(attempt(0), "a") == Apply()
+    assert sink.read_row("other") == other
+
+
+def test_what_was_read_is_kept_until_it_is_closed(sink: Delta) -> None:
+    ledger = sink._ledgers["readings"]
+    sink.read_row("readings")
+    assert sink._ledgers["readings"] is ledger
+    sink.close()
+    assert sink.read_row("readings") == ROW
+    assert sink._ledgers["readings"] is not ledger
+
+
+def test_a_sink_is_named_by_its_path_or_table() -> None:
+    assert Delta(path="s3://lake/gold/").name == "gold"
+    assert Delta(path="gold").name == "gold"
+    assert Delta(table="lake.gold").name == "lake.gold"
+    assert Delta(path="s3://lake/gold", name="mine").name == "mine"
+    assert Delta(path="s3://lake/gold").place == "s3://lake/gold"
+    assert Delta(table="lake.gold").place == "lake.gold"
+    assert Delta(path="s3://lake/gold").shown == "the Delta table s3://lake/gold"
+    assert Delta(table="lake.gold").shown == "the Delta table lake.gold"
+    for given in ({}, {"path": "a", "table": "b"}):
+        with pytest.raises(ConfigError):
+            Delta(**given)
+    with pytest.raises(ConfigError):
+        Delta(path="a", sequence_by="at")
+
+
+def test_what_is_prepared_is_what_was_described(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, Any] = {}
+    opened: Any = SimpleNamespace(reader=SimpleNamespace(location="file:///lake/gold"))
+
+    def open_target(df: Any, **given: Any) -> Any:
+        asked.update(given, df=df)
+        return opened
+
+    monkeypatch.setattr("holdfast.sinks.delta.sink.open_target", open_target)
+    df = SimpleNamespace(sparkSession="session")
+    sink = Delta(table="lake.gold", keys=["id"], sequence_by="at")
+    sink.prepare(df, output_mode="complete")
+    given = {"path": None, "table": "lake.gold", "keys": ("id",), "sequence_by": "at"}
+    assert asked == {"df": df, **given}
+    assert (sink._spark, sink._target, sink.place) == ("session", opened, "file:///lake/gold")
+    appending = Delta(path="/lake/gold")
+    with pytest.raises(ConfigError, match="the Delta table /lake/gold"):
+        appending.prepare(df, output_mode="complete")
+    appending.prepare(df, output_mode="append")
+    assert asked["path"] == "/lake/gold"
