@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import hashlib
 import json
 from itertools import pairwise
 
 import pytest
 
 from holdfast.checkpoint import OffsetEntry, Unparsed, read_checkpoint
+from holdfast.errors import ReadError
 from holdfast.ids import BatchId
 from holdfast.ledger.coverage import (
     NOTHING_READ,
@@ -87,6 +89,67 @@ def files_read(*names: bytes, compact: bool = False, older: int = 0) -> MemorySt
     )
 
 
+def test_a_digest_is_the_same_in_every_release() -> None:
+    """Ledger rows keep it over an upgrade: with another one the last batch would be refused."""
+    storage = files_read("ä".encode(), b"b")
+    said = (
+        '{"end":{"0":{"logOffset":1}},"files":{"0":[["file:///in/b",5],["file:///in/\\u00e4",5]]},'
+        '"start":{"0":{"logOffset":0}},"time":2,"watermark":0}'
+    )
+    assert covered(storage, 1).digest == hashlib.sha256(said.encode()).hexdigest()
+    nothing = MemoryStorage({"offsets/0": b"v1\n\nnot JSON"})
+    said = '{"end":{"0":"not JSON"},"files":{},"start":{},"time":null,"watermark":null}'
+    assert covered(nothing, 0).digest == hashlib.sha256(said.encode()).hexdigest()
+
+
+def test_the_first_batch_covers_the_first_file() -> None:
+    storage = files_read(b"a")
+    one = covered(storage, 0)
+    storage.files["sources/0/0"] = b"v1\n" + FILE % (b"other", 0)
+    assert covered(storage, 0).digest != one.digest
+
+
+def test_each_source_covers_the_files_of_its_own_log() -> None:
+    offsets = b'{"t":{"0":5}}\n{"logOffset":0}\n{"logOffset":0}'
+    storage = MemoryStorage({"offsets/0": HEAD % (0, 1) + offsets})
+    for source in (1, 2):
+        storage.files[f"sources/{source}/0"] = b"v1\n" + FILE % (b"in%d" % source, 0)
+    found = {covered(storage, 0).digest}
+    for source in (1, 2):
+        storage.files[f"sources/{source}/0"] = b"v1\n" + FILE % (b"other%d" % source, 0)
+        found.add(covered(storage, 0).digest)
+    assert len(found) == 3
+
+
+def test_a_stream_joined_with_itself_has_two_lines_and_one_log() -> None:
+    storage = files_read(b"a")
+    for number in range(2):
+        line = b'{"logOffset":%d}' % number
+        storage.files[f"offsets/{number}"] = HEAD % (0, 1) + line + b"\n" + line
+    assert covered(storage, 1).digest != covered(storage, 0).digest
+    del storage.files["sources/0/1"]
+    found = read_coverage(storage, BatchId(1))
+    assert isinstance(found, Unparsed)
+    assert found.path == "sources/0/1"
+    del storage.files["sources/0/0"]
+    found = read_coverage(storage, BatchId(0))
+    assert isinstance(found, Unparsed)
+    assert found.path == "sources/0/0"
+
+
+@pytest.mark.parametrize("path", ["offsets/1", "sources/0/1"])
+def test_what_cannot_be_read_is_named(path: str) -> None:
+    class Forbidding(MemoryStorage):
+        def read(self, where: str, *, start: int = 0, length: int | None = None) -> bytes | None:
+            if where == path:
+                raise ReadError(where, why="It is forbidden.", how="Ask.")
+            return super().read(where, start=start, length=length)
+
+    found = read_coverage(Forbidding(files_read(b"a").files), BatchId(1))
+    assert isinstance(found, Unparsed)
+    assert (found.path, found.unread) == (path, True)
+
+
 def test_the_same_index_with_another_file_is_another_batch() -> None:
     assert covered(files_read(b"a"), 1).digest != covered(files_read(b"b"), 1).digest
     assert covered(files_read(b"a", b"b"), 1) == covered(files_read(b"b", b"a"), 1)
@@ -161,3 +224,4 @@ def test_offsets_of_a_running_query_have_the_same_form() -> None:
     assert not same_offsets({running}, f'{{"0":{running},"1":{other}}}')
     assert not same_offsets({running, other}, f'{{"0":{running},"1":{running}}}')
     assert json.loads(canonical({"é": 1})) == {"é": 1}
+    assert canonical_offset("not JSON") == '"not JSON"'

@@ -66,13 +66,11 @@ def failing_once(message: str, table: DeltaTable) -> Callable[[], None]:
 
 def test_a_row_is_put_behind_a_fence_and_names_it(table: DeltaTable) -> None:
     assert table.sink().replace_row(None, ROW)
-    fence = Identity(
-        app=APP,
-        version=transaction_version(1, 1, 0),
-        note=encode_fence(epoch=1, nonce="n1"),
-    )
-    row = Identity(app=APP, version=transaction_version(1, 1, 1), note=encode_row(ROW, fenced_at=1))
-    assert table.committed == [fence, row]
+    notes = (encode_fence(epoch=1, nonce="n1"), encode_row(ROW, fenced_at=1))
+    assert table.committed == [
+        Identity(app=APP, version=transaction_version(1, 1, slot), note=note)
+        for slot, note in enumerate(notes)
+    ]
     assert table.rows == []
     assert table.sink().read_row("readings") == ROW
 
@@ -194,11 +192,15 @@ def test_a_fence_whose_row_anew_was_left_out_is_not_taken(table: DeltaTable, sin
         table.put(BY_HAND)
 
     def overtake() -> None:
-        table.after = lambda: None
+        table.before = lambda: None
         assert table.sink().fence(ROW, epoch=3, nonce="n3") is not None
 
-    table.after = overtake
+    def after_the_fence() -> None:
+        table.before = overtake
+
+    table.before = after_the_fence
     assert sink.fence(ROW, epoch=2, nonce="n2") is None
+    assert sink.read_row("readings") == replace(ROW, epoch=3, nonce="n3")
 
 
 def test_a_row_is_replaced_only_when_it_is_the_expected_one(table: DeltaTable, sink: Delta) -> None:
@@ -261,6 +263,11 @@ def test_a_commit_that_is_left_out_without_a_trace_is_an_error(
     monkeypatch.setattr(table, "commit", lambda *_: None)
     with pytest.raises(LeftOutError):
         sink.write(attempt(0), "a")
+
+
+def test_a_table_that_is_gone_after_the_fence_takes_no_row(table: DeltaTable) -> None:
+    table.after = table.log.files.clear
+    assert not table.sink().replace_row(None, ROW)
 
 
 def test_an_error_after_the_commit_is_recognised(table: DeltaTable, sink: Delta) -> None:
@@ -357,7 +364,7 @@ def test_what_was_read_is_kept_until_it_is_closed(sink: Delta) -> None:
 
 def test_a_sink_is_named_by_its_path_or_table() -> None:
     assert Delta(path="s3://lake/gold/").name == "gold"
-    assert Delta(path="gold").name == "gold"
+    assert Delta(path="BOX//").name == "BOX"
     assert Delta(table="lake.gold").name == "lake.gold"
     assert Delta(path="s3://lake/gold", name="mine").name == "mine"
     assert Delta(path="s3://lake/gold").place == "s3://lake/gold"
