@@ -1,174 +1,166 @@
 """Every state that a crash can leave behind: a real run's files, cut after each operation.
 
-    python -m benchmarks.crash_states [--files N] [--states N] [--seed N]
+    python -m benchmarks.crash_states [NAME=FILES]... [--states N] [--seed N]
 
-A guarded stream into PostgreSQL runs once, and what it does to its files is written down. Then, for
-every number of operations, files and table are made as a crash leaves them there; between
-`offsets/N` and `commits/N` once with the batch in the table and once without. From each the stream
-is started in one session, runs to its end, and the table is compared row by row.
+Known guarded streams run once, and what they do to their files is written down. Then, for every
+number of operations, files and table are made as a crash leaves them there; in PostgreSQL, between
+`offsets/N` and `commits/N`, once with the batch in the table and once without. From each the stream
+is started in one session, over what it had planned and one file more, and the table is compared
+row by row. From states without `offsets/0` it is started by Spark alone, too.
 """
 
 from __future__ import annotations
 
 import os
 import random
-import re
-import shutil
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 
 import click
-import psycopg
 from pyspark.sql import SparkSession
 
-from benchmarks import guarded_files
-from holdfast.drills.kill import Driver
-from holdfast.drills.kill.trace import Operation, make_state, read_trace
-from holdfast.ledger.postgres import ensure_tables
-from holdfast.proof.multiset import Difference, compare
+from benchmarks.crash_recordings import Recording, State, find_states, record
+from holdfast.drills.known.cells import KNOWN
+from holdfast.drills.known.places import DSN_NAME
 from lab import Postgres
 from lab.scratch import scratch_directory
-from lab.spark import environment, start_session
+from lab.spark import start_session
 from lab.warm_up import ensure_archive
 
-FILES = 30
-ROWS_PER_FILE = 20
+FILES = {
+    "postgres-append": 100,
+    "postgres-merge": 50,
+    "postgres-counts-rocksdb": 15,
+    "postgres-counts-rocksdb2": 15,
+    "delta-append": 2,
+}
 DATABASE = "crash"
-_SET_UP = """\
-CREATE TABLE readings (value text);
-CREATE TABLE versions (number serial, was holdfast.ledger);
-CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS
-$$ BEGIN INSERT INTO versions (was) VALUES (NEW); RETURN NEW; END $$;
-CREATE TRIGGER keep AFTER INSERT OR UPDATE ON holdfast.ledger FOR EACH ROW EXECUTE FUNCTION keep();
-"""
+FILES_MORE = 1
+"""Beyond what was planned: the stream must go on too, and a state costs the same wherever it is."""
+THREADS = 2
+SAID_EVERY = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class State:
-    """What a crash leaves behind."""
+@dataclass(slots=True)
+class Result:
+    """What the states of one recording showed."""
 
-    done: int
-    """Operations."""
-    batches: int | None
-    """In the table; None while the ledger has no row of the stream."""
+    name: str
+    replayed: int = 0
+    seconds: float = 0.0
+    wrong: list[str] = field(default_factory=list)
+    first_batch: int = 0
+    """States without `offsets/0`, from which Spark alone was started as well."""
+    stuck: Counter[str] = field(default_factory=Counter)
+    """Of those that it did not start from: by what it said."""
 
-
-def find_states(operations: Sequence[Operation]) -> Iterator[State]:
-    """Yield every state, in the order of the run."""
-    offsets = commits = 0
-    is_open = may_be_open = False
-    for done in range(len(operations) + 1):
-        if done:
-            path = str(operations[done - 1].path)
-            offsets += bool(re.search(r"/readings/offsets/[0-9]+$", path))
-            commits += bool(re.search(r"/readings/commits/[0-9]+$", path))
-            may_be_open |= "/contracts/" in path
-            is_open |= "/runs/" in path or offsets > 0
-        if not is_open:
-            yield State(done=done, batches=None)
-        if is_open or may_be_open:
-            yield State(done=done, batches=commits)
-        if offsets > commits:
-            yield State(done=done, batches=commits + 1)
+    def __str__(self) -> str:
+        """Say it in one line."""
+        each = self.seconds / max(self.replayed, 1)
+        stuck = ", ".join(f"{count} {error}" for error, count in self.stuck.items()) or "0"
+        return (
+            f"{self.name}: {self.replayed} states, {len(self.wrong)} wrong, {each:.2f} s each;"
+            f" Spark alone is stuck in {stuck} of {self.first_batch} before the first batch"
+        )
 
 
-class Replay:
-    """A recorded run, whose states are made again and again at the same place."""
-
-    def __init__(self, home: Path, dsn: str, files: int) -> None:
-        self.live = home / "live"
-        self.dsn = dsn
-        self.files = home / "files"
-        self.rows = [
-            [f"row {number * ROWS_PER_FILE + row}" for row in range(ROWS_PER_FILE)]
-            for number in range(files)
-        ]
-        self.files.mkdir(parents=True)
-        for number, rows in enumerate(self.rows):
-            path = self.files / f"f{number:05}"
-            path.write_text("".join(f"{row}\n" for row in rows))
-            os.utime(path, (1_700_000_000 + number,) * 2)
-        with psycopg.connect(dsn) as connection:
-            ensure_tables(connection)
-            connection.execute(_SET_UP.encode())
-
-    def record(self, home: Path) -> list[Operation]:
-        """Run the stream once, and return what it did to its files."""
-        settings = {**environment(home / "spark", {}), "READINGS_DSN": self.dsn}
-        program = [guarded_files.__file__, str(self.files), str(self.live)]
-        driver = Driver(program, environment=settings, directory=home / "runs")
-        driver.run_traced(home / "trace")
-        assert self.difference().exact
-        return read_trace(home / "trace", below=self.live)
-
-    def restore(self, operations: Sequence[Operation], state: State) -> None:
-        """Make files, table and ledger as the crash has left them."""
-        shutil.rmtree(self.live, ignore_errors=True)
-        make_state(operations, state.done)
-        rows = [row for each in self.rows[: state.batches or 0] for row in each]
-        with psycopg.connect(self.dsn) as connection:
-            connection.execute("TRUNCATE readings, holdfast.ledger, holdfast.history")
-            with connection.cursor().copy("COPY readings FROM STDIN") as copy:
-                for row in rows:
-                    copy.write_row([row])
-            connection.execute("ALTER TABLE holdfast.ledger DISABLE TRIGGER keep")
-            if state.batches is not None:
-                query = (
-                    "INSERT INTO holdfast.ledger SELECT (was).* FROM versions"
-                    " WHERE (was).last_batch = %s ORDER BY number DESC LIMIT 1"
-                )
-                connection.execute(query, [state.batches - 1])
-
-    def go_on(self, spark: SparkSession) -> None:
-        """Start the stream, and let it run to its end."""
-        guarded_files.run(spark, str(self.files), str(self.live), dsn=lambda: self.dsn)
-
-    def difference(self) -> Difference:
-        """Compare the table with everything there is in the files."""
-        with psycopg.connect(self.dsn) as connection:
-            found = [row[0] for row in connection.execute("SELECT value FROM readings")]
-        return compare((row for each in self.rows for row in each), found)
+def replay(session: SparkSession, recording: Recording, state: State) -> str | None:
+    """Start from one state; return what is wrong afterwards."""
+    recording.restore(state)
+    files = recording.show(state.progress.sources + FILES_MORE)
+    try:
+        recording.go_on(session)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the stream does not start again
+        return f"{recording.name} {state}: stuck: {error}"
+    wrong = recording.judge(files)
+    return f"{recording.name} {state}: {wrong}" if wrong else None
 
 
-def run(home: Path, dsn: str, *, files: int, states: int | None, seed: int) -> Iterator[str]:
-    """Replay the states, or so many drawn by the seed; yield what was wrong with any."""
-    replay = Replay(home, dsn, files)
-    operations = replay.record(home)
-    every = list(find_states(operations))
-    chosen = every
-    if states is not None and states < len(every):
-        drawn = random.Random(seed).sample(range(len(every)), states)  # noqa: S311
-        chosen = [every[at] for at in sorted(drawn)]
-    click.echo(f"{len(operations)} operations, {len(every)} states, {len(chosen)} replayed")
-    spark = start_session(home / "session", {})
+def find_stuck(session: SparkSession, recording: Recording, state: State) -> str | None:
+    """Start from one state without the guard; return the error that it ends with."""
+    recording.restore(state)
+    recording.show(state.progress.sources + FILES_MORE)
+    return recording.start_plain(session)
+
+
+def replay_all(session: SparkSession, recording: Recording, states: Sequence[State]) -> Result:
+    """Start from each of the states, and count."""
+    result = Result(recording.name)
     began = time.perf_counter()
-    for state in chosen:
-        replay.restore(operations, state)
-        replay.go_on(spark)
-        found = replay.difference()
-        if not found.exact:
-            yield f"{state}: {found}"
-    seconds = (time.perf_counter() - began) / len(chosen)
-    click.echo(f"{seconds:.2f} s per state; at 95 % fewer than {3 / len(chosen):.2%} fail (3/n)")
-    spark.stop()
+    for state in states:
+        if not state.progress.offsets:
+            result.first_batch += 1
+            if error := find_stuck(session, recording, state):
+                result.stuck[error] += 1
+        result.replayed += 1
+        if wrong := replay(session, recording, state):
+            result.wrong.append(wrong)
+            click.echo(wrong)
+        result.seconds = time.perf_counter() - began
+        if result.replayed % SAID_EVERY == 0 or state is states[-1]:
+            click.echo(result)
+    return result
+
+
+def draw(
+    recordings: Sequence[Recording], states: int | None, seed: int
+) -> Iterator[tuple[Recording, Sequence[State]]]:
+    """Yield the states of each recording: all, or its part of so many drawn by the seed."""
+    every = [
+        (each, state) for each in recordings for state in find_states(each.operations, each.sink)
+    ]
+    wanted = len(every) if states is None else min(states, len(every))
+    drawn = set(random.Random(seed).sample(range(len(every)), wanted))  # noqa: S311
+    click.echo(f"seed {seed}: {wanted} of {len(every)} states")
+    for recording in recordings:
+        chosen = (every[at] for at in sorted(drawn))
+        yield recording, [state for its, state in chosen if its is recording]
+
+
+def run(
+    spark: SparkSession, recordings: Sequence[Recording], *, states: int | None, seed: int
+) -> Sequence[Result]:
+    """Replay the states of all recordings, two recordings at a time."""
+    with ThreadPoolExecutor(THREADS) as pool:
+        going = [
+            pool.submit(replay_all, spark.newSession(), recording, chosen)
+            for recording, chosen in draw(recordings, states, seed)
+        ]
+        return [each.result() for each in going]
+
+
+def _read_files(_: object, __: object, given: Sequence[str]) -> dict[str, int]:
+    pairs = [each.partition("=") for each in given]
+    if unknown := [name for name, _, files in pairs if name not in KNOWN or not files.isdigit()]:
+        raise click.BadParameter(f"{', '.join(unknown)}; streams are {', '.join(KNOWN)}")
+    return {name: int(files) for name, _, files in pairs} or FILES
 
 
 @click.command(help=__doc__)
-@click.option("--files", default=FILES, show_default=True, help="Batches of the recorded run.")
+@click.argument("files", nargs=-1, metavar="[NAME=FILES]...", callback=_read_files)
 @click.option("--states", type=int, help="So many, drawn by the seed; by default all.")
 @click.option("--seed", default=1, show_default=True)
-def main(files: int, states: int | None, seed: int) -> None:
-    """Replay, and end with 1 when a state lost or doubled a row."""
+def main(files: dict[str, int], states: int | None, seed: int) -> None:
+    """Replay, and end with 1 when a state lost or doubled a row, or the stream did not start."""
     ensure_archive()
     with Postgres() as server, scratch_directory() as scratch:
-        dsn = server.create_database(DATABASE)
-        wrong = list(run(scratch, dsn, files=files, states=states, seed=seed))
-    for each in wrong:
-        click.echo(each)
-    click.echo(f"seed {seed}: {len(wrong)} states lost or doubled rows")
+        os.environ[DSN_NAME] = server.create_database(DATABASE)
+        spark = start_session(scratch / "session", {})
+        recordings = record(scratch, files=files)
+        began = time.perf_counter()
+        results = run(spark, recordings, states=states, seed=seed)
+        seconds = time.perf_counter() - began
+        spark.stop()
+    replayed = sum(each.replayed for each in results)
+    wrong = sum(len(each.wrong) for each in results)
+    click.echo(
+        f"seed {seed}: {wrong} of {replayed} states lost or doubled rows or did not start,"
+        f" {seconds / replayed:.2f} s each; at 95 % fewer than {3 / replayed:.2%} fail (3/n)"
+    )
     sys.exit(1 if wrong else 0)
 
 

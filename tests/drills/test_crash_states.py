@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+import psycopg
 import pytest
+from pyspark.sql import SparkSession
 
-from benchmarks.crash_states import State, find_states
+from benchmarks.crash_recordings import PostgresSink, Recording, State, find_states, record
+from benchmarks.crash_states import replay, run
 from holdfast.drills.kill.trace import Operation
-from lab.spark import environment
-from tests.house.repository import ROOT
+from holdfast.drills.known.places import DSN_NAME
+from holdfast.drills.known.workload import APPEND, ROWS_PER_FILE
+from holdfast.ledger.decide import Apply
+from lab import Postgres
 
-STATES = 60
+STATES = 300
+FILES = {"postgres-append": 12, "postgres-counts-rocksdb": 4, "postgres-counts-rocksdb2": 3}
+STUCK = "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY"
+
+
+@pytest.fixture(scope="module")
+def recordings(
+    spark: SparkSession, postgres: Postgres, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Sequence[Recording]]:
+    assert spark.version
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv(DSN_NAME, postgres.create_database("crash_states"))
+        yield record(tmp_path_factory.mktemp("states"), files=FILES)
 
 
 def operation(path: str) -> Operation:
@@ -25,35 +40,71 @@ def operation(path: str) -> Operation:
 def test_a_batch_may_or_may_not_be_in_the_table_until_its_commit_is_written() -> None:
     paths = ("_holdfast/readings/contracts/1", "_holdfast/readings/runs/1", "readings/offsets/0")
     done = [operation(f"/live/{path}") for path in (*paths, "readings/commits/0")]
-    assert list(find_states(done)) == [
-        State(done=0, batches=None),
-        State(done=1, batches=None),
-        State(done=1, batches=0),
-        State(done=2, batches=0),
-        State(done=3, batches=0),
-        State(done=3, batches=1),
-        State(done=4, batches=1),
-    ]
+    states = find_states(done, PostgresSink(dsn="", table="", shape=APPEND))
+    expected = [(0, None), (1, None), (1, 0), (2, 0), (3, 0), (3, 1), (4, 1)]
+    assert [(state.done, state.batches) for state in states] == expected
 
 
-@pytest.mark.usefixtures("class_archive")
-def test_from_every_state_the_stream_ends_exact(database: str, tmp_path: Path, seed: int) -> None:
-    """In a process of its own: it has a session, and the tests' own may live on."""
-    script = (
-        "import json, sys; from pathlib import Path; from benchmarks.crash_states import run;"
-        " home, dsn, states, seed = json.loads(sys.argv[1]);"
-        " wrong = list(run(Path(home), dsn, files=8, states=states, seed=seed));"
-        " sys.exit('\\n'.join(wrong) or 0)"
-    )
-    given = json.dumps([str(tmp_path / "home"), database, STATES, seed])
-    settings = {**os.environ, **environment(tmp_path / "spark", {})}
-    ended = subprocess.run(
-        [sys.executable, "-c", script, given],
-        check=False,
-        cwd=ROOT,
-        env=settings,
-        capture_output=True,
-        text=True,
-    )
-    assert ended.returncode == 0, ended.stderr[-3000:]
-    assert f"{STATES} replayed" in ended.stdout
+def test_from_every_state_the_stream_ends_exact(
+    spark: SparkSession, recordings: Sequence[Recording], seed: int
+) -> None:
+    results = run(spark, recordings, states=STATES, seed=seed)
+    assert [wrong for result in results for wrong in result.wrong] == []
+    assert sum(result.replayed for result in results) == STATES
+
+
+def states_of(recording: Recording) -> Sequence[State]:
+    return list(find_states(recording.operations, recording.sink))
+
+
+def test_spark_alone_never_starts_after_a_kill_in_the_first_batch(
+    spark: SparkSession, recordings: Sequence[Recording]
+) -> None:
+    """Its temp file of `offsets/0` is there, and the guard moves it aside."""
+    for recording in recordings:
+        session = spark.newSession()
+        *_, state = (each for each in states_of(recording) if not each.progress.offsets)
+        recording.restore(state)
+        files = recording.show(2)
+        assert [recording.start_plain(session) for _ in range(3)] == [STUCK] * 3
+        recording.go_on(session)
+        assert recording.judge(files) is None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneRowMore(PostgresSink):
+    """A table that is not what it was."""
+
+    def restore(self, batches: int | None) -> None:
+        super().restore(batches)
+        with psycopg.connect(self.dsn) as connection:
+            connection.execute(f"INSERT INTO {self.table} VALUES (0)".encode())
+
+
+def test_a_row_too_many_is_reported(
+    spark: SparkSession, recordings: Sequence[Recording], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording, sink = recordings[0], recordings[0].sink
+    assert isinstance(sink, PostgresSink)
+    planted = OneRowMore(dsn=sink.dsn, table=sink.table, shape=sink.shape)
+    monkeypatch.setattr(recording, "sink", planted)
+    (result,) = run(spark, [recording], states=2, seed=1)
+    assert len(result.wrong) == result.replayed == 2
+    assert all("doubled=1," in wrong for wrong in result.wrong)
+
+
+def test_a_sink_that_ignores_its_ledger_is_reported(
+    spark: SparkSession, recordings: Sequence[Recording], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording = recordings[0]
+    state = next(each for each in states_of(recording) if each.batches == 1)
+    monkeypatch.setattr("holdfast.sinks.postgres.sink.decide", lambda *_: Apply())
+    assert f"doubled={ROWS_PER_FILE}," in (replay(spark, recording, state) or "")
+
+
+def test_a_stream_that_does_not_start_is_reported(
+    spark: SparkSession, recordings: Sequence[Recording], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording = recordings[0]
+    monkeypatch.setitem(recording.subject.config, "shape", "merge")
+    assert "stuck: " in (replay(spark, recording, states_of(recording)[-1]) or "")

@@ -6,7 +6,7 @@ import pytest
 
 from holdfast.drills.kill.driver import Driver
 from holdfast.drills.kill.points import Rename
-from holdfast.drills.kill.trace import make_state, read_trace
+from holdfast.drills.kill.trace import Operation, Prefixes, read_trace
 
 PROGRAM = """
 import os, sys
@@ -18,6 +18,7 @@ for number in range(2):
 (here / "other").write_text("linked")
 os.link(here / "other", here / "lease")
 os.unlink(here / "entry")
+(here / "placed").write_text("whole")
 """
 
 
@@ -45,7 +46,7 @@ def test_a_run_that_is_killed_is_traced_up_to_the_kill(
     point = Rename("after", "entry", nth=2)
     ended = driver.start(point, trace=tmp_path / "trace").wait()
     assert ended.fired == str(point)
-    operations = read_trace(tmp_path / "trace", below=live)
+    operations = read_trace(tmp_path / "trace", below=[live])
     assert [each.what for each in operations] == ["rename", "rename"]
 
 
@@ -63,17 +64,34 @@ def test_every_state_that_a_crash_could_leave_is_made_again(
     driver: Driver, live: Path, tmp_path: Path
 ) -> None:
     driver.run_traced(tmp_path / "trace")
-    operations = read_trace(tmp_path / "trace", below=live)
-    assert [each.what for each in operations] == ["rename", "rename", "link", "unlink"]
+    operations = read_trace(tmp_path / "trace", below=[live])
+    assert [each.what for each in operations] == ["rename", "rename", "link", "unlink", "create"]
     expected = [
         {"tmp": "0"},
         {"entry": "0", "tmp": "1"},
         {"entry": "1", "other": "linked"},
         {"entry": "1", "lease": "linked"},
-        {"lease": "linked"},
+        {"lease": "linked", "placed": "wh"},
+        {"lease": "linked", "placed": "whole"},
     ]
-    for done, state in enumerate(expected):
-        for path in live.iterdir():
-            path.unlink()
-        make_state(operations, done)
-        assert files(live) == state
+    prefixes = Prefixes(operations, below=[live])
+    in_any_order = [*range(6), 2, 5, 0, 4]
+    for done in in_any_order:
+        prefixes.make(done)
+        assert files(live) == expected[done]
+
+
+def test_what_was_changed_or_added_since_is_put_back(tmp_path: Path) -> None:
+    live, kept = tmp_path / "live", tmp_path / "kept"
+    kept.write_text("as it was")
+    made = Operation(what="link", path=live / "logs" / "0", came_from=None, kept=kept)
+    prefixes = Prefixes([made], below=[live])
+    prefixes.make(1)
+    made.path.write_text("as it is.")
+    (live / "logs" / "1").write_text("more")
+    (live / "state").mkdir()
+    prefixes.make(1)
+    assert files(live / "logs") == {"0": "as it was"}
+    assert [path.name for path in live.iterdir()] == ["logs"]
+    prefixes.make(0)
+    assert not live.exists()

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
 from holdfast.drills.drill import Answer, Drilled, Seen, Write, run_drill
 from holdfast.drills.kill.driver import Driver
@@ -164,9 +165,9 @@ class KnownSubject:
         return PostgresPlace(dsn=self.dsn, table=self._table, shape=self.stream.shape)
 
     @cached_property
-    def driver(self) -> Driver:
-        """The stream's program, on a root of its own."""
-        config = {
+    def config(self) -> dict[str, Any]:
+        """What its program is told: a root of its own, a source, its tables."""
+        return {
             "sinks": [place.config() for place in self.places],
             "files": str(self.home / "files"),
             "shape": self.stream.shape.name,
@@ -174,8 +175,12 @@ class KnownSubject:
             "root": str(self.home / "streams"),
             "settings": self.stream.settings,
         }
+
+    @cached_property
+    def driver(self) -> Driver:
+        """The stream's program."""
         environment = {} if self.dsn is None else {DSN_NAME: self.dsn}
-        program = [str(_PROGRAM), json.dumps(config)]
+        program = [str(_PROGRAM), json.dumps(self.config)]
         return Driver(program, environment=environment, directory=self.home / "runs")
 
     @property

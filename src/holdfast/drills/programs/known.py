@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -44,15 +44,29 @@ def join(source: Source) -> DataFrame:
 
 
 SHAPES = {shape.__name__: shape for shape in (append, merge, counts, join)}
+MODES = {"append": "append", "merge": "append", "counts": "update", "join": "append"}
 KEYED: dict[str, dict[str, Any]] = {
     "merge": {"keys": ["key"], "sequence_by": "id"},
     "counts": {"keys": ["key"], "sequence_by": "count"},
 }
 
 
-def main(config: dict[str, Any]) -> None:
+def run(spark: SparkSession, config: Mapping[str, Any]) -> None:
     """Run the stream over all there is."""
-    spark = SparkSession.builder.getOrCreate()
+    shape = config["shape"]
+    query = hf.start(
+        read(spark, config),
+        stream=config["stream"],
+        into=[_sink(each, **KEYED.get(shape, {})) for each in config["sinks"]],
+        root=config["root"],
+        outputMode=MODES[shape],
+        trigger={"availableNow": True},
+    )
+    query.awaitTermination()
+
+
+def read(spark: SparkSession, config: Mapping[str, Any]) -> DataFrame:
+    """Give the session the stream's settings; return what the stream writes."""
     for name, value in config["settings"].items():
         spark.conf.set(name, value)
 
@@ -60,16 +74,7 @@ def main(config: dict[str, Any]) -> None:
         reader = spark.readStream.format("text").option("maxFilesPerTrigger", 1)
         return reader.load(config["files"]).select(F.col("value").cast("long").alias("id"))
 
-    shape = config["shape"]
-    query = hf.start(
-        SHAPES[shape](source),
-        stream=config["stream"],
-        into=[_sink(each, **KEYED.get(shape, {})) for each in config["sinks"]],
-        root=config["root"],
-        outputMode="update" if shape == "counts" else "append",
-        trigger={"availableNow": True},
-    )
-    query.awaitTermination()
+    return SHAPES[config["shape"]](source)
 
 
 def _sink(place: dict[str, str], **keyed: Any) -> Sink:
@@ -79,4 +84,4 @@ def _sink(place: dict[str, str], **keyed: Any) -> Sink:
 
 
 if __name__ == "__main__":
-    main(json.loads(sys.argv[1]))
+    run(SparkSession.builder.getOrCreate(), json.loads(sys.argv[1]))

@@ -1,0 +1,18 @@
+"""Known streams, one after the other in one driver; the program that `crash_recordings` records.
+
+python recorded_streams.py '[{"files": …, "shape": "append", "into": "delta", …}, …]'
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from pyspark.sql import SparkSession
+
+from holdfast.drills.programs.known import run
+
+if __name__ == "__main__":
+    session = SparkSession.builder.getOrCreate()
+    for config in json.loads(sys.argv[1]):
+        run(session.newSession(), config)
