@@ -20,7 +20,7 @@ from pathlib import Path
 import click
 
 from benchmarks import plain_streams
-from benchmarks.plain_readers import ROWS_PER_FILE, reading_beside
+from benchmarks.plain_readers import ROWS_PER_FILE, beside
 from benchmarks.plain_sinks import SINKS, Sink
 from holdfast.drills.checks import READER, Past
 from holdfast.drills.drill import Drilled
@@ -103,7 +103,7 @@ def drill(sink: Sink, directory: Path, *, only: Sequence[str] = ()) -> list[Dril
         directory=directory,
         only=only or [*sink.only, *(phase.name for phase in sink.also)],
         also=sink.also,
-        beside=partial(reading_beside, sink.look),
+        beside=partial(beside, sink.look),
     )
     return [each for each in steps if isinstance(each, Drilled)]
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from urllib.parse import urlparse
 
@@ -18,13 +16,12 @@ from psycopg import sql
 from pyarrow import ArrowInvalid, parquet
 
 from benchmarks.plain_streams import DSN, KAFKA, name_in
-from holdfast.drills.checks import READER
-from holdfast.drills.drill import Seen, write_down
-from holdfast.drills.history import History, Row
+from holdfast.drills.beside import reading_beside
+from holdfast.drills.drill import Seen, Write
+from holdfast.drills.history import Row
 from holdfast.drills.known.delta_table import DeltaTable
 from holdfast.storage.open import open_reader
 
-PERIOD_S = 0.2
 ROWS_PER_FILE = 200
 Look = Callable[[Path], dict[str, list[Row]]]
 """Returns what each kind of reader finds in the sink of a place."""
@@ -99,20 +96,10 @@ def is_one_count(rows: list[Row]) -> bool:
     return len({count for _, count in rows}) <= 1
 
 
-@contextmanager
-def reading_beside(look: Look, home: Path, history: History) -> Iterator[None]:
-    """Look at a sink all the time; what keeps that from it is raised."""
-    ended = threading.Event()
+def beside(look: Look, home: Path, write: Write) -> AbstractContextManager[None]:
+    """Look at the sink of a place all the time."""
 
-    def go_on() -> None:
-        while not ended.wait(PERIOD_S):
-            seen = [Seen(sink=name, parts=None, rows=rows) for name, rows in look(home).items()]
-            write_down(history, seen, by=READER, run=0)
+    def seen() -> list[Seen]:
+        return [Seen(sink=name, parts=None, rows=rows) for name, rows in look(home).items()]
 
-    with ThreadPoolExecutor(1) as pool:
-        reading = pool.submit(go_on)
-        try:
-            yield
-        finally:
-            ended.set()
-        reading.result()
+    return reading_beside(seen, write)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from benchmarks import plain_streams
 from benchmarks.other_sinks import FILES, write_sample
-from benchmarks.plain_readers import ROWS_PER_FILE, is_whole, look_at_table, reading_beside
+from benchmarks.plain_readers import ROWS_PER_FILE, beside, is_whole, look_at_table
 from holdfast.drills.checks import READER, Past, count_rows
 from holdfast.drills.drill import Drilled, run_drill
 from holdfast.drills.history import History
@@ -48,10 +48,8 @@ def jdbc_append(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Yours:
 
 
 def kill(stream: Yours, point: Point) -> Drilled:
-    def beside(history: History) -> AbstractContextManager[None]:
-        return reading_beside(look_at_table, stream.home, history)
-
-    return run_drill("once", stream, [point], directory=stream.home, reading=beside)
+    reading = partial(beside, look_at_table, stream.home)
+    return run_drill("once", stream, [point], directory=stream.home, reading=reading)
 
 
 @pytest.mark.usefixtures("class_archive", "servers")

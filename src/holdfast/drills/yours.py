@@ -14,8 +14,8 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from holdfast.drills.copied import copy_checkpoint, go_on_from
-from holdfast.drills.drill import Answer, Drilled, Seen, run_drill
-from holdfast.drills.history import History, Row
+from holdfast.drills.drill import Answer, Drilled, Seen, Write, run_drill
+from holdfast.drills.history import Row
 from holdfast.drills.kill.driver import Driver, Running
 from holdfast.drills.kill.points import Named, Point, Rename
 from holdfast.drills.log import excerpt
@@ -29,7 +29,7 @@ NAME = "sink"
 OFFERED = (*PHASES, *STATE)
 LATEST = "commits-after"
 """Whatever the stream is, with enough batches it comes by this."""
-Beside = Callable[[Path, History], AbstractContextManager[object]]
+Beside = Callable[[Path, Write], AbstractContextManager[object]]
 """Looks at the sink of a place while drivers run and die there, and writes down what it sees."""
 _PROGRAM = Path(__file__).with_name("programs") / "yours.py"
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import secrets
-import threading
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from holdfast.drills.drill import Answer, Drilled, Seen, Write, run_drill
+from holdfast.drills.beside import reading_beside
+from holdfast.drills.drill import Answer, Drilled, Seen, run_drill
 from holdfast.drills.kill.driver import Driver
 from holdfast.drills.known.places import DSN_NAME, DeltaPlace, Place, PostgresPlace
 from holdfast.drills.known.workload import (
@@ -42,7 +40,6 @@ from holdfast.drills.phases import (
     every_phase,
 )
 
-READER_PERIOD_S = 0.2
 _PROGRAM = Path(__file__).parents[1] / "programs" / "known.py"
 _UPKEEP = {
     "spark.sql.streaming.fileSource.log.compactInterval": "3",
@@ -155,7 +152,7 @@ class KnownSubject:
         return f"holdfast_drill_{secrets.token_hex(6)}"
 
     def open_places(self) -> Sequence[Place]:
-        """Return the same places for somebody else: what a place has read it keeps."""
+        """Return the same places for a reader; what a place has read it keeps for itself."""
         return [self._place(kind) for kind in self.stream.into]
 
     def _place(self, kind: str) -> Place:
@@ -193,8 +190,7 @@ class KnownSubject:
 
     def look(self) -> Iterator[Seen]:
         """Read its tables, each with its ledger."""
-        for place in self.places:
-            yield from place.look()
+        return _look(self.places)
 
 
 def run_cell(cell: Cell, *, directory: Path, dsn: str | None) -> Drilled:
@@ -209,27 +205,13 @@ def run_cell(cell: Cell, *, directory: Path, dsn: str | None) -> Drilled:
             subject,
             cell.phase.kills,
             directory=directory,
-            reading=partial(_reading, subject.open_places()),
+            reading=partial(reading_beside, partial(_look, subject.open_places())),
         )
     finally:
         for place in subject.places:
             place.clean()
 
 
-@contextmanager
-def _reading(places: Sequence[Place], write: Write) -> Iterator[None]:
-    """Look at the sinks all the time, beside the drivers; what keeps that from it is raised."""
-    ended = threading.Event()
-
-    def look() -> None:
-        while not ended.wait(READER_PERIOD_S):
-            for place in places:
-                write(place.look())
-
-    with ThreadPoolExecutor(1) as pool:
-        reading = pool.submit(look)
-        try:
-            yield
-        finally:
-            ended.set()
-        reading.result()
+def _look(places: Sequence[Place]) -> Iterator[Seen]:
+    for place in places:
+        yield from place.look()
