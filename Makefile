@@ -4,7 +4,7 @@ PYTEST := $(BIN)/python -m pytest
 LOCK := requirements/dev.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help dev lock check format unit damage spark drill bench pipeline lab fixtures docs clean
+.PHONY: help dev lock check format unit damage spark drill drill-full bench pipeline lab fixtures docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,20 +49,30 @@ damage: ## Every file of every fixture checkpoint cut, emptied and flipped; host
 drill: ## Tests that kill processes for real, sized for the gate
 	$(PYTEST) -v -m drill tests/drills --durations=15
 
-bench: ## Every figure of the README: damage of a restart, kills and their cost, reading at scale
-	$(BIN)/python -m benchmarks.cli_start
-	$(BIN)/python -m benchmarks.crash_states --files 300
-	$(BIN)/python -m benchmarks.checkpoint_scale
-	$(BIN)/python -m benchmarks.delta_kills
-	$(BIN)/python -m benchmarks.delta_races
-	$(BIN)/python -m benchmarks.delta_speed
-	$(BIN)/python -m benchmarks.guard_cost
+SEED ?= 1
+drill-full: ## The long one, of hours: every stream in every phase, crash states, races, planted bugs, a soak
+	$(BIN)/python -m benchmarks.every_drill
+	$(BIN)/python -m benchmarks.crash_states --seed $(SEED)
+	$(BIN)/python -m benchmarks.lost_answers --seed $(SEED)
+	$(BIN)/python -m benchmarks.clock_races --seed $(SEED)
 	$(BIN)/python -m benchmarks.guard_kills
 	$(BIN)/python -m benchmarks.guard_server_kills
 	$(BIN)/python -m benchmarks.guard_races
+	$(BIN)/python -m benchmarks.delta_kills
+	$(BIN)/python -m benchmarks.delta_races 30 $(SEED)
+	$(BIN)/python -m benchmarks.task_faults
+	$(BIN)/python -m benchmarks.pipeline_kills --seed $(SEED)
+	$(BIN)/python -m benchmarks.planted_bugs --seed $(SEED)
+	$(BIN)/python -m benchmarks.other_sinks
+	$(BIN)/python -m benchmarks.soak --seed $(SEED)
+
+bench: ## The other figures of the README: damage of a restart, what everything costs, reading at scale
+	$(BIN)/python -m benchmarks.cli_start
+	$(BIN)/python -m benchmarks.checkpoint_scale
+	$(BIN)/python -m benchmarks.delta_speed
+	$(BIN)/python -m benchmarks.guard_cost
 	$(BIN)/python -m benchmarks.kill_cost
 	$(BIN)/python -m benchmarks.ledger_growth
-	$(BIN)/python -m benchmarks.pipeline_kills
 	$(BIN)/python -m benchmarks.postgres_speed
 	$(BIN)/python -m benchmarks.restart_damage
 	$(BIN)/python -m benchmarks.restart_time

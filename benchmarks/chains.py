@@ -10,13 +10,6 @@ from benchmarks.reader import Reader
 from holdfast.drills.kill import Driver, Link, Point, cpu_seconds_per_kill, run_chain
 from holdfast.proof.multiset import Difference
 
-_STORE = "spark.sql.streaming.stateStore."
-ROCKSDB = {
-    _STORE
-    + "providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-}
-FORMAT_2 = {**ROCKSDB, _STORE + "checkpointFormatVersion": "2"}
-
 
 class Workload(Protocol):
     """Known rows, and where they are brought to."""

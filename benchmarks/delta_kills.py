@@ -17,10 +17,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks import delta_points
-from benchmarks.chains import FORMAT_2, ROCKSDB, Ran, describe, describe_bound, run_beside
+from benchmarks.chains import Ran, describe, describe_bound, run_beside
 from benchmarks.delta_reader import DeltaReader
 from benchmarks.delta_workload import make_workload
 from holdfast.drills.kill import Driver, Point, S3Proxy
+from holdfast.drills.known.cells import STATES
 from lab import S3
 from lab.scratch import scratch_directory
 from lab.spark import environment
@@ -40,8 +41,8 @@ class Chain:
 CHAINS = {
     "appended": Chain(shape="appended"),
     "merged": Chain(shape="merged"),
-    "counts-rocksdb": Chain(shape="counts", settings=ROCKSDB),
-    "counts-rocksdb-format-2": Chain(shape="counts", settings=FORMAT_2),
+    "counts-rocksdb": Chain(shape="counts", settings=STATES["rocksdb"]),
+    "counts-rocksdb-format-2": Chain(shape="counts", settings=STATES["rocksdb2"]),
     "fan-out": Chain(shape="fan_out", points=delta_points.FAN_OUT),
     "appended-on-s3": Chain(shape="appended", points=delta_points.ON_S3, on_s3=True),
     "merged-on-s3": Chain(shape="merged", points=delta_points.ON_S3, on_s3=True),

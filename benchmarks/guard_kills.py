@@ -17,11 +17,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks import guard_points
-from benchmarks.chains import FORMAT_2, ROCKSDB, Ran, describe, describe_bound, run_beside
+from benchmarks.chains import Ran, describe, describe_bound, run_beside
 from benchmarks.guard_reader import PostgresReader
 from benchmarks.guard_shapes import APPENDED, COUNTS, MERGED, WINDOWS, Shape
 from benchmarks.guard_workload import make_workload
 from holdfast.drills.kill import Driver, Point, S3Proxy
+from holdfast.drills.known.cells import STATES
 from lab import S3, Kafka, PgBouncer, Postgres
 from lab.scratch import scratch_directory
 from lab.spark import environment
@@ -44,12 +45,14 @@ CHAINS: dict[str, Chain] = {
     "appended": Chain(shape=APPENDED, points=guard_points.STATELESS),
     "merged": Chain(shape=MERGED, points=guard_points.STATELESS),
     "counts-hdfs": Chain(shape=COUNTS, points=guard_points.with_state(".delta")),
-    "counts-rocksdb": Chain(shape=COUNTS, points=guard_points.with_state(".zip"), settings=ROCKSDB),
+    "counts-rocksdb": Chain(
+        shape=COUNTS, points=guard_points.with_state(".zip"), settings=STATES["rocksdb"]
+    ),
     "counts-rocksdb-format-2": Chain(
-        shape=COUNTS, points=guard_points.with_state(".zip"), settings=FORMAT_2
+        shape=COUNTS, points=guard_points.with_state(".zip"), settings=STATES["rocksdb2"]
     ),
     "windows-rocksdb-format-2": Chain(
-        shape=WINDOWS, points=guard_points.with_state(".zip"), settings=FORMAT_2
+        shape=WINDOWS, points=guard_points.with_state(".zip"), settings=STATES["rocksdb2"]
     ),
     "on-s3": Chain(shape=APPENDED, points=guard_points.ON_S3, on_s3=True),
     "by-a-task": Chain(

@@ -1,6 +1,6 @@
 """Known streams, one after the other in one driver; the program that `crash_recordings` records.
 
-python recorded_streams.py '[{"files": …, "shape": "append", "into": "delta", …}, …]'
+python recorded_streams.py '[{"files": …, "shape": "append", "sinks": […], …}, …]'
 """
 
 from __future__ import annotations

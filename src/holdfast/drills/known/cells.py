@@ -52,7 +52,8 @@ _ROCKSDB = {
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     )
 }
-_STATES = {"rocksdb": _ROCKSDB, "rocksdb2": {**_ROCKSDB, f"{_STORE}checkpointFormatVersion": "2"}}
+STATES = {"rocksdb": _ROCKSDB, "rocksdb2": {**_ROCKSDB, f"{_STORE}checkpointFormatVersion": "2"}}
+"""How queries keep state: RocksDB in its formats 1 and 2."""
 _OF_SINK = {"delta": TABLE_LOG, "postgres": TRANSACTION}
 _BOTH = ("delta", "postgres")
 
@@ -76,7 +77,7 @@ class Known:
     @property
     def settings(self) -> Mapping[str, str]:
         """What its session is told."""
-        return {**_UPKEEP, **(_STATES[self.state] if self.state else {})}
+        return {**_UPKEEP, **(STATES[self.state] if self.state else {})}
 
     @property
     def phases(self) -> tuple[Phase, ...]:
@@ -101,7 +102,7 @@ KNOWN = {
         *(
             Known(into=(kind,), shape=shape, state=state)
             for shape in (COUNTS, JOIN)
-            for state in _STATES
+            for state in STATES
             for kind in _BOTH
         ),
         Known(into=_BOTH, shape=COUNTS, state="rocksdb2"),
