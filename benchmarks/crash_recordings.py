@@ -189,7 +189,8 @@ class Recording:
         try:
             stream.option("checkpointLocation", checkpoint).start().awaitTermination()
         except StreamingQueryException as error:
-            return error.getCondition() or str(error)
+            conditions: list[str] = re.findall(r"\[([A-Z_.]{4,})\]", str(error))
+            return conditions[-1]  # one is put into another
         return None
 
     def judge(self, files: int) -> str | None:

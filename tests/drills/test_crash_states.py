@@ -98,7 +98,8 @@ def test_a_sink_that_ignores_its_ledger_is_reported(
 ) -> None:
     recording = recordings[0]
     state = next(each for each in states_of(recording) if each.batches == 1)
-    monkeypatch.setattr("holdfast.sinks.postgres.sink.decide", lambda *_: Apply())
+    for module in ("sink", "write"):
+        monkeypatch.setattr(f"holdfast.sinks.postgres.{module}.decide", lambda *_: Apply())
     assert f"doubled={ROWS_PER_FILE}," in (replay(spark, recording, state) or "")
 
 
