@@ -93,7 +93,8 @@ def report(metas: list[Path]) -> int:
         codes = json.loads(meta.read_text())["exit_code_by_key"].values()
         found = Counter(_fate(code) for code in codes)
         total += found
-        _print_line(str(meta.relative_to(MUTANTS / SOURCES)).removesuffix(".py.meta"), found)
+        if found:
+            _print_line(str(meta.relative_to(MUTANTS / SOURCES)).removesuffix(".py.meta"), found)
     _print_line("all", total)
     for meta in metas:
         for name, change in survivors(meta):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
@@ -20,6 +20,7 @@ from holdfast.ledger import Apply, Reason, Refuse, Skip
 from holdfast.ledger.postgres import ensure_tables
 from holdfast.sinks.postgres import large
 from holdfast.sinks.postgres.collect import TooLargeError
+from holdfast.sinks.postgres.fence import session_name
 from holdfast.sinks.postgres.sink import LostAnswerError
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from holdfast.sinks.postgres.table import TableError
@@ -94,7 +95,14 @@ def without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
         yield batch.batches
 
     monkeypatch.setattr("holdfast.sinks.postgres.collect.collected", collected)
-    monkeypatch.setattr(large, "_look_there", lambda *_: [])
+    monkeypatch.setattr(large, "_look_there", looking)
+
+
+def looking(spark: Any, dsn: Any) -> list[str]:
+    """Find that executors lack nothing."""
+    assert spark == "session"
+    assert callable(dsn)
+    return []
 
 
 @pytest.fixture
@@ -245,8 +253,10 @@ def test_who_cannot_ask_the_ledger_says_that_the_batch_may_be_there(
         raise psycopg.OperationalError("no route")
 
     monkeypatch.setattr(PostgresSink, "_ask_under_lock", unreachable)
-    with pytest.raises(LostAnswerError, match="may or may not be in") as raised:
+    with pytest.raises(LostAnswerError) as raised:
         sink._settle(attempt(0))
+    assert raised.value.what == "Batch 0 may or may not be in the PostgreSQL table readings."
+    assert raised.value.why.endswith("and the ledger cannot be read.")
     assert "no route" in str(raised.value.__cause__)
     assert len(asked) == 5
 
@@ -263,8 +273,10 @@ def test_the_ledger_is_asked_again_until_it_answers(
         return ask(sink, this)
 
     monkeypatch.setattr(PostgresSink, "_ask_under_lock", sometimes)
-    with pytest.raises(LostAnswerError, match="did not arrive in"):
+    with pytest.raises(LostAnswerError) as raised:
         sink._settle(attempt(0))
+    assert raised.value.what == "Batch 0 did not arrive in the PostgreSQL table readings."
+    assert raised.value.why.endswith("and the ledger has no such batch.")
     assert sink.write(attempt(0), Batch([1])) == Apply()
     assert sink._settle(attempt(0)) == Skip()
     assert ids(database) == [1]
@@ -302,6 +314,30 @@ def test_row_fence_and_examination_are_those_of_its_table(
     assert found is not None
     assert "truncated" in found
     assert sink.find_native("6f0c") is None
+
+
+def test_who_stands_still_with_the_row_is_ended_by_the_sink(
+    sink: PostgresSink, monkeypatch: pytest.MonkeyPatch, *, database: str
+) -> None:
+    monkeypatch.setattr("holdfast.sinks.postgres.fence.LOCK_TIMEOUT_MS", 40)
+    fenced = replace(ROW, epoch=2, nonce="n2")
+    name = session_name(ROW.stream, ROW.sink)
+    changes: list[Callable[[], bool]] = [
+        lambda: sink.fence(ROW, epoch=2, nonce="n2") == fenced,
+        lambda: sink.replace_row(fenced, replace(fenced, epoch=3, nonce="n3")),
+    ]
+    for change in changes:
+        with psycopg.connect(database, application_name=name) as zombie:
+            zombie.execute("SELECT * FROM holdfast.ledger FOR UPDATE")
+            assert change()
+            with pytest.raises(psycopg.OperationalError):
+                zombie.execute("SELECT 1")
+    with psycopg.connect(database) as connection:
+        found = connection.execute(
+            "SELECT target = oid || '/' || relfilenode FROM holdfast.ledger, pg_class"
+            " WHERE relname = 'readings'"
+        ).fetchall()
+    assert found == [(True,)], "which table it is, is known before the first batch"
 
 
 def test_a_table_that_does_not_fit_is_refused_before_any_batch(database: str) -> None:

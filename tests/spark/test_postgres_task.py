@@ -77,6 +77,21 @@ def test_a_task_says_what_it_decided_and_reads_its_input_to_the_end(
     assert ids(connection) == [1, 2, 3]
 
 
+def test_a_session_of_a_task_keeps_nothing_that_a_proxy_would_mix_up(
+    task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[Any] = []
+    connect = psycopg.connect
+
+    def noted(*address: Any, **options: Any) -> Any:
+        given.append(options)
+        return connect(*address, **options)
+
+    monkeypatch.setattr(psycopg, "connect", noted)
+    assert run(task) == "Apply"
+    assert given == [{"autocommit": True, "prepare_threshold": None}]
+
+
 ANSWERS: dict[str, Decision] = {
     "Apply": Apply(),
     "Skip": Skip(),
