@@ -61,7 +61,7 @@ MESSAGES_PER_BATCH = 20_000
 WAITED_SECONDS = 240.0
 LAST_RUN_SECONDS = 900.0
 # With the default of 100 the checkpoints would fill up for most of the hour.
-BATCHES_KEPT = {"spark.sql.streaming.minBatchesToRetain": "10"}
+BATCHES_KEPT = {"spark.sql.streaming.minBatchesToRetain": "3"}
 COMMITTED = "S7"
 SERVED = "S5"
 """Only PostgreSQL's sink has it, the last one of the last stream."""

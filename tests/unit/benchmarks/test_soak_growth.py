@@ -9,9 +9,9 @@ import pytest
 from benchmarks.soak_growth import (
     BATCHES,
     BOUNDED,
+    NOT_JUDGED,
     PER_START,
     STARTS,
-    WITH_DATA,
     count_files,
     judge_growth,
 )
@@ -23,7 +23,7 @@ def sample(start: int, **changes: float) -> dict[str, float]:
     noise = random.Random(start)
     steady = {name: 500.0 + noise.uniform(-50, 50) for name in BOUNDED}
     kept = {name: float(each * start) for name, each in PER_START.items()}
-    flowing = dict.fromkeys((*WITH_DATA, BATCHES), 7.0 * start)
+    flowing = dict.fromkeys(NOT_JUDGED, 7.0 * start)
     return {**steady, **kept, **flowing, STARTS: float(start), **changes}
 
 
@@ -39,6 +39,16 @@ def test_what_only_varies_or_is_stated_to_grow_is_no_growth() -> None:
 def test_a_planted_growth_of_a_bounded_figure_is_found(name: str) -> None:
     samples = [sample(start, **{name: 500.0 + 2 * start}) for start in range(1, SAMPLES + 1)]
     assert found_to_grow(samples) == [name]
+
+
+def test_two_levels_that_take_turns_are_no_growth_though_the_medians_differ() -> None:
+    levels = [100.0, 40.0, 40.0, 100.0] * (SAMPLES // 8) + [100.0, 40.0, 100.0, 100.0] * (
+        SAMPLES // 8
+    )
+    samples = [
+        sample(start, **{"Python's open files": level}) for start, level in enumerate(levels, 1)
+    ]
+    assert found_to_grow(samples) == []
 
 
 @pytest.mark.parametrize("name", PER_START)
