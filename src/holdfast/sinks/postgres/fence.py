@@ -36,12 +36,15 @@ def take(
     """
     from psycopg import errors
 
+    # By its name whoever comes next can end this session, should it stand still in here.
+    settings = f"SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS};"
+    settings += f" SET LOCAL application_name = '{session_name(row.stream, row.sink)}'"
     attempt = 0
     while True:
         attempt += 1
         try:
             with connection.transaction():
-                connection.execute(f"SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}".encode())
+                connection.execute(settings.encode())
                 changed = change()
                 reached("fenced")
                 return changed
