@@ -3,7 +3,7 @@
     python -m benchmarks.other_sinks [--format text|markdown] [SINK]...
 
 Every sink is drilled as `holdfast drill run` drills a stream of a user's: killed with SIGKILL in
-each phase of a micro-batch, in the first batch and in a later one, then started until it has read
+the phases that can hurt it, in the first batch and in a later one, then started until it has read
 all. Rows are counted against those of an undisturbed run; a reader looks five times a second.
 Checkpoints that are deleted and second drivers are in `benchmarks.restart_damage`.
 """
@@ -87,6 +87,7 @@ def _difference(past: Past, reader: str) -> Difference:
 
 def _seen(past: Past, reader: str) -> Iterator[list[Row]]:
     looks = {each.content for each in past.looks if (each.by, each.sink) == (READER, reader)}
+    assert looks, "nobody looked"
     return map(past.content, looks)
 
 

@@ -83,7 +83,7 @@ SINKS = {
         ),
         Sink(
             name="delta_native",
-            shown={"sink": "Delta, native sink"},
+            shown={"sink": "Delta's own sink"},
             look=plain_readers.look_at_delta,
             only=TABLE,
         ),
