@@ -20,8 +20,8 @@ from holdfast.storage.write import Writer, open_writer
 from lab import S3, Kafka, Postgres
 
 MINUTES_10 = 600
-NEAR_S = 240
-"""What a time that was written down in a scene may differ from its end by."""
+AGO_S = 240
+"""About how long before the end of a scene something was written down; up to nine minutes."""
 _RECORD = "_holdfast/readings"
 
 
@@ -119,7 +119,7 @@ def check_batches(checkpoint: Writer, *, off: int) -> None:
 
 def _off(then: float) -> int:
     """Return by how much a time of the last minutes is wrong, in steps of ten minutes."""
-    by = then - time.time() + NEAR_S / 2
+    by = then - time.time() + AGO_S
     return round(by / MINUTES_10) * MINUTES_10
 
 

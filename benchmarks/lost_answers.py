@@ -4,9 +4,9 @@
 
 PostgreSQL: so many answers to COMMIT are lost after the commit has landed, and as many COMMITs on
 their way there; the seed draws their order. Then a fifth as many answers to the one task that
-writes a large batch. Delta: so many commits that land and end in an error, on disk and as many on
-S3; and a fifth as many where S3A repeats the request and all is well. One Spark session; the table
-is judged after every fault, and a reader looks on.
+writes a large batch. Delta: so many commits that land and end in an error, half of them on disk and
+half on S3; and a tenth as many where S3A repeats the request and all is well. One Spark session;
+the table is judged after every fault, and a reader looks on.
 """
 
 from __future__ import annotations
@@ -122,17 +122,22 @@ def run_postgres(lab: Lab, faults: int, *, choose: random.Random) -> Iterator[st
 
 def run_delta(lab: Lab, s3: S3, proxy: S3Proxy, *, faults: int) -> Iterator[str]:
     """Run the streams into Delta; yield a line per kind."""
-    some = {"appended": faults - faults // 2, "merged": faults // 2}
+    some = [faults // 4 + (number < faults % 4) for number in range(4)]
     on_disk = [
-        fail_on_disk(lab.spark, lab.directory / f"hooked-{shape}", shape, faults=some[shape])
-        for shape in DELTA_SHAPES
+        fail_on_disk(lab.spark, lab.directory / f"hooked-{shape}", shape, faults=each)
+        for shape, each in zip(DELTA_SHAPES, some[:2], strict=True)
+        if each
     ]
     yield _told("Delta on disk, an error of Delta's own after its commit", on_disk)
     lost = LostAnswer(proxy, tries=EVERY_TRY, says=PUT_FAILED)
-    on_s3 = [fail_on_s3(lab, shape, lost, s3=s3, faults=some[shape]) for shape in DELTA_SHAPES]
+    on_s3 = [
+        fail_on_s3(lab, shape, lost, s3=s3, faults=each)
+        for shape, each in zip(DELTA_SHAPES, some[2:], strict=True)
+        if each
+    ]
     yield _told("Delta on S3, answer to the commit's PUT lost and every repetition", on_s3)
     once = LostAnswer(proxy, tries=1, says=None)
-    repeated = fail_on_s3(lab, "appended", once, s3=s3, faults=max(1, faults // 5))
+    repeated = fail_on_s3(lab, "appended", once, s3=s3, faults=max(1, faults // 10))
     yield _told("Delta on S3, answer to the commit's PUT lost once, repeated by S3A", [repeated])
 
 
@@ -160,6 +165,7 @@ def main() -> None:
         scratch = Path(stack.enter_context(scratch_directory()))
         settings = {**s3.spark_settings(port=proxy.port), **FEW_TRIES}
         spark = start_session(scratch / "spark", settings)
+        spark.sparkContext.setLogLevel("OFF")  # every error is on purpose
         lab = Lab(spark=spark, kafka=kafka, postgres=postgres, directory=scratch)
         if asked.postgres:
             choose = random.Random(asked.seed)  # noqa: S311 - it must be replayable

@@ -113,15 +113,11 @@ class Cluster:
         Args:
             executors: Environment variables that executors see.
         """
-        found = {f"spark.executorEnv.{name}": value for name, value in executors.items()}
         return {
-            **found,
+            **executor_settings(executors),
             "spark.master": self.master.address,
             "spark.cores.max": str(len(HOSTS)),
             "spark.executor.cores": "1",
-            "spark.executor.memory": "512m",
-            "spark.executor.extraClassPath": ":".join(map(str, fetch_jars("spark"))),
-            "spark.executor.extraJavaOptions": " ".join(CHEAP_JVM),
             "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         }
 
@@ -134,6 +130,17 @@ class Cluster:
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
+
+
+def executor_settings(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings of executors that are processes of their own, with their environment."""
+    found = {f"spark.executorEnv.{name}": value for name, value in variables.items()}
+    return {
+        **found,
+        "spark.executor.memory": "512m",
+        "spark.executor.extraClassPath": ":".join(map(str, fetch_jars("spark"))),
+        "spark.executor.extraJavaOptions": " ".join(CHEAP_JVM),
+    }
 
 
 def is_executor(process: psutil.Process) -> bool:

@@ -1,0 +1,24 @@
+"""Tasks that fail and executors that die in the middle of a batch: every row exactly once.
+
+Every sink on both kinds of cluster is `python -m benchmarks.executor_faults`.
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from benchmarks.executor_faults import local_settings, make_work
+from benchmarks.faulty_tasks import KILLED, RAISED, SINKS
+from lab import Postgres
+
+
+@pytest.mark.usefixtures("class_archive")
+def test_a_task_that_fails_or_dies_with_its_executor_is_exact(
+    postgres: Postgres, *, tmp_path: Path, seed: int
+) -> None:
+    sinks = [random.Random(seed).choice(list(SINKS))]
+    work = make_work(postgres, tmp_path / "work", [RAISED, KILLED], sinks=sinks)
+    work.run(local_settings(work.dsn))
