@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import holdfast as hf
+from holdfast.drills.programs import known
 from holdfast.points import reached
 
 
@@ -25,7 +26,7 @@ def appended(rows: DataFrame, lake: str) -> dict[str, Any]:
 
 def merged(rows: DataFrame, lake: str) -> dict[str, Any]:
     """The newest row of every key."""
-    keyed = rows.select((F.col("id") % 50).alias("key"), "id")
+    keyed = known.merge(lambda: rows)
     return {"df": keyed, "into": hf.Delta(path=f"{lake}/table", keys=["key"], sequence_by="id")}
 
 

@@ -14,6 +14,8 @@ FILES_OF_A_CHAIN = 14
 """A batch that is killed before it is planned takes one file more."""
 ROWS_PER_FILE = 200
 KEYS = 50
+LATE_ONE_IN, LATE_BY = 7, 10 * KEYS
+"""Of rows that are merged, so many come late: with the number of an older row of their key."""
 _FIRST_FILE = 1_700_000_000
 """Their times: files are read in the order of these."""
 
@@ -48,7 +50,11 @@ def _all(files: int) -> Sequence[Row]:
 
 
 def _newest(files: int) -> Sequence[Row]:
-    return list({row % KEYS: row for row in range(files * ROWS_PER_FILE)}.items())
+    newest: dict[int, int] = {}
+    for row in range(files * ROWS_PER_FILE):
+        number = row - LATE_BY if row % LATE_ONE_IN == 0 else row
+        newest[row % KEYS] = max(newest.get(row % KEYS, number), number)
+    return list(newest.items())
 
 
 def _counts(files: int) -> Sequence[Row]:

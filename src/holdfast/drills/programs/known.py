@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 import holdfast as hf
 from holdfast.drills.known.places import DSN_NAME
-from holdfast.drills.known.workload import KEYS, ROWS_PER_FILE
+from holdfast.drills.known.workload import KEYS, LATE_BY, LATE_ONE_IN, ROWS_PER_FILE
 from holdfast.sinks.sink import Sink
 
 Source = Callable[[], DataFrame]
@@ -28,8 +28,9 @@ def append(source: Source) -> DataFrame:
 
 
 def merge(source: Source) -> DataFrame:
-    """Every row with its key."""
-    return source().select((F.col("id") % KEYS).alias("key"), "id")
+    """Every row with its key; some come late, and must not replace a newer one."""
+    number = F.col("id") - F.when(F.col("id") % LATE_ONE_IN == 0, LATE_BY).otherwise(0)
+    return source().select((F.col("id") % KEYS).alias("key"), number.alias("id"))
 
 
 def counts(source: Source) -> DataFrame:
