@@ -236,8 +236,9 @@ def test_an_error_after_the_commit_is_recognised(
         letters(stream, "x").select(F.raise_error(F.lit("after the commit"))).collect()
 
     sink = prepared(stream)
-    assert sink.replace_row(None, replace(ROW, sink=sink.name))
     monkeypatch.setattr("holdfast.sinks.delta.sink.append", append_and_fail)
+    row = replace(ROW, sink=sink.name)
+    assert sink.replace_row(None, row), "the fence and the row are there as well"
     for number in range(5):
         this = replace(attempt(number), sink=sink.name)
         assert sink.write(this, letters(stream, str(number))) == Apply()

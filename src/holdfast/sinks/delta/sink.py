@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -184,7 +184,8 @@ class Delta:
     def fence_native(self, query_id: str) -> None:
         """Have Delta leave out everything that a query's own sink would still commit."""
         note = json.dumps({"holdfast": "replaced", "query_id": query_id})
-        self._append_nothing(Identity(app=query_id, version=NATIVE_FENCE, note=note))
+        identity = Identity(app=query_id, version=NATIVE_FENCE, note=note)
+        self._append_nothing(identity, is_there=lambda: False)
 
     def close(self) -> None:
         """Forget what was read; the next use reads it again."""
@@ -258,11 +259,12 @@ class Delta:
     def _commit_nothing(self, stream: str, version: int, *, note: str) -> Standing | None:
         """Commit no rows under a version; None when the log then does not show it as the newest."""
         identity = Identity(app=app_id(stream, self._name), version=version, note=note)
-        self._append_nothing(identity)
+        self._append_nothing(identity, is_there=lambda: self._find(stream, identity) is not None)
         reached("fenced")
         return self._find(stream, identity)
 
-    def _append_nothing(self, identity: Identity) -> None:
+    def _append_nothing(self, identity: Identity, *, is_there: Callable[[], bool]) -> None:
+        """Append no rows; what is in the log counts, whatever was said of it."""
         from py4j.protocol import Py4JJavaError
         from pyspark.errors import PySparkException
 
@@ -270,7 +272,7 @@ class Delta:
         try:
             append(self._spark.table(self._target.name).limit(0), self._target, identity)
         except (PySparkException, Py4JJavaError) as error:
-            if SAME_APPLICATION not in str(error):
+            if SAME_APPLICATION not in str(error) and not is_there():
                 raise
 
     def _find(self, stream: str, identity: Identity) -> Standing | None:
