@@ -12,8 +12,6 @@ only Spark can show. Wordings are left as they are. Needs mutmut (`pip install m
 from __future__ import annotations
 
 import argparse
-import ast
-import difflib
 import json
 import os
 import shutil
@@ -23,12 +21,13 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.mutants_tried import KILLED, LEFT_OVER, TIMED_OUT
+from benchmarks.mutants_tried import KILLED, SAME_SQL, TIMED_OUT, find_changes
 from lab import Postgres
 
 MUTANTS = Path("mutants")
 SOURCES = Path("src", "holdfast")
 ENOUGH = 0.9
+FATES = ("killed", "endless", "same SQL", "left over")
 TESTS = (
     "tests/unit/ledger",
     "--ignore=tests/unit/ledger/test_model.py",  # a wrong decision keeps it busy for minutes
@@ -88,7 +87,7 @@ def try_mutants(metas: list[Path], tests: tuple[str, ...], *, port: int) -> None
 def report(metas: list[Path]) -> int:
     """Print the figures of each module and the change that each survivor makes."""
     total: Counter[str] = Counter()
-    print(f"{'module':24}{'mutants':>10}{'killed':>10}{'endless':>10}{'left over':>10}")
+    print(f"{'module':24}{'mutants':>10}" + "".join(f"{fate:>10}" for fate in FATES))
     for meta in metas:
         codes = json.loads(meta.read_text())["exit_code_by_key"].values()
         found = Counter(_fate(code) for code in codes)
@@ -97,36 +96,21 @@ def report(metas: list[Path]) -> int:
             _print_line(str(meta.relative_to(MUTANTS / SOURCES)).removesuffix(".py.meta"), found)
     _print_line("all", total)
     for meta in metas:
-        for name, change in survivors(meta):
-            print(f"\n{name}\n{change}")
-    share = 1 - total["left over"] / total.total()
+        for name, change in find_changes(meta):
+            print("", name, *change, sep="\n")
+    share = (total["killed"] + total["endless"]) / total.total()
     print(f"\n{share:.1%} of {total.total():,} mutants noticed")
     return 0 if share >= ENOUGH else 1
 
 
 def _fate(code: int | None) -> str:
-    return {KILLED: "killed", TIMED_OUT: "endless"}.get(code or 0, "left over")
+    fates = {KILLED: "killed", TIMED_OUT: "endless", SAME_SQL: "same SQL"}
+    return fates.get(code or 0, "left over")
 
 
 def _print_line(name: str, found: Counter[str]) -> None:
-    fates = "".join(f"{found[fate]:>10,}" for fate in ("killed", "endless", "left over"))
+    fates = "".join(f"{found[fate]:>10,}" for fate in FATES)
     print(f"{name:24}{found.total():>10,}{fates}")
-
-
-def survivors(meta: Path) -> Iterator[tuple[str, str]]:
-    """Yield the name of each mutant that is left over, and what it changes."""
-    codes = json.loads(meta.read_text())["exit_code_by_key"]
-    code = meta.with_suffix("").read_text()
-    functions = {
-        node.name: ast.unparse(node).splitlines()[1:]
-        for node in ast.walk(ast.parse(code))
-        if isinstance(node, ast.FunctionDef)
-    }
-    for mutant in (name for name, code in codes.items() if code in LEFT_OVER):
-        function, _, number = mutant.rpartition(".")[2].rpartition("_")
-        before, after = functions[f"{function}_orig"], functions[f"{function}_{number}"]
-        lines = difflib.unified_diff(before, after, n=0, lineterm="")
-        yield mutant, "\n".join(line for line in lines if not line.startswith(("---", "+++", "@@")))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,10 @@ mutmut has made.
 
 from __future__ import annotations
 
+import ast
+import difflib
 import json
+import re
 import signal
 import sys
 import time
@@ -22,9 +25,12 @@ from _pytest.runner import runtestprotocol
 from mutmut.mutation.trampoline import set_mutant_under_test
 from mutmut.state import state
 
-NOT_TRIED, SURVIVED, KILLED, NO_TESTS, TIMED_OUT = None, 0, 1, 33, 36
-"""How mutmut writes down what became of a mutant."""
+NOT_TRIED, SURVIVED, KILLED, NO_TESTS, SAME_SQL, TIMED_OUT = None, 0, 1, 33, 34, 36
+"""How mutmut writes down what became of a mutant; it calls the fifth skipped."""
 LEFT_OVER = (NOT_TRIED, SURVIVED, NO_TESTS)
+_SQL = re.compile(
+    r"\b(select|update|insert|from|where|join|values|conflict|and|or)\b", re.IGNORECASE
+)
 
 
 class TooSlow(BaseException):
@@ -45,8 +51,9 @@ class Loop:
         session.items.sort(key=lambda item: self._seconds[item.nodeid])
         for meta in self._metas:
             found = json.loads(meta.read_text())
-            for mutant in _left_over(found):
-                found["exit_code_by_key"][mutant] = self._try(mutant, session.items)
+            for mutant, change in find_changes(meta):
+                code = SAME_SQL if _is_same_sql(change) else self._try(mutant, session.items)
+                found["exit_code_by_key"][mutant] = code
                 meta.write_text(json.dumps(found))
         set_mutant_under_test("")
         self._check(session.items)
@@ -81,8 +88,26 @@ class Loop:
         return SURVIVED if chosen else NO_TESTS
 
 
-def _left_over(found: dict[str, Any]) -> list[str]:
-    return [name for name, code in found["exit_code_by_key"].items() if code in LEFT_OVER]
+def find_changes(meta: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield the name of each mutant that is left over, and the lines that it changes."""
+    codes = json.loads(meta.read_text())["exit_code_by_key"]
+    functions = {
+        node.name: ast.unparse(node).splitlines()[1:]
+        for node in ast.walk(ast.parse(meta.with_suffix("").read_text()))
+        if isinstance(node, ast.FunctionDef)
+    }
+    for mutant in [name for name, code in codes.items() if code in LEFT_OVER]:
+        function, _, number = mutant.rpartition(".")[2].rpartition("_")
+        before, after = functions[f"{function}_orig"], functions[f"{function}_{number}"]
+        lines = difflib.unified_diff(before, after, n=0, lineterm="")
+        yield mutant, [each for each in lines if not each.startswith(("---", "+++", "@@"))]
+
+
+def _is_same_sql(change: list[str]) -> bool:
+    """Return whether only the case of a statement differs, which means the same to PostgreSQL."""
+    texts = [line[1:].lower() for line in change]
+    is_case_alone = len(texts) == 2 and texts[0] == texts[1]
+    return is_case_alone and bool(_SQL.search(texts[0])) and "%S" not in change[1]
 
 
 def _run(item: Any, *, seconds: float) -> str | None:
