@@ -61,9 +61,11 @@ def main() -> int:
     MUTANTS.mkdir(exist_ok=True)
     subprocess.run([sys.executable, "-c", _MAKE], check=True, stdout=subprocess.DEVNULL)
     metas = sorted(find_metas(options.modules))
-    with Postgres() as postgres:
-        for tests in (TESTS, ON_SPARK):
-            try_mutants(metas, tests, port=postgres.port)
+    for tests, kind in ((TESTS, ""), (ON_SPARK, "delta")):
+        left = [meta for meta in metas if kind in str(meta) and any(find_changes(meta))]
+        if left:
+            with Postgres() as postgres:
+                try_mutants(left, tests, port=postgres.port)
     return report(metas)
 
 
