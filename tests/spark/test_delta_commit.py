@@ -16,7 +16,7 @@ from holdfast.sinks.delta.commit import COMMITTING, Identity, append, merge
 from holdfast.sinks.delta.target import Target, open_target
 from holdfast.storage import open_reader
 
-KEYED = "`a key` int, k2 string, at int, `te``xt` string"
+KEYED = "`a-key` int, k2 string, at int, `te``xt` string"
 Row = tuple[Any, ...]
 
 
@@ -97,7 +97,7 @@ def test_the_newest_row_of_a_key_stays_and_of_two_the_larger(
         (11, "the same key", 5, "a"),
         (11, "and another", 5, "b"),
     )
-    target = opened(first, tmp_path / "table", "a key", "k2", sequence_by="at")
+    target = opened(first, tmp_path / "table", "a-key", "k2", sequence_by="at")
     merge(first, target, identity(5))
     assert newest(target) == (1, {"holdfast/readings/gold": 5}, "note 5")
     second = rows(
