@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from benchmarks import recorded_streams
 from holdfast.drills.kill import Driver
+from holdfast.drills.kill.driver import RUN_SECONDS
 from holdfast.drills.kill.trace import Operation, Prefixes, read_trace
 from holdfast.drills.known.cells import KNOWN, KnownSubject
 from holdfast.drills.known.places import DSN_NAME
@@ -26,6 +27,8 @@ from holdfast.ledger.postgres import ensure_tables
 from holdfast.proof.multiset import compare
 from holdfast.streams.keeper import THREAD
 
+SECONDS_PER_FILE = 10.0
+"""At most, of the recorded run."""
 _KEEP_LEDGER = """\
 CREATE TABLE versions (number serial, was holdfast.ledger);
 CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS
@@ -218,7 +221,9 @@ def record(home: Path, *, files: Mapping[str, int]) -> Sequence[Recording]:
         ensure_tables(connection)
         connection.execute(_KEEP_LEDGER.encode())
     program = [recorded_streams.__file__, json.dumps([each.config for each in subjects])]
-    Driver(program, environment={}, directory=home / "runs").run_traced(home / "trace")
+    driver = Driver(program, environment={}, directory=home / "runs")
+    seconds = RUN_SECONDS + SECONDS_PER_FILE * sum(files.values())
+    driver.run_traced(home / "trace", seconds=seconds)
     with psycopg.connect(dsn) as connection:
         connection.execute(_KEPT.encode())
     return [_recording(subject, home / "trace") for subject in subjects]

@@ -123,13 +123,13 @@ class Driver:
             raise KillDidNotFireError(str(point), status=ended.describe(), log=ended.log)
         return ended
 
-    def run_traced(self, directory: Path) -> Ended:
+    def run_traced(self, directory: Path, *, seconds: float = RUN_SECONDS) -> Ended:
         """Run until the program ends by itself, and write down what it does to files.
 
         Raises:
             DriverFailedError: It ended with an exit code other than 0, or by a signal.
         """
-        return _end_well(self.start(trace=directory))
+        return _end_well(self.start(trace=directory), seconds=seconds)
 
     def run_to_end(self) -> Ended:
         """Run until the program ends by itself.
@@ -137,7 +137,7 @@ class Driver:
         Raises:
             DriverFailedError: It ended with an exit code other than 0, or by a signal.
         """
-        return _end_well(self.start())
+        return _end_well(self.start(), seconds=RUN_SECONDS)
 
 
 class Running:
@@ -250,9 +250,9 @@ class Running:
         return self._supervisor.poll() is not None
 
 
-def _end_well(running: Running) -> Ended:
+def _end_well(running: Running, *, seconds: float) -> Ended:
     """Wait until it has ended; raise when it did not end well."""
-    ended = running.wait()
+    ended = running.wait(seconds=seconds)
     if ended.status != 0:
         raise DriverFailedError(status=ended.describe(), log=ended.log)
     return ended
