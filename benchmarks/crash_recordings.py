@@ -27,6 +27,9 @@ from holdfast.ledger.postgres import ensure_tables
 from holdfast.proof.multiset import compare
 from holdfast.streams.keeper import THREAD
 
+_KEEP_STATE = {"spark.sql.streaming.minBatchesToRetain": "100"}
+"""In one session the state stores of the last replay live on for a minute, and would delete files
+of an old version that they do not know: those of the state that is replayed now."""
 SECONDS_PER_FILE = 10.0
 """At most, of the recorded run."""
 _KEEP_LEDGER = """\
@@ -148,6 +151,8 @@ class Recording:
     def __init__(self, subject: KnownSubject, *, sink: Sink, operations: list[Operation]) -> None:
         """Know what it did to its files; all of its source is there."""
         self.subject = subject
+        settings = {**subject.config["settings"], **_KEEP_STATE}
+        self.config = {**subject.config, "settings": settings}
         self.sink = sink
         self.operations = operations
         self.prefixes = Prefixes(operations, below=_live(subject))
@@ -177,7 +182,7 @@ class Recording:
         # A new process does not know what a table once was.
         jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
         try:
-            known.run(session, self.subject.config)
+            known.run(session, self.config)
         finally:
             for thread in threading.enumerate():
                 if thread.name == THREAD:
@@ -185,7 +190,7 @@ class Recording:
 
     def start_plain(self, session: SparkSession) -> str | None:
         """Start it on the same checkpoint without the guard; return the error it ends with."""
-        config = self.subject.config
+        config = self.config
         stream = known.read(session, config).writeStream.format("noop")
         stream = stream.outputMode(known.MODES[config["shape"]]).trigger(availableNow=True)
         checkpoint = str(Path(config["root"], config["stream"]))

@@ -107,5 +107,5 @@ def test_a_stream_that_does_not_start_is_reported(
     spark: SparkSession, recordings: Sequence[Recording], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recording = recordings[0]
-    monkeypatch.setitem(recording.subject.config, "shape", "merge")
+    monkeypatch.setitem(recording.config, "shape", "merge")
     assert "stuck: " in (replay(spark, recording, states_of(recording)[-1]) or "")
