@@ -61,6 +61,7 @@ drill-full: ## The long one, of hours: every stream in every phase, crash states
 	$(BIN)/python -m benchmarks.delta_kills
 	$(BIN)/python -m benchmarks.delta_races 30 $(SEED)
 	$(BIN)/python -m benchmarks.task_faults
+	$(BIN)/python -m benchmarks.executor_faults
 	$(BIN)/python -m benchmarks.pipeline_kills --seed $(SEED)
 	$(BIN)/python -m benchmarks.planted_bugs --seed $(SEED)
 	$(BIN)/python -m benchmarks.other_sinks
