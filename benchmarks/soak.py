@@ -17,6 +17,7 @@ reason to.
 from __future__ import annotations
 
 import json
+import statistics
 import sys
 import time
 from collections import Counter
@@ -47,7 +48,7 @@ from examples.sensors.messages import make_messages
 from examples.sensors.plain import Sensors
 from examples.sensors.scenario import make_scenario
 from holdfast.drills.errors import DriverFailedError
-from holdfast.drills.kill import Driver, Ended
+from holdfast.drills.kill import Driver
 from holdfast.drills.kill.driver import Running
 from holdfast.drills.kill.waiting import wait_until
 from holdfast.proof.multiset import Difference
@@ -116,13 +117,14 @@ class Soak:
             told.append(f"it ended by itself with {ended.describe()}, see {ended.log}")
         life = Life(
             told="; ".join(told),
+            seconds=ended.wall_seconds,
             batches=len(commits),
             first_commit_seconds=commits[0] if commits else None,
             served=served,
             was_waited_for=in_vain,
             failed_unasked=gone and not server_died,
         )
-        self._note(life, ended)
+        self._note(life)
 
     def _strike(self, strike: Strike, running: Running) -> None:
         self.kills.update(strike.dies)
@@ -157,14 +159,14 @@ class Soak:
                 file.write(json.dumps(self.samples[-1]) + "\n")
         return ""
 
-    def _note(self, life: Life, ended: Ended) -> None:
+    def _note(self, life: Life) -> None:
         self.lives.append(life)
         first = life.first_commit_seconds
         came = (
             "no batch" if first is None else f"{life.batches} batches, the first at {first:.0f} s"
         )
         waited = ", waited for" if life.was_waited_for else ""
-        told = f"{life.told} ({ended.wall_seconds:.0f} s, {came}{waited})"
+        told = f"{life.told} ({life.seconds:.0f} s, {came}{waited})"
         click.echo(f"{time.strftime('%H:%M:%S')} {len(self.lives)}: {told}", err=True)
 
 
@@ -237,11 +239,14 @@ def tell(soak: Soak, differences: dict[str, Difference]) -> str:
     kills = ", ".join(f"{count} of {name}" for name, count in sorted(soak.kills.items()))
     moved = sum(bool(life.batches) for life in soak.lives)
     faults = find_faults(soak, differences)
-    few = "" if len(soak.samples) >= LEAST_SAMPLES else " (growth not judged: too few samples)"
-    verdict = "FAILED: " + "; ".join(faults) if faults else f"exact, nothing grows{few}"
+    growth = "nothing grows" if len(soak.samples) >= LEAST_SAMPLES else "growth NOT judged"
+    good = f"exact, {growth} ({len(soak.samples)} samples)"
+    verdict = "FAILED: " + "; ".join(faults) if faults else good
+    seconds = statistics.median(life.seconds for life in soak.lives)
     waited = sum(life.was_waited_for for life in soak.lives)
     runs = f"{moved} of {len(soak.lives)} runs made progress, {waited} were waited for"
-    return f"kills: {kills}; {runs}; {describe(differences)}; {verdict}"
+    lived = f"a driver lived {seconds:.0f} s (median)"
+    return f"kills: {kills}; {lived}; {runs}; {describe(differences)}; {verdict}"
 
 
 @click.command(help=__doc__)

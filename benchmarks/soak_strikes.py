@@ -44,6 +44,7 @@ class Life:
     """How one run of the driver went."""
 
     told: str
+    seconds: float
     batches: int
     """That reached every sink."""
     first_commit_seconds: float | None
