@@ -200,6 +200,6 @@ def test_a_new_column_is_added_only_where_that_is_asked_for(
         merge(more, target, identity(2))
         check(session, target, (1, "a", None), (2, "c", 7), (3, "d", 8))
     else:
-        with pytest.raises((PySparkException, Py4JJavaError), match="more"):
+        with pytest.raises((PySparkException, Py4JJavaError), match="MERGE_UNRESOLVED"):
             merge(more, target, identity(2))
     assert open_reader(str(tmp_path / "table")).location == target.reader.location
