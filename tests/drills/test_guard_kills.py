@@ -1,6 +1,6 @@
 """A guarded stream killed between its steps: nothing lost or doubled, no part of a batch seen.
 
-The chains whole are `python -m benchmarks.guard_kills`; here a sample of some runs.
+The chains whole are `python -m benchmarks.guard_kills`; here a sample of two of them runs.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ def sampled(chain: Chain, number: int, seed: int) -> Chain:
     return replace(chain, points=drawn)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.usefixtures("class_archive")
 @pytest.mark.parametrize("name", SAMPLES)
 def test_it_is_exact_under_a_sample_of_kills(

@@ -15,7 +15,7 @@ from examples.sensors.judge import judge
 from holdfast.drills.kill import S3Proxy
 from lab import S3, Kafka, Postgres
 
-KILLS = 3
+KILLS = 1
 
 
 @pytest.mark.usefixtures("class_archive")

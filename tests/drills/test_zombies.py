@@ -23,6 +23,7 @@ NOTHING_IN_HAND: list[Point] = [Named("G5"), Named("G6")]
 POINTS = KEPT + OTHERS if os.environ.get("HOLDFAST_ZOMBIES") == "all" else KEPT
 
 
+@pytest.mark.sampled(1 if POINTS == KEPT else len(POINTS))
 @pytest.mark.usefixtures("class_archive")
 @pytest.mark.parametrize("point", POINTS, ids=str)
 def test_a_driver_that_wakes_up_too_late_writes_nothing(
