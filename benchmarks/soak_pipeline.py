@@ -5,13 +5,11 @@ python soak_pipeline.py KAFKA TOPIC LAKE MESSAGES_PER_BATCH    (DSN in the envir
 
 from __future__ import annotations
 
-import logging
 import sys
 
 from pyspark.sql import SparkSession
 
-from examples.sensors.guarded import make_pipeline
-from examples.sensors.plain import Sensors
+from examples.sensors.guarded import make_pipeline, sensors_named
 
 TRIGGER = {"processingTime": "10 seconds"}
 """Rare: on a loaded machine the first stream would leave little to those that start later."""
@@ -19,17 +17,7 @@ TRIGGER = {"processingTime": "10 seconds"}
 
 def main(arguments: list[str]) -> None:
     """Start all streams, and wait for the end of any."""
-    bootstrap, topic, lake, messages_per_batch = arguments
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
-    logging.getLogger("py4j").setLevel(logging.WARNING)
-    sensors = Sensors(
-        bootstrap=bootstrap,
-        topic=topic,
-        lake=lake,
-        checkpoints=f"{lake}/checkpoints",
-        dsn="",
-        messages_per_batch=int(messages_per_batch),
-    )
+    sensors = sensors_named(arguments)
     spark = SparkSession.builder.getOrCreate()
     make_pipeline(sensors).start(spark, trigger=TRIGGER)
     spark.streams.awaitAnyTermination()

@@ -83,12 +83,12 @@ def run_once(spark: SparkSession, sensors: Sensors) -> None:
             query.stop()
 
 
-def main(arguments: list[str]) -> None:
-    """Run the pipeline on what the arguments name."""
+def sensors_named(arguments: list[str]) -> Sensors:
+    """Return what a program's arguments name, and have it say what it does."""
     bootstrap, topic, lake, messages_per_batch = arguments
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     logging.getLogger("py4j").setLevel(logging.WARNING)
-    sensors = Sensors(
+    return Sensors(
         bootstrap=bootstrap,
         topic=topic,
         lake=lake,
@@ -96,6 +96,11 @@ def main(arguments: list[str]) -> None:
         dsn="",
         messages_per_batch=int(messages_per_batch),
     )
+
+
+def main(arguments: list[str]) -> None:
+    """Run the pipeline on what the arguments name."""
+    sensors = sensors_named(arguments)
     run_once(SparkSession.builder.getOrCreate(), sensors)
 
 

@@ -20,8 +20,8 @@ from holdfast.ledger.delta_log import newest_version, read_commit
 from holdfast.sinks.delta.commit import append
 from holdfast.sinks.delta.target import DeltaTableError
 from holdfast.storage import open_reader
+from tests.ledger_rows import ROW, attempt
 from tests.spark.file_stream import remove, wait_until_given_up
-from tests.spark.ledger_rows import ROW, attempt
 from tests.spark.restarts import add_file
 
 pytestmark = pytest.mark.sampled(7)

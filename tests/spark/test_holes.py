@@ -33,8 +33,8 @@ from holdfast.storage.write import open_writer
 from holdfast.streams.keeper import THREAD
 from holdfast.streams.refusal import StartRefusedError
 from lab import Postgres
+from tests.ledger_rows import ROW, attempt
 from tests.spark.file_stream import Stream, wait_until_given_up
-from tests.spark.ledger_rows import ROW, attempt
 
 NUMBERS = pa.record_batch({"id": pa.array(range(50), pa.int64())})
 

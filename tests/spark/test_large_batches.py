@@ -23,8 +23,8 @@ from holdfast.sinks.postgres.large import BUDGET_SETTING, is_large
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from holdfast.sinks.postgres.task import Task
 from holdfast.streams.batches import StoppedError
+from tests.ledger_rows import ROW, attempt
 from tests.spark.file_stream import Stream
-from tests.spark.ledger_rows import ROW, attempt
 
 NUMBERS = 100_000
 EACH_ONCE = Counter(range(NUMBERS))

@@ -24,7 +24,7 @@ from holdfast.sinks.postgres.collect import (
 )
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from lab import Postgres
-from tests.spark.ledger_rows import ROW, attempt
+from tests.ledger_rows import ROW, attempt
 
 ROWS = 50_000
 BUDGET = 1 << 30

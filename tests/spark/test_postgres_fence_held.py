@@ -13,7 +13,7 @@ import pytest
 from holdfast.ledger.postgres import ensure_tables, fence, read_row, replace_row
 from holdfast.sinks.postgres.fence import take
 from lab import Postgres
-from tests.spark.ledger_rows import ROW
+from tests.ledger_rows import ROW
 
 
 def test_a_fence_that_stands_still_in_its_transaction_is_ended(

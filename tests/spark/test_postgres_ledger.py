@@ -23,7 +23,7 @@ from holdfast.ledger.postgres import (
 from holdfast.sinks.postgres.examine import examine
 from holdfast.sinks.postgres.table import Target, check_table
 from holdfast.sinks.postgres.write import write_batch
-from tests.spark.ledger_rows import HERE, ROW, attempt
+from tests.ledger_rows import HERE, ROW, attempt
 
 Connection = psycopg.Connection[Any]
 SCHEMA = pa.schema([("id", pa.int64())])

@@ -19,7 +19,7 @@ from holdfast.sinks.postgres.sink import LostAnswerError
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from holdfast.sinks.postgres.table import check_table
 from lab import Postgres
-from tests.spark.ledger_rows import ROW, attempt
+from tests.ledger_rows import ROW, attempt
 
 SCHEMA = pa.schema([("id", pa.int64())])
 ROWS = 50

@@ -24,7 +24,7 @@ from holdfast.sinks.postgres.merge import UnmergeableRowsError
 from holdfast.sinks.postgres.send import PIECE_BYTES
 from holdfast.sinks.postgres.table import Target, check_table
 from holdfast.sinks.postgres.write import write_batch
-from tests.spark.ledger_rows import ROW, attempt
+from tests.ledger_rows import ROW, attempt
 
 Connection = psycopg.Connection[Any]
 SCHEMA = pa.schema([("id", pa.int64()), ("value", pa.string())])

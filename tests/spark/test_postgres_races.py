@@ -22,7 +22,7 @@ from holdfast.sinks.postgres.table import Target, check_table
 from holdfast.sinks.postgres.task import Task
 from holdfast.sinks.postgres.write import write_batch
 from lab import Postgres
-from tests.spark.ledger_rows import ROW, attempt
+from tests.ledger_rows import ROW, attempt
 
 IDS = range(50)
 BATCH = pa.record_batch([pa.array(IDS, pa.int64())], schema=pa.schema([("id", pa.int64())]))

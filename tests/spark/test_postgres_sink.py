@@ -24,7 +24,7 @@ from holdfast.sinks.postgres.fence import session_name
 from holdfast.sinks.postgres.sink import LostAnswerError
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from holdfast.sinks.postgres.table import TableError
-from tests.spark.ledger_rows import ROW, attempt
+from tests.ledger_rows import ROW, attempt
 
 BUDGET = 1 << 10
 SCHEMA = StructType([StructField("id", LongType())])

@@ -25,7 +25,7 @@ from holdfast.sinks.postgres.task import (
     read_answer,
 )
 from holdfast.sinks.postgres.write import write_batch
-from tests.spark.ledger_rows import ROW, attempt
+from tests.ledger_rows import ROW, attempt
 
 SCHEMA = pa.schema([("id", pa.int64())])
 QUICK_MS = 40

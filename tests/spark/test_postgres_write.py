@@ -30,7 +30,7 @@ from holdfast.sinks.postgres.table import TableError, Target, check_table
 from holdfast.sinks.postgres.task import PartialBatchError, expecting
 from holdfast.sinks.postgres.write import write_batch
 from lab import Postgres
-from tests.spark.ledger_rows import HERE, ROW, attempt
+from tests.ledger_rows import HERE, ROW, attempt
 
 Connection = psycopg.Connection[Any]
 SCHEMA = pa.schema([("id", pa.int64()), ("at", pa.timestamp("us")), ("value", pa.string())])

@@ -8,48 +8,22 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from holdfast.ids import BatchId, QueryId
-from holdfast.ledger import NO_BATCH, Attempt, Binding, LedgerRow
 from holdfast.ledger.delta_log import newest_version, walk_back
 from holdfast.sinks.delta.commit import Identity
 from holdfast.sinks.delta.sink import Delta
 from holdfast.sinks.delta.target import Target
 from holdfast.storage.memory import MemoryStorage
+from tests import ledger_rows
 
-HERE = Binding(query_id=QueryId("6f0c"), checkpoint="s3://lake/streams/readings")
-ROW = LedgerRow(
-    stream="readings",
-    sink="gold",
-    generation=1,
-    epoch=1,
-    nonce="n1",
-    binding=HERE,
-    last_batch=NO_BATCH,
-    digest=None,
-    end_offsets="{}",
-)
+ROW = replace(ledger_rows.ROW, sink="gold")
+attempt = partial(ledger_rows.attempt, sink="gold")
 NOTHING = "no rows"
-
-
-def attempt(number: int, **changes: Any) -> Attempt:
-    found = Attempt(
-        stream="readings",
-        sink="gold",
-        generation=1,
-        epoch=1,
-        nonce="n1",
-        binding=HERE,
-        batch_id=BatchId(number),
-        digest=f"d{number}",
-        start_offsets="{}" if number == 0 else f"e{number - 1}",
-        end_offsets=f"e{number}",
-    )
-    return replace(found, **changes)
 
 
 @dataclass
