@@ -67,14 +67,27 @@ class Asked:
             raise ConfigError(
                 "Name a stream of yours as MODULE:NAME, or drills of our own, or --all."
             )
-        if self.kill_at and not self.is_yours:
-            raise ConfigError("--kill-at is for a stream of yours: drills of our own have phases.")
         if not self.is_yours:
+            self._refuse_options_of_yours()
             yield from self._known()
         elif len(self.targets) > 1:
             raise ConfigError("One stream of yours can be drilled at a time.")
         else:
             yield from self._yours()
+
+    def _refuse_options_of_yours(self) -> None:
+        """Refuse what drills of our own would pass over in silence."""
+        given = {
+            "--kill-at": self.kill_at,
+            "--checkpoint": self.checkpoint,
+            "--read": self.read,
+            "--source-sample": self.source_sample,
+        }
+        if names := [name for name, value in given.items() if value]:
+            raise ConfigError(
+                f"{', '.join(names)} is for a stream of yours: drills of our own have phases, "
+                "sources and sinks of their own."
+            )
 
     def again(self, drills: Sequence[str]) -> list[str]:
         """Return the command that repeats these drills alone."""

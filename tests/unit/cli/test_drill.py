@@ -168,3 +168,12 @@ def test_what_failed_is_repeated_by_one_command() -> None:
     assert " ".join(ours.again(["delta-merge/replay"])) == (
         "holdfast drill run delta-merge/replay --dsn env:SCRATCH"
     )
+
+
+@pytest.mark.parametrize(
+    "option", [("--checkpoint", "."), ("--read", "app:rows"), ("--source-sample", ".")]
+)
+def test_what_a_drill_of_our_own_would_not_look_at_is_refused(option: tuple[str, str]) -> None:
+    refused = CliRunner().invoke(drill, ["run", "delta-append/replay", *option]).exception
+    assert isinstance(refused, ConfigError)
+    assert f"{option[0]} is for a stream of yours" in refused.why
