@@ -73,7 +73,8 @@ def session_ended(work: Work, cluster: Cluster) -> str:
         work.proxy.release()
         log = finish(work, running)
     assert _LOST in log
-    assert "AdminShutdown" in log
+    # A client that is still sending finds its session gone, and not what the server said last.
+    assert "AdminShutdown" in log or "the connection is lost" in log
     return "the second attempt wrote it"
 
 

@@ -116,10 +116,13 @@ def test_half_a_batch_is_not_committed(connection: Connection, target: Target) -
     assert read_row(connection, "readings", "readings") == ROW
 
 
-def test_a_batch_that_breaks_off_leaves_nothing(connection: Connection, target: Target) -> None:
+@pytest.mark.parametrize("trace", ["", "\n\tat org.apache.spark" * 1_000])
+def test_a_batch_that_breaks_off_leaves_nothing_and_says_why(
+    connection: Connection, target: Target, *, trace: str
+) -> None:
     def breaking() -> Iterator[Any]:
         yield from rows((1, 5, "a"))
-        raise RuntimeError("upstream")
+        raise RuntimeError(f"upstream{trace}")
 
     with pytest.raises(RuntimeError, match="upstream"):
         write_batch(connection, target, attempt(0), batches=breaking())

@@ -26,6 +26,14 @@ class Sender(LibpqWriter):
             super().write(data[start : start + PIECE_BYTES])
             self.connection.wait(_flush(self._pgconn))
 
+    def finish(self, exc: BaseException | None = None) -> None:
+        """End COPY; of what went wrong here the server is told the kind alone.
+
+        PostgreSQL closes the session when a client gives up with more than 10,000 bytes, and an
+        error of Spark has that many: it would be hidden behind the lost session.
+        """
+        super().finish(None if exc is None else InterruptedError(type(exc).__qualname__))
+
 
 def _flush(connection: Any) -> Generator[Wait, Ready | int, None]:
     while connection.flush():
