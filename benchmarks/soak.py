@@ -5,8 +5,8 @@
 Messages are sent all the time. Four guarded streams run in one driver, which is killed with SIGKILL
 20 to 60 s after its start, wherever it is, and started again. At one moment in six a server dies,
 and comes back: the driver dies with it, after it, or goes on. On a loaded machine a driver may die
-anything has come through to PostgreSQL, again and again: after such a run the next one is waited
-for, and that is told.
+before anything has come through to PostgreSQL, again and again: after such a run the next one is
+waited for, and that is told.
 
 Before the kill of a driver that came so far memory, open files, sessions and files are counted. A
 last run ends by itself, and all five tables are compared row by row. It ends with 1 when a row is

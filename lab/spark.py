@@ -39,7 +39,13 @@ SETTINGS = {
 
 _PYSPARK = Path(pyspark.__file__).parent
 
-CHEAP_JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData")
+CHEAP_JVM = (
+    "-XX:TieredStopAtLevel=1",
+    # With one compiler it is 48 MB, which four streams fill within a minute: then the JVM fails.
+    "-XX:ReservedCodeCacheSize=240m",
+    "-XX:+UseSerialGC",
+    "-XX:-UsePerfData",
+)
 """Options for a JVM that lives seconds: it would not earn back the second compiler."""
 
 # As in Spark 4.2 `launcher/JavaModuleOptions.java`.
