@@ -62,6 +62,32 @@ if __name__ == "__main__":
 """
 
 
+COUNTING = """
+from pathlib import Path
+
+from pyspark.sql import functions as F
+
+
+def counting(spark, scratch, shift=0):
+    counted = scratch.source(spark).groupBy((F.col("id") % 7 + shift).alias("key")).count()
+
+    def show_that_it_lives(batch, number):
+        batch.collect()
+        batch.sparkSession.range(1).write.mode("overwrite").parquet(scratch.sink)
+
+    writer = counted.writeStream.outputMode("update").foreachBatch(show_that_it_lives)
+    return writer.option("checkpointLocation", scratch.checkpoint).start()
+
+
+def diverging(spark, scratch):
+    \"\"\"Counts other keys when it is started again, which its table does not show.\"\"\"
+    seen = Path(scratch.home, "seen")
+    was_there = seen.exists()
+    seen.touch()
+    return counting(spark, scratch, 100 if was_there else 0)
+"""
+
+
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory with the sample and the programs, in which commands find Spark."""
@@ -140,6 +166,24 @@ def test_a_stream_is_drilled_from_where_it_is_now(here: Path) -> None:
     rows = (here / "drill/commits-before/rows.jsonl").read_text().splitlines()
     assert sorted(map(json.loads, rows)) == [["sink", number] for number in range(3, 9)]
     assert kept(here / "production") == before
+
+
+@pytest.mark.usefixtures("class_archive")
+@pytest.mark.parametrize(
+    ("name", "bad", "told"),
+    [
+        ("counting", [], "7 rows of state, as they must be"),
+        ("diverging", ["same-state"], "the state diverged: 7 lost, 0 doubled, 7 others"),
+    ],
+)
+def test_state_is_compared_too(here: Path, *, name: str, bad: list[str], told: str) -> None:
+    (here / "counts.py").write_text(COUNTING)
+    command = f"holdfast drill run counts:{name} --source-sample sample --only commits-before"
+    code, said = run(f"{command} --format json --directory {here / 'drill'}")
+    (drill,) = msgspec.json.decode(said.splitlines()[-1], type=SummaryJson).drills
+    assert [each.check for each in drill.checks if each.verdict != "PASS"] == bad, said
+    assert code == (ExitCode.FOUND if bad else ExitCode.DONE)
+    assert next(each.told for each in drill.checks if each.check == "same-state").startswith(told)
 
 
 def kept(directory: Path) -> dict[str, bytes]:

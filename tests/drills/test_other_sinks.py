@@ -15,7 +15,7 @@ from holdfast.drills.drill import Drilled, run_drill
 from holdfast.drills.history import History
 from holdfast.drills.kill import Point, Rename, Send
 from holdfast.drills.verdict import Verdict
-from holdfast.drills.yours import Target, Yours
+from holdfast.drills.yours import Expected, Target, Yours
 from lab import Postgres
 from lab.spark import environment
 
@@ -43,7 +43,7 @@ def jdbc_append(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Yours:
             read=f"{module}:read_jdbc",
         ),
         home=tmp_path / "place",
-        expected=ROWS,
+        expected=Expected(rows=ROWS),
     )
 
 

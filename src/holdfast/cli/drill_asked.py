@@ -121,12 +121,9 @@ class Asked:
 
     def _asked_phase(self) -> list[Phase]:
         """Return the phase whose kills were given one by one, if any were."""
-        from holdfast.drills.kill.points import parse_point  # noqa: PLC0415
-        from holdfast.drills.phases import Phase  # noqa: PLC0415
+        from holdfast.drills.phases import asked_phase  # noqa: PLC0415
 
-        kills = tuple(map(parse_point, self.kill_at))
-        shown = ", ".join(self.kill_at)
-        return [Phase(name="kill-at", shown=shown, kills=kills)] if kills else []
+        return [asked_phase(self.kill_at)] if self.kill_at else []
 
     def _known(self) -> Iterator[str | Drilled]:
         from holdfast.drills.known.cells import run_cell  # noqa: PLC0415

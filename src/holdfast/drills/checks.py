@@ -15,6 +15,8 @@ from holdfast.proof.multiset import Difference, compare
 PASS, UNKNOWN, FAIL = Verdict
 READER, JUDGE = "reader", "judge"
 """Who looks: beside the driver, or when it is dead."""
+KEPT = "state"
+"""What a stream keeps for itself, looked at like a sink, in the end."""
 
 
 class Past:
@@ -101,7 +103,9 @@ def _starts_again(past: Past) -> Found:
     """The last run goes to its end: a stream that does not start again is stuck."""
     end = past.ended[max(past.asked)]
     if not end.is_well:
-        return FAIL, f"stuck: {end.how}{': ' if end.error else ''}{end.error}"
+        how = f"{end.how}{': ' if end.error else ''}{end.error}"
+        has_run = any(each.fired for each in past.ended.values())
+        return (FAIL, f"stuck: {how}") if has_run else (UNKNOWN, f"it never ran: {how}")
     return PASS, "it started again and ran to its end"
 
 
@@ -121,7 +125,8 @@ def _judged(past: Past) -> Iterator[tuple[Looked, Difference]]:
     """
     ends = {id(look) for look in past.last.values()}
     for look in past.looks:
-        if look.by == JUDGE and (look.parts is not None or id(look) in ends):
+        is_known = look.parts is not None or id(look) in ends
+        if look.by == JUDGE and look.sink != KEPT and is_known:
             yield look, past.difference(look)
 
 
@@ -155,6 +160,20 @@ def _whole_batches(past: Past) -> Found:
     return PASS, f"{len(looks):,} looks, each at whole batches"
 
 
+def _same_state(past: Past) -> Found:
+    """What it keeps for later batches is what it would be without a kill."""
+    if KEPT not in past.planned:
+        return PASS, "no state was compared"
+    if KEPT not in past.last:
+        return UNKNOWN, "nobody looked at the state in the end"
+    seen = past.last[KEPT]
+    found = past.difference(seen)
+    if not found.exact:
+        wrong = f"{found.missing:,} lost, {found.doubled:,} doubled, {found.foreign:,} others"
+        return FAIL, f"the state diverged: {wrong}, of {found.expected:,} rows"
+    return PASS, f"{len(past.content(seen.content)):,} rows of state, as they must be"
+
+
 def _in_order(past: Past) -> Found:
     """No key goes back to an older value."""
     newest: dict[tuple[str, object], object] = {}
@@ -183,4 +202,5 @@ CHECKS: dict[str, Check] = {
     "nothing-foreign": _nothing(lambda found: found.foreign, "that never came"),
     "whole-batches": _whole_batches,
     "in-order": _in_order,
+    "same-state": _same_state,
 }

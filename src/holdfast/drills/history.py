@@ -118,11 +118,17 @@ class History:
 
     def content(self, digest: str) -> list[Row]:
         """Return what a sink held."""
-        return [
-            tuple(json.loads(line))
-            for line in (self._contents / digest).read_text().split("\n")
-            if line
-        ]
+        lines = (self._contents / digest).read_text().split("\n")
+        return [parse_row(line) for line in lines if line]
+
+
+def parse_row(line: str) -> Row:
+    """Return a row that was written as JSON; arrays, maps and NaN as texts, to be compared."""
+    cells = json.loads(line, parse_constant=str)
+    return tuple(
+        json.dumps(cell, sort_keys=True) if isinstance(cell, list | dict) else cell
+        for cell in cells
+    )
 
 
 def now() -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from holdfast.drills.kill.points import Delete, Named, Point, Rename
+from holdfast.drills.kill.points import Delete, Named, Point, Rename, parse_point
 
 EVERY = "every"
 """The phase that is all of a stream's in one chain."""
@@ -143,6 +143,15 @@ _INSIDE: dict[str, tuple[Point, ...]] = {
     "delta": _COMMIT,
 }
 _STATE: tuple[Point, ...] = (Rename("before", ".zip"), Rename("after", ".zip"))
+
+
+def asked_phase(points: Sequence[str]) -> Phase:
+    """Return the phase whose kills are these points, as a user writes them.
+
+    Raises:
+        ConfigError: One is not written as a point is.
+    """
+    return _phase("kill-at", ", ".join(points), *map(parse_point, points))
 
 
 def every_phase(into: Sequence[str], *, has_state: bool) -> Phase:

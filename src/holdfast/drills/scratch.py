@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from holdfast.drills.history import Row, parse_row
 from holdfast.errors import ConfigError
 
 FEWEST_FILES = 6
@@ -85,3 +86,8 @@ def keep_rows(frames: Iterable[tuple[str, Any]], path: Path) -> None:
             for row in frame.collect():
                 file.write(json.dumps([name, *row], default=str) + "\n")
     half_made.rename(path)
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Return what was kept there."""
+    return [parse_row(line) for line in path.read_text().splitlines()]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
+from holdfast.drills.checks import KEPT
 from holdfast.drills.copied import copy_checkpoint, go_on_from
 from holdfast.drills.drill import Answer, Drilled, Seen, Write, run_drill
 from holdfast.drills.history import Row
@@ -21,7 +22,7 @@ from holdfast.drills.kill.points import Named, Point, Rename
 from holdfast.drills.log import excerpt
 from holdfast.drills.names import check_names
 from holdfast.drills.phases import PHASES, STATE, Phase
-from holdfast.drills.scratch import Scratch, kind_of_sample
+from holdfast.drills.scratch import Scratch, kind_of_sample, read_rows
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.proof.multiset import compare
 
@@ -77,13 +78,25 @@ class Target:
     """Where a checkpoint is that every run begins from a copy of."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """What undisturbed runs left."""
+
+    rows: Sequence[Row] = ()
+    state: Sequence[Row] = ()
+    """None where it keeps no state, or none that can be compared."""
+
+
+NOTHING = Expected()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Yours:
     """One place where a user's stream runs; a `Subject`."""
 
     of: Target
     home: Path
-    expected: Sequence[Row] = ()
+    expected: Expected
 
     def prepare(self) -> None:
         """Copy the checkpoint, if it begins from one."""
@@ -104,6 +117,7 @@ class Yours:
             "read": self.of.read,
             "home": str(self.home),
             "rows": str(self._rows),
+            "state": str(self._state),
         }
         return Driver(
             [str(_PROGRAM), json.dumps(config)], environment={}, directory=self.home / "runs"
@@ -111,21 +125,34 @@ class Yours:
 
     @property
     def answers(self) -> Sequence[Answer]:
-        """What undisturbed runs wrote."""
-        return (Answer(sink=NAME, after=([], self.expected)),)
+        """What undisturbed runs wrote and kept."""
+        expected = {NAME: self.expected.rows}
+        if self.expected.state:
+            expected[KEPT] = self.expected.state
+        return [Answer(sink=sink, after=([], rows)) for sink, rows in expected.items()]
 
     def look(self) -> Iterator[Seen]:
         """Read what the last run kept: before, nobody can say what must be there."""
         if self._rows.exists():
             yield Seen(sink=NAME, parts=None, rows=self.rows())
+        if self.expected.state and self._state.exists():
+            yield Seen(sink=KEPT, parts=None, rows=self.state())
 
     def rows(self) -> list[Row]:
         """Return what was in the sink when the stream had read all."""
-        return [tuple(json.loads(line)) for line in self._rows.read_text().splitlines()]
+        return read_rows(self._rows)
+
+    def state(self) -> list[Row]:
+        """Return what the stream kept for later then, as far as it can be read."""
+        return read_rows(self._state) if self._state.exists() else []
 
     @property
     def _rows(self) -> Path:
         return self.home / "rows.jsonl"
+
+    @property
+    def _state(self) -> Path:
+        return self.home / "state.jsonl"
 
 
 def phases_of(
@@ -180,10 +207,10 @@ def drill_yours(
     offered = (*phases_of(running, first.home.rglob("*"), of=numbered), *also)
     phases = _chosen(target, offered, only=only)
     _undisturbed(second)
-    _compare(first, second)
+    expected = _agreed(first, second)
     for phase in phases:
         yield phase
-        place = _place(target, directory / phase.name, expected=first.rows())
+        place = _place(target, directory / phase.name, expected)
         reading = partial(beside, place.home)
         yield run_drill(phase.name, place, phase.kills, directory=place.home, reading=reading)
 
@@ -195,7 +222,7 @@ def _check(target: Target) -> None:
     check_names([each for each in (target.start, target.read) if each is not None])
 
 
-def _place(target: Target, home: Path, *, expected: Sequence[Row] = ()) -> Yours:
+def _place(target: Target, home: Path, expected: Expected = NOTHING) -> Yours:
     place = Yours(of=target, home=home, expected=expected)
     place.prepare()
     return place
@@ -219,8 +246,11 @@ def _undisturbed(place: Yours) -> Running:
     return running
 
 
-def _compare(first: Yours, second: Yours) -> None:
+def _agreed(first: Yours, second: Yours) -> Expected:
+    """Return what both have written, and what both have kept, if that is the same."""
     found = compare(first.rows(), second.rows())
     if not found.exact:
         more = found.doubled + found.foreign
         raise NotRepeatableError(first.of.start, only_first=found.missing, only_second=more)
+    state = first.state()
+    return Expected(rows=first.rows(), state=state if compare(state, second.state()).exact else ())

@@ -18,6 +18,7 @@ from holdfast.named import name_of
 
 if TYPE_CHECKING:
     from holdfast.drills.drill import Drilled
+    from holdfast.drills.phases import Phase
 
 EVERY_PHASE = "every-phase"
 Build = Callable[..., Any]
@@ -67,7 +68,8 @@ class StreamDrill:
         Args:
             build: Starts the stream, given a session and a scratch place; at the top of its module.
             sample: A directory of files that stand for the source, one per batch.
-            kill_at: Names of phases, or every phase that the stream comes by.
+            kill_at: Phases, or points of its own (`before-send:COMMIT:3`), in the order of their
+                kills; by default every phase that the stream comes by.
             read: Returns what is in the sink, given the same; by default what is in `scratch.sink`.
             checkpoint: Where every run begins from: a copy of it is made, it is only read.
         """
@@ -83,12 +85,24 @@ class StreamDrill:
             read=None if read is None else name_of(read),
             checkpoint=None if checkpoint is None else str(checkpoint),
         )
-        named = (kill_at,) if isinstance(kill_at, str) else kill_at
-        only = () if kill_at == EVERY_PHASE else named
-        steps = drill_yours(target, directory=directory, only=only)
+        only, also = _chosen((kill_at,) if isinstance(kill_at, str) else kill_at)
+        steps = drill_yours(target, directory=directory, only=only, also=also)
         drilled = [each for each in steps if isinstance(each, Drilled)]
         page = write_summary(target.start, drilled, directory=directory)
         return Outcome(drilled=drilled, timelines=page)
+
+
+def _chosen(kill_at: Sequence[str]) -> tuple[list[str], list[Phase]]:
+    """Return the names of the phases that are meant, and the one of the points, if any are given.
+
+    A point has a colon, the name of a phase has none.
+    """
+    from holdfast.drills.phases import asked_phase  # noqa: PLC0415
+
+    points = [each for each in kill_at if ":" in each]
+    also = [asked_phase(points)] if points else []
+    names = [each for each in kill_at if ":" not in each] + [phase.name for phase in also]
+    return ([] if EVERY_PHASE in names else names), also
 
 
 @pytest.fixture

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from holdfast.drills import checks
-from holdfast.drills.checks import JUDGE, READER, check_history, count_rows
+from holdfast.drills.checks import JUDGE, KEPT, READER, check_history, count_rows
 from holdfast.drills.history import FILE, Ended, History, Looked, Planned, Row, Started
 from holdfast.drills.verdict import Verdict, worst
 
 CONTENTS: list[list[Row]] = [[], [(1, 10), (2, 10)], [(1, 20), (2, 10), (3, 20)]]
 """A key and its newest value, after each part of the source."""
+STATE: list[Row] = [("0/default", [1], [20]), ("0/default", [2], [10])]
 
 
 class Made:
@@ -36,10 +37,17 @@ class Made:
         self.history.append(ended)
         return self
 
-    def look(self, rows: list[Row], parts: int | None, *, by: str = JUDGE) -> Made:
+    def look(
+        self, rows: list[Row], parts: int | None, *, by: str = JUDGE, sink: str = "table"
+    ) -> Made:
         content = self.history.keep(rows)
-        looked = Looked(at=1, by=by, run=self.runs, sink="table", parts=parts, content=content)
+        looked = Looked(at=1, by=by, run=self.runs, sink=sink, parts=parts, content=content)
         self.history.append(looked)
+        return self
+
+    def plan_state(self) -> Made:
+        contents = [self.history.keep(rows) for rows in ([], STATE)]
+        self.history.append(Planned(at=0, sink=KEPT, contents=contents))
         return self
 
     def bad(self) -> dict[str, Verdict]:
@@ -92,6 +100,12 @@ def test_a_stream_that_does_not_start_again_is_stuck(made: Made) -> None:
     assert made.bad() == {"starts-again": Verdict.FAIL, "goes-on": Verdict.FAIL}
 
 
+def test_a_stream_that_never_ran_is_not_known_to_be_stuck(made: Made) -> None:
+    """Without Delta's jars, say."""
+    made.run("at:S6:1", fired=None, is_killed=False).run(is_well=False).look([], 0)
+    assert made.bad()["starts-again"] == Verdict.UNKNOWN
+
+
 def test_a_lost_row_is_found(made: Made) -> None:
     bad = made.run().look(CONTENTS[2][1:], 2).bad()
     assert bad == {"nothing-lost": Verdict.FAIL, "whole-batches": Verdict.FAIL}
@@ -136,6 +150,26 @@ def test_a_part_of_a_batch_that_a_reader_sees_is_found(made: Made) -> None:
 def test_a_key_that_goes_back_is_found(made: Made) -> None:
     made.run("at:S6:1").look(CONTENTS[2], 2).run("at:S6:1").look(CONTENTS[1], 1)
     assert made.run().look(CONTENTS[2], 2).bad() == {"in-order": Verdict.FAIL}
+
+
+@pytest.mark.parametrize(
+    "kept", [STATE[1:], [*STATE, STATE[0]], [*STATE, ("0/default", [3], [1])], []]
+)
+def test_state_that_diverged_is_found(made: Made, kept: list[Row]) -> None:
+    """Which the tables do not show until it is used."""
+    made.plan_state().run("at:S6:1").look(CONTENTS[1], 1).run().look(CONTENTS[2], 2)
+    assert made.look(kept, None, sink=KEPT).bad() == {"same-state": Verdict.FAIL}
+    assert count_rows(made.history) == (0, 0, 0)
+
+
+def test_the_same_state_passes(made: Made) -> None:
+    made.plan_state().run().look(CONTENTS[2], 2)
+    assert made.look(STATE[::-1], None, sink=KEPT).bad() == {}
+
+
+def test_state_that_nobody_looked_at_is_not_known_to_be_the_same(made: Made) -> None:
+    made.plan_state().run().look(CONTENTS[2], 2)
+    assert made.bad()["same-state"] == Verdict.UNKNOWN
 
 
 def test_a_sink_without_a_ledger_is_judged_in_the_end_only(made: Made) -> None:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
 
-from holdfast.drills.scratch import FEWEST_FILES, Scratch, kind_of_sample
+from holdfast.drills.scratch import FEWEST_FILES, Scratch, keep_rows, kind_of_sample, read_rows
 from holdfast.errors import ConfigError
+from holdfast.proof.multiset import compare
 
 
 def fill(directory: Path, *endings: str, files: int = FEWEST_FILES) -> Path:
@@ -26,6 +28,26 @@ def test_samples_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
         kind_of_sample(fill(tmp_path, ".json", files=2))
     with pytest.raises(ConfigError, match="one kind"):
         kind_of_sample(fill(tmp_path, ".json", ".csv"))
+
+
+class Frame:
+    """What a sink holds."""
+
+    def __init__(self, *rows: object) -> None:
+        self._rows = rows
+
+    def collect(self) -> tuple[object, ...]:
+        return self._rows
+
+
+def test_rows_that_are_kept_can_be_compared_whatever_is_in_them(tmp_path: Path) -> None:
+    """Arrays and maps are no keys of a dictionary, and NaN is not itself."""
+    row = (1, "a", None, math.nan, [1, 2], {"b": 1, "a": [2]})
+    for _ in range(2):
+        keep_rows([("sink", Frame(row, row))], tmp_path / "rows")
+        rows = read_rows(tmp_path / "rows")
+        assert rows == 2 * [("sink", 1, "a", None, "NaN", "[1, 2]", '{"a": [2], "b": 1}')]
+        assert compare(rows, rows).exact
 
 
 def test_a_stream_without_a_sample_says_what_to_give(tmp_path: Path) -> None:

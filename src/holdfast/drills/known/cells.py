@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.drills.beside import reading_beside
+from holdfast.drills.checks import KEPT
 from holdfast.drills.drill import Answer, Drilled, Seen, run_drill
 from holdfast.drills.kill.driver import Driver
 from holdfast.drills.known.places import DSN_NAME, DeltaPlace, Place, PostgresPlace
@@ -39,6 +40,7 @@ from holdfast.drills.phases import (
     Phase,
     every_phase,
 )
+from holdfast.drills.scratch import read_rows
 
 _PROGRAM = Path(__file__).parents[1] / "programs" / "known.py"
 _UPKEEP = {
@@ -148,6 +150,10 @@ class KnownSubject:
         """Where it writes to."""
         return self.open_places()
 
+    @property
+    def _state(self) -> Path:
+        return self.home / "state.jsonl"
+
     @cached_property
     def _table(self) -> str:
         return f"holdfast_drill_{secrets.token_hex(6)}"
@@ -171,6 +177,7 @@ class KnownSubject:
             "shape": self.stream.shape.name,
             "stream": f"drill-{secrets.token_hex(4)}",
             "root": str(self.home / "streams"),
+            "state": str(self._state),
             "settings": self.stream.settings,
         }
 
@@ -183,15 +190,20 @@ class KnownSubject:
 
     @property
     def answers(self) -> Sequence[Answer]:
-        """What its tables must hold after every file."""
+        """What its tables must hold after every file, and its state in the end."""
         shape = self.stream.shape
         keyed = {"key": 0, "sequence": 1} if shape.is_keyed else {}
         after = [shape.after(files) for files in range(self.files + 1)]
-        return [Answer(sink=place.kind, after=after, **keyed) for place in self.places]
+        answers = [Answer(sink=place.kind, after=after, **keyed) for place in self.places]
+        if shape.state is not None:
+            answers.append(Answer(sink=KEPT, after=([], shape.state(self.files))))
+        return answers
 
     def look(self) -> Iterator[Seen]:
-        """Read its tables, each with its ledger."""
-        return _look(self.places)
+        """Read its tables, each with its ledger; and its state, when the last run has kept it."""
+        yield from _look(self.places)
+        if self.stream.shape.state is not None and self._state.exists():
+            yield Seen(sink=KEPT, parts=None, rows=read_rows(self._state))
 
 
 def run_cell(cell: Cell, *, directory: Path, dsn: str | None) -> Drilled:

@@ -29,6 +29,8 @@ class Shape:
     """Of its table, in PostgreSQL's words."""
     after: Callable[[int], Sequence[Row]]
     """What the table must hold after so many files."""
+    state: Callable[[int], Sequence[Row]] | None = None
+    """What its query must keep after so many files: the store's name, the key, the value."""
     is_keyed: bool = False
     """The first column is a key, the second says which row is newer."""
     parts: Callable[[Sequence[int]], int] = min
@@ -62,6 +64,19 @@ def _counts(files: int) -> Sequence[Row]:
     return [(key, count) for key in range(KEYS)] if count else []
 
 
+def _counted(files: int) -> Sequence[Row]:
+    return [("0/default", [key], [count]) for key, count in _counts(files)]
+
+
+def _waiting(files: int) -> Sequence[Row]:
+    """Every row of both sides: nothing says that none will come to be joined with it."""
+    rows = range(files * ROWS_PER_FILE)
+    return [
+        *(("0/left", [row], [row]) for row in rows),
+        *(("0/right", [row - ROWS_PER_FILE], [row]) for row in rows),
+    ]
+
+
 def _joined(files: int) -> Sequence[Row]:
     """Every row with the one a file later, once that is there."""
     return [(row, row + ROWS_PER_FILE) for row in range((files - 1) * ROWS_PER_FILE)]
@@ -72,12 +87,17 @@ MERGE = Shape(
     name="merge", columns="key bigint PRIMARY KEY, id bigint", after=_newest, is_keyed=True
 )
 COUNTS = Shape(
-    name="counts", columns="key bigint PRIMARY KEY, count bigint", after=_counts, is_keyed=True
+    name="counts",
+    columns="key bigint PRIMARY KEY, count bigint",
+    after=_counts,
+    state=_counted,
+    is_keyed=True,
 )
 JOIN = Shape(
     name="join",
     columns="id bigint, later bigint",
     after=_joined,
+    state=_waiting,
     # What is joined with a file is in the next one, of the other source.
     parts=lambda read: min(read[0] + 1, read[1]),
 )

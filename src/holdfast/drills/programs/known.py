@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -16,6 +17,7 @@ from pyspark.sql import functions as F
 import holdfast as hf
 from holdfast.drills.known.places import DSN_NAME
 from holdfast.drills.known.workload import KEYS, LATE_BY, LATE_ONE_IN, ROWS_PER_FILE
+from holdfast.drills.programs.kept_state import keep_state
 from holdfast.sinks.sink import Sink
 
 Source = Callable[[], DataFrame]
@@ -52,6 +54,12 @@ KEYED: dict[str, dict[str, Any]] = {
 }
 
 
+def main(spark: SparkSession, config: Mapping[str, Any]) -> None:
+    """Run the stream, and keep what is in its state afterwards."""
+    run(spark, config)
+    keep_state(spark, Path(config["root"]), Path(config["state"]))
+
+
 def run(spark: SparkSession, config: Mapping[str, Any]) -> None:
     """Run the stream over all there is."""
     shape = config["shape"]
@@ -85,4 +93,4 @@ def _sink(place: dict[str, str], **keyed: Any) -> Sink:
 
 
 if __name__ == "__main__":
-    run(SparkSession.builder.getOrCreate(), json.loads(sys.argv[1]))
+    main(SparkSession.builder.getOrCreate(), json.loads(sys.argv[1]))

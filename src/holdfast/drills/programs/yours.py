@@ -1,6 +1,6 @@
-"""Runs a user's own stream over all of the sample, and keeps what is in the sink afterwards.
+"""Runs a user's own stream over all of the sample; keeps what is then in its sink and its state.
 
-python yours.py '{"target": "app:start", "sample": …, "home": …, "rows": …, "read": …}'
+python yours.py '{"target": "app:start", "sample": …, "home": …, "rows": …, "state": …, "read": …}'
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from holdfast.drills.programs.kept_state import keep_state
 from holdfast.drills.sampled import read_tables, run_pipeline
 from holdfast.drills.scratch import Scratch, keep_rows
 from holdfast.named import load_named
@@ -34,6 +35,7 @@ def main(config: dict[str, Any]) -> None:
         read = load_named(config["read"]) if config["read"] else _read_sink
         frames = read(spark, scratch)
         found = list(frames.items()) if isinstance(frames, Mapping) else [("sink", frames)]
+    keep_state(spark, scratch.home, Path(config["state"]))
     keep_rows(found, Path(config["rows"]))
 
 
