@@ -35,6 +35,7 @@ TESTS = (
     "tests/spark/test_postgres_write.py",
     "tests/spark/test_postgres_ledger.py",
     "tests/spark/test_postgres_protocol.py",
+    "tests/spark/test_postgres_fence_held.py",
     "tests/spark/test_postgres_task.py",
     "tests/spark/test_postgres_sink.py",
     "tests/spark/test_postgres_lost_answer.py",

@@ -161,6 +161,17 @@ def test_a_table_that_holds_what_was_written_is_left_alone(
     )
 
 
+def test_a_merged_table_holds_fewer_rows_than_were_written(
+    connection: Connection, target: Target
+) -> None:
+    write_batch(connection, target, attempt(0), batches=[rows(1, 2)])
+    connection.execute("DELETE FROM readings WHERE id = 2")
+    merged = replace(target, keys=("id",))
+    assert examine(connection, ROW, merged) is None, "two rows of one key are one"
+    emptied(connection)
+    assert examine(connection, ROW, merged) is not None
+
+
 def test_a_table_that_was_emptied_or_replaced_is_told(
     connection: Connection, target: Target
 ) -> None:

@@ -215,6 +215,7 @@ def test_executors_that_lack_something_write_nothing(sink: PostgresSink, databas
     with pytest.raises(large.ExecutorLacksError) as raised:
         sink.write(attempt(0), Batch([1], size=BUDGET + 1))
     assert raised.value.missing == ["the Python module pyarrow", "patience"]
+    assert sink.shown in str(raised.value)
     assert ids(database) == []
     sink._executors = None
     assert sink.write(attempt(0), Batch([1], size=BUDGET + 1)) == Apply()
