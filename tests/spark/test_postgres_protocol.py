@@ -15,6 +15,7 @@ import pytest
 from psycopg import errors
 
 from holdfast import points
+from holdfast.drills.kill.waiting import wait_until
 from holdfast.ids import BatchId
 from holdfast.ledger import Apply, Skip
 from holdfast.ledger.postgres import ensure_tables, fence, read_row, replace_row
@@ -233,15 +234,20 @@ def test_what_a_session_that_holds_the_row_is_doing_is_seen(
     with holding(database, mine) as zombie:
         found = look_at_blockers(connection, ROW)
         assert list(found) == [zombie.info.backend_pid]
-        ((waits, since, copied),) = found.values()
-        assert (waits, copied) == ("ClientRead", None)
-        assert look_at_blockers(connection, ROW) == found
+        ((_, since, copied),) = found.values()
+        assert copied is None
+        # It has answered, and is about to wait.
+        still = {zombie.info.backend_pid: ("ClientRead", since, None)}
+        assert wait_until(lambda: look_at_blockers(connection, ROW) == still, seconds=60)
         with zombie.cursor().copy("COPY readings (value) FROM STDIN") as stream:
             stream.write("a\n" * 50_000)
             zombie.pgconn.flush()
-            ((_, later, copied),) = look_at_blockers(connection, ROW).values()
-            assert later > since
-            assert copied is not None
+
+            def is_copying() -> bool:
+                ((_, later, copied),) = look_at_blockers(connection, ROW).values()
+                return copied is not None and later > since
+
+            assert wait_until(is_copying, seconds=60)
 
 
 @contextmanager
