@@ -38,7 +38,7 @@ from lab.warm_up import ensure_archive
 LIVING_TERM_S, STOPPED_TERM_S = 9.0, 1.0
 POLLS = 3
 """So often a contender looks at a living owner's lease after a clock was moved."""
-HALTED_AT = ("G2", "G5", "S1", "S3", "copying", "S5", "S6", "S7")
+HALTED_AT = ("G2", "fenced", "G5", "S1", "S3", "copying", "S5", "S6", "S7")
 GOES_ON_AT = ("G2", "G5", "S1", "S5", "S7", None)
 """Where the second is when the first goes on; None: at its end."""
 
