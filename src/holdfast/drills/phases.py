@@ -164,7 +164,9 @@ def every_phase(into: Sequence[str], *, has_state: bool) -> Phase:
         has_state: Whether its query writes state.
     """
     state = _STATE if has_state else ()
-    inside = [*state, *(point for kind in into for point in _INSIDE[kind])]
+    # A batch that is written down is not computed again until its sinks have it.
+    computed = [*state, *([Named("journalled")] if has_state and len(into) > 1 else [])]
+    inside = [*computed, Named("S3"), *(point for kind in into for point in _INSIDE[kind])]
     # A source's log goes on when its batch does not: two kills of each batch put it ahead by one.
     kills = [
         *_batch(0, log=0, inside=inside),
@@ -191,7 +193,6 @@ def _batch(number: int, *, log: int, inside: Sequence[Point]) -> list[Point]:
         Rename("before", f"offsets/{number}"),
         Rename("after", f"offsets/{number}"),
         Named("S1"),
-        Named("S3"),
         *inside,
         Named("S7"),
         Rename("before", f"commits/{number}"),
