@@ -15,6 +15,8 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 
+import psutil
+
 from benchmarks.soak_growth import MOST_GROWTH, Sample, measure_processes
 from holdfast.drills.kill.driver import Running
 from holdfast.drills.kill.waiting import wait_until
@@ -36,7 +38,11 @@ def watch(running: Running, *, batches: int) -> Iterator[Sample]:
         due = number * batches // SAMPLES
         if not wait_until(partial(has_done, running, due), seconds=LONGEST_SECONDS):
             raise TimeoutError(f"batch {due} did not come")
-        yield measure_processes(running.pid)
+        try:
+            sample = measure_processes(running.pid)
+        except psutil.NoSuchProcess:  # a worker that ended just now
+            continue
+        yield sample
 
 
 def has_done(running: Running, batches: int) -> bool:
