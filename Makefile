@@ -65,6 +65,7 @@ drill-full: ## The long one, of hours: every stream in every phase, crash states
 	$(BIN)/python -m benchmarks.pipeline_kills --seed $(SEED)
 	$(BIN)/python -m benchmarks.planted_bugs --seed $(SEED)
 	$(BIN)/python -m benchmarks.other_sinks
+	$(BIN)/python -m benchmarks.long_life
 	$(BIN)/python -m benchmarks.soak --seed $(SEED)
 
 bench: ## The other figures of the README: damage of a restart, what everything costs, reading at scale
