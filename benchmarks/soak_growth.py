@@ -133,6 +133,15 @@ def _kind_of(path: str) -> str:
     return "table log files" if "/_delta_log/" in path else "table files"
 
 
+def most_of(early: Sequence[Sample], name: str) -> float:
+    """Return what a figure may be later.
+
+    Above everything seen early too: what goes up and down all the time does not grow.
+    """
+    figures = [each[name] for each in early]
+    return max(statistics.median(figures) * MOST_GROWTH, *figures)
+
+
 def judge_growth(samples: Sequence[Sample]) -> list[Growth]:
     """Compare the first quarter of the samples with the last, figure by figure."""
     quarter = max(1, len(samples) // 4)
@@ -147,8 +156,7 @@ def judge_growth(samples: Sequence[Sample]) -> list[Growth]:
         first, last = median(early, name), median(late, name)
         most = None
         if name in BOUNDED:
-            # Above everything seen early too: what goes up and down all the time does not grow.
-            most = max(first * MOST_GROWTH, *(each[name] for each in early))
+            most = most_of(early, name)
         elif name in PER_START:
             most = first + starts * PER_START[name] * MOST_GROWTH
         found.append(Growth(name=name, first=first, last=last, most=most))

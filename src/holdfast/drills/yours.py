@@ -83,8 +83,8 @@ class Expected:
     """What undisturbed runs left."""
 
     rows: Sequence[Row] = ()
-    state: Sequence[Row] = ()
-    """None where it keeps no state, or none that can be compared."""
+    state: Sequence[Row] | None = None
+    """None where Spark cannot read it, or it is another one every time."""
 
 
 NOTHING = Expected()
@@ -127,7 +127,7 @@ class Yours:
     def answers(self) -> Sequence[Answer]:
         """What undisturbed runs wrote and kept."""
         expected = {NAME: self.expected.rows}
-        if self.expected.state:
+        if self.expected.state is not None:
             expected[KEPT] = self.expected.state
         return [Answer(sink=sink, after=([], rows)) for sink, rows in expected.items()]
 
@@ -135,16 +135,16 @@ class Yours:
         """Read what the last run kept: before, nobody can say what must be there."""
         if self._rows.exists():
             yield Seen(sink=NAME, parts=None, rows=self.rows())
-        if self.expected.state and self._state.exists():
-            yield Seen(sink=KEPT, parts=None, rows=self.state())
+        if (state := self.state()) is not None:
+            yield Seen(sink=KEPT, parts=None, rows=state)
 
     def rows(self) -> list[Row]:
         """Return what was in the sink when the stream had read all."""
         return read_rows(self._rows)
 
-    def state(self) -> list[Row]:
-        """Return what the stream kept for later then, as far as it can be read."""
-        return read_rows(self._state) if self._state.exists() else []
+    def state(self) -> list[Row] | None:
+        """Return what the stream kept for later then; None where that cannot be read."""
+        return read_rows(self._state) if self._state.exists() else None
 
     @property
     def _rows(self) -> Path:
@@ -248,9 +248,11 @@ def _undisturbed(place: Yours) -> Running:
 
 def _agreed(first: Yours, second: Yours) -> Expected:
     """Return what both have written, and what both have kept, if that is the same."""
-    found = compare(first.rows(), second.rows())
+    rows, state, other = first.rows(), first.state(), second.state()
+    found = compare(rows, second.rows())
     if not found.exact:
         more = found.doubled + found.foreign
         raise NotRepeatableError(first.of.start, only_first=found.missing, only_second=more)
-    state = first.state()
-    return Expected(rows=first.rows(), state=state if compare(state, second.state()).exact else ())
+    if state is None or other is None or not compare(state, other).exact:
+        state = None
+    return Expected(rows=rows, state=state)

@@ -169,7 +169,12 @@ def test_the_same_state_passes(made: Made) -> None:
 
 def test_state_that_nobody_looked_at_is_not_known_to_be_the_same(made: Made) -> None:
     made.plan_state().run().look(CONTENTS[2], 2)
-    assert made.bad()["same-state"] == Verdict.UNKNOWN
+    assert made.bad() == {"same-state": Verdict.UNKNOWN}
+
+
+def test_state_that_was_not_compared_is_said_to_be_so(made: Made) -> None:
+    found = check_history(made.run().look(CONTENTS[2], 2).history)
+    assert found[-1].told.startswith("NOT COMPARED")
 
 
 def test_a_sink_without_a_ledger_is_judged_in_the_end_only(made: Made) -> None:

@@ -194,15 +194,13 @@ class KnownSubject:
         shape = self.stream.shape
         keyed = {"key": 0, "sequence": 1} if shape.is_keyed else {}
         after = [shape.after(files) for files in range(self.files + 1)]
-        answers = [Answer(sink=place.kind, after=after, **keyed) for place in self.places]
-        if shape.state is not None:
-            answers.append(Answer(sink=KEPT, after=([], shape.state(self.files))))
-        return answers
+        tables = [Answer(sink=place.kind, after=after, **keyed) for place in self.places]
+        return [*tables, Answer(sink=KEPT, after=([], shape.state(self.files)))]
 
     def look(self) -> Iterator[Seen]:
         """Read its tables, each with its ledger; and its state, when the last run has kept it."""
         yield from _look(self.places)
-        if self.stream.shape.state is not None and self._state.exists():
+        if self._state.exists():
             yield Seen(sink=KEPT, parts=None, rows=read_rows(self._state))
 
 

@@ -29,7 +29,7 @@ class Shape:
     """Of its table, in PostgreSQL's words."""
     after: Callable[[int], Sequence[Row]]
     """What the table must hold after so many files."""
-    state: Callable[[int], Sequence[Row]] | None = None
+    state: Callable[[int], Sequence[Row]] = lambda _: ()
     """What its query must keep after so many files: the store's name, the key, the value."""
     is_keyed: bool = False
     """The first column is a key, the second says which row is newer."""
