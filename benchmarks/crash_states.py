@@ -5,12 +5,14 @@
 Known guarded streams run once, and what they do to their files is written down. Then, for every
 number of operations, files and table are made as a crash leaves them there; in PostgreSQL, between
 `offsets/N` and `commits/N`, once with the batch in the table and once without. From each the stream
-is started in one session, over what it had planned and one file more, and the table is compared
-row by row. From states without `offsets/0` it is started by Spark alone, too.
+is started, over what it had planned and one file more, and the table is compared row by row. From
+states without `offsets/0` it is started by Spark alone, too. A session is used for some hundred
+states: Spark keeps in memory what it made for queries that are over.
 """
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import random
 import sys
@@ -19,6 +21,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing.connection import Connection
+from pathlib import Path
 
 import click
 from pyspark.sql import SparkSession
@@ -28,7 +33,7 @@ from holdfast.drills.known.cells import KNOWN
 from holdfast.drills.known.places import DSN_NAME
 from lab import Postgres
 from lab.scratch import scratch_directory
-from lab.spark import start_session
+from lab.spark import environment, start_session
 from lab.warm_up import ensure_archive
 
 FILES = {
@@ -41,8 +46,10 @@ FILES = {
 DATABASE = "crash"
 FILES_MORE = 1
 """Beyond what was planned: the stream must go on too, and a state costs the same wherever it is."""
-THREADS = 2
-SAID_EVERY = 100
+AT_ONCE = 2
+"""Recordings that are replayed at the same time."""
+STATES_PER_SESSION = 200
+_FORK = multiprocessing.get_context("fork")
 
 
 @dataclass(slots=True)
@@ -57,6 +64,14 @@ class Result:
     """States without `offsets/0`, from which Spark alone was started as well."""
     stuck: Counter[str] = field(default_factory=Counter)
     """Of those that it did not start from: by what it said."""
+
+    def add(self, other: Result) -> None:
+        """Count what a part of the states showed."""
+        self.replayed += other.replayed
+        self.seconds += other.seconds
+        self.wrong += other.wrong
+        self.first_batch += other.first_batch
+        self.stuck += other.stuck
 
     def __str__(self) -> str:
         """Say it in one line."""
@@ -100,9 +115,7 @@ def replay_all(session: SparkSession, recording: Recording, states: Sequence[Sta
         if wrong := replay(session, recording, state):
             result.wrong.append(wrong)
             click.echo(wrong)
-        result.seconds = time.perf_counter() - began
-        if result.replayed % SAID_EVERY == 0 or state is states[-1]:
-            click.echo(result)
+    result.seconds = time.perf_counter() - began
     return result
 
 
@@ -125,12 +138,48 @@ def run(
     spark: SparkSession, recordings: Sequence[Recording], *, states: int | None, seed: int
 ) -> Sequence[Result]:
     """Replay the states of all recordings, two recordings at a time."""
-    with ThreadPoolExecutor(THREADS) as pool:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
         going = [
             pool.submit(replay_all, spark.newSession(), recording, chosen)
             for recording, chosen in draw(recordings, states, seed)
         ]
         return [each.result() for each in going]
+
+
+def run_apart(
+    scratch: Path, recordings: Sequence[Recording], *, states: int | None, seed: int
+) -> Sequence[Result]:
+    """Replay them likewise, in processes with a session each; no session is here."""
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        going = [
+            pool.submit(_replay_parts, scratch, recording, chosen)
+            for recording, chosen in draw(recordings, states, seed)
+        ]
+        return [each.result() for each in going]
+
+
+def _replay_parts(scratch: Path, recording: Recording, states: Sequence[State]) -> Result:
+    whole = Result(recording.name)
+    for start in range(0, len(states), STATES_PER_SESSION):
+        part = states[start : start + STATES_PER_SESSION]
+        receiver, sender = _FORK.Pipe(duplex=False)
+        process = _FORK.Process(
+            target=partial(_replay_part, scratch, recording, part, sender=sender)
+        )
+        process.start()
+        sender.close()
+        whole.add(receiver.recv())
+        process.join()
+        click.echo(f"{start + len(part)} of {len(states)}: {whole}")
+    return whole
+
+
+def _replay_part(
+    scratch: Path, recording: Recording, states: Sequence[State], *, sender: Connection
+) -> None:
+    spark = start_session(scratch / f"session-{os.getpid()}", {})
+    sender.send(replay_all(spark, recording, states))
+    spark.stop()
 
 
 def _read_files(_: object, __: object, given: Sequence[str]) -> dict[str, int]:
@@ -149,12 +198,11 @@ def main(files: dict[str, int], states: int | None, seed: int) -> None:
     ensure_archive()
     with Postgres() as server, scratch_directory() as scratch:
         os.environ[DSN_NAME] = server.create_database(DATABASE)
-        spark = start_session(scratch / "session", {})
+        os.environ.update(environment(scratch / "recorded", {}))
         recordings = record(scratch, files=files)
         began = time.perf_counter()
-        results = run(spark, recordings, states=states, seed=seed)
+        results = run_apart(scratch, recordings, states=states, seed=seed)
         seconds = time.perf_counter() - began
-        spark.stop()
     replayed = sum(each.replayed for each in results)
     wrong = sum(len(each.wrong) for each in results)
     click.echo(
