@@ -43,7 +43,8 @@ REPLACED = (
     "was fenced by another driver",
     "The lease is lost",
     "another driver wrote it",
-    "CONCURRENT_STREAM_LOG_UPDATE",
+    "CONCURRENT_STREAM_LOG_UPDATE",  # the entry is there
+    "Multiple streaming queries are concurrently using",  # it came just now
 )
 """What a driver that was replaced says, or Spark for it."""
 

@@ -12,6 +12,7 @@ import json
 import threading
 import time
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,7 @@ class History:
 
     def keep(self, rows: Iterable[Row]) -> str:
         """Keep what a sink holds, in whatever order it was read; return its digest."""
-        text = "\n".join(sorted(json.dumps(row, default=str) for row in rows))
+        text = "\n".join(sorted(map(format_row, rows)))
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         path = self._contents / digest
         with self._lock:
@@ -122,13 +123,22 @@ class History:
         return [parse_row(line) for line in lines if line]
 
 
+def format_row(row: Iterable[Any]) -> str:
+    """Return a row as JSON; a map as its pairs, in an order of their own and with any keys."""
+    return json.dumps([_plain(cell) for cell in row], default=str)
+
+
+def _plain(cell: Any) -> Any:
+    if isinstance(cell, dict):
+        pairs = [[_plain(key), _plain(value)] for key, value in cell.items()]
+        return sorted(pairs, key=partial(json.dumps, default=str))
+    return [_plain(each) for each in cell] if isinstance(cell, list | tuple) else cell
+
+
 def parse_row(line: str) -> Row:
     """Return a row that was written as JSON; arrays, maps and NaN as texts, to be compared."""
     cells = json.loads(line, parse_constant=str)
-    return tuple(
-        json.dumps(cell, sort_keys=True) if isinstance(cell, list | dict) else cell
-        for cell in cells
-    )
+    return tuple(json.dumps(cell) if isinstance(cell, list) else cell for cell in cells)
 
 
 def now() -> float:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from holdfast.drills.history import Row, parse_row
+from holdfast.drills.history import Row, format_row, parse_row
 from holdfast.errors import ConfigError
 
 FEWEST_FILES = 6
@@ -84,7 +83,7 @@ def keep_rows(frames: Iterable[tuple[str, Any]], path: Path) -> None:
     with half_made.open("w") as file:
         for name, frame in frames:
             for row in frame.collect():
-                file.write(json.dumps([name, *row], default=str) + "\n")
+                file.write(format_row([name, *row]) + "\n")
     half_made.rename(path)
 
 

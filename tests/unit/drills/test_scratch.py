@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import math
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -46,10 +48,23 @@ def test_rows_that_are_kept_can_be_compared_whatever_is_in_them(tmp_path: Path) 
     for _ in range(2):
         keep_rows([("sink", Frame(row, row))], tmp_path / "rows")
         rows = read_rows(tmp_path / "rows")
-        assert rows == 2 * [("sink", 1, "a", None, "NaN", "[1, 2]", '{"a": [2], "b": 1}')]
+        assert rows == 2 * [("sink", 1, "a", None, "NaN", "[1, 2]", '[["a", [2]], ["b", 1]]')]
         assert compare(rows, rows).exact
 
 
 def test_a_stream_without_a_sample_says_what_to_give(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="--source-sample"):
         Scratch(home=tmp_path, sample=None).source(None)
+
+
+def test_a_map_is_the_same_in_whatever_order_and_with_whatever_keys(tmp_path: Path) -> None:
+    day, other = date(2026, 1, 2), Decimal("1.50")
+    maps: list[dict[object, object]] = [{day: 1, (1, "a"): {other: None}, 3: []}]
+    maps.append(dict(reversed(maps[0].items())))
+    path = tmp_path / "rows"
+    keep_rows([("sink", Frame(*((each,) for each in maps)))], path)
+    first, second = read_rows(path)
+    assert first == second
+    assert "2026-01-02" in first[1]
+    keep_rows([("sink", Frame(({day: 2, (1, "a"): {other: None}, 3: []},)))], path)
+    assert read_rows(path) != [first]
