@@ -27,6 +27,7 @@ class Answer:
     """After each number of parts of the source; the first is without any."""
     key: int | None = None
     sequence: int | None = None
+    left_out: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +109,12 @@ def run_drill(
 def _planned(history: History, answer: Answer) -> Planned:
     contents = [history.keep(rows) for rows in answer.after]
     return Planned(
-        at=now(), sink=answer.sink, contents=contents, key=answer.key, sequence=answer.sequence
+        at=now(),
+        sink=answer.sink,
+        contents=contents,
+        key=answer.key,
+        sequence=answer.sequence,
+        left_out=list(answer.left_out),
     )
 
 

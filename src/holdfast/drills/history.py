@@ -38,6 +38,8 @@ class Planned(Event, frozen=True, kw_only=True, tag="planned"):
     """The column that is a key, when the newest row of each is kept."""
     sequence: int | None = None
     """The column that says which is newer."""
+    left_out: list[str] = []
+    """Of a state: its stores that differ every time, and are not compared."""
 
 
 class Started(Event, frozen=True, kw_only=True, tag="started"):

@@ -7,6 +7,7 @@ two agree, every run that was killed must agree with them.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -84,7 +85,9 @@ class Expected:
 
     rows: Sequence[Row] = ()
     state: Sequence[Row] | None = None
-    """None where Spark cannot read it, or it is another one every time."""
+    """The name of a store before each row; None where Spark cannot read it."""
+    left_out: Sequence[str] = ()
+    """Stores of it that are others every time."""
 
 
 NOTHING = Expected()
@@ -126,10 +129,12 @@ class Yours:
     @property
     def answers(self) -> Sequence[Answer]:
         """What undisturbed runs wrote and kept."""
-        expected = {NAME: self.expected.rows}
-        if self.expected.state is not None:
-            expected[KEPT] = self.expected.state
-        return [Answer(sink=sink, after=([], rows)) for sink, rows in expected.items()]
+        written, kept = self.expected.rows, self.expected.state
+        answers = [Answer(sink=NAME, after=([], written))]
+        if kept is not None:
+            left_out = self.expected.left_out
+            answers.append(Answer(sink=KEPT, after=([], kept), left_out=left_out))
+        return answers
 
     def look(self) -> Iterator[Seen]:
         """Read what the last run kept: before, nobody can say what must be there."""
@@ -207,7 +212,7 @@ def drill_yours(
     offered = (*phases_of(running, first.home.rglob("*"), of=numbered), *also)
     phases = _chosen(target, offered, only=only)
     _undisturbed(second)
-    expected = _agreed(first, second)
+    expected = agree(first, second)
     for phase in phases:
         yield phase
         place = _place(target, directory / phase.name, expected)
@@ -246,13 +251,23 @@ def _undisturbed(place: Yours) -> Running:
     return running
 
 
-def _agreed(first: Yours, second: Yours) -> Expected:
-    """Return what both have written, and what both have kept, if that is the same."""
+def agree(first: Yours, second: Yours) -> Expected:
+    """Return what both undisturbed runs have written, and what both have kept.
+
+    Raises:
+        NotRepeatableError: They have not written the same rows.
+    """
     rows, state, other = first.rows(), first.state(), second.state()
     found = compare(rows, second.rows())
     if not found.exact:
         more = found.doubled + found.foreign
         raise NotRepeatableError(first.of.start, only_first=found.missing, only_second=more)
-    if state is None or other is None or not compare(state, other).exact:
-        state = None
-    return Expected(rows=rows, state=state)
+    if state is None or other is None:
+        return Expected(rows=rows)
+    return Expected(rows=rows, state=state, left_out=_differing(state, other))
+
+
+def _differing(state: Sequence[Row], other: Sequence[Row]) -> list[str]:
+    """Return the names of stores that two runs keep other rows in."""
+    first, second = Counter(state), Counter(other)
+    return sorted({row[0] for row in (first - second) | (second - first)})

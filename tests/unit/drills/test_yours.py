@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import pytest
 
 from holdfast.drills.names import check_names
-from holdfast.drills.yours import phases_of
+from holdfast.drills.yours import NOTHING, Target, Yours, agree, phases_of
 from holdfast.errors import ConfigError
 
 BATCHES = range(5)
@@ -53,6 +54,32 @@ def test_a_stream_with_state_in_rocksdb_is_killed_at_its_state() -> None:
     assert {"state-before", "state-some"} <= set(names([], *files, *state))
     assert "state-some" not in names([], *files, *state[:2])
     assert "state-some" not in names([], *files, "place/checkpoint/state/0/0/1.delta")
+
+
+def undisturbed(home: Path, *state: list[object]) -> Yours:
+    home.mkdir()
+    (home / "rows.jsonl").write_text('["sink", 1]\n')
+    (home / "state.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in state))
+    return Yours(of=Target(start="app:start"), home=home, expected=NOTHING)
+
+
+def test_what_two_undisturbed_runs_keep_is_expected_store_by_store(tmp_path: Path) -> None:
+    counts: list[list[object]] = [["0/counts", ["a"], [3]], ["0/counts", ["b"], [3]]]
+    first = undisturbed(tmp_path / "1", *counts, ["0/timers", ["a"], 17])
+    second = undisturbed(tmp_path / "2", *counts[::-1], ["0/timers", ["a"], 18])
+    assert agree(first, first).left_out == []
+    expected = agree(first, second)
+    assert (expected.rows, expected.left_out) == ([("sink", 1)], ["0/timers"])
+    assert expected.state == first.state()
+    second_time = undisturbed(tmp_path / "3", counts[0], *counts, ["0/timers", ["a"], 17])
+    assert agree(first, second_time).left_out == ["0/counts"]
+
+
+def test_state_that_one_run_could_not_read_is_not_expected(tmp_path: Path) -> None:
+    first, second = undisturbed(tmp_path / "1"), undisturbed(tmp_path / "2")
+    assert agree(first, second).state == []
+    (second.home / "state.jsonl").unlink()
+    assert agree(first, second).state is None
 
 
 @pytest.fixture

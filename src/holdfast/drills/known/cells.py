@@ -192,9 +192,12 @@ class KnownSubject:
     def answers(self) -> Sequence[Answer]:
         """What its tables must hold after every file, and its state in the end."""
         shape = self.stream.shape
-        keyed = {"key": 0, "sequence": 1} if shape.is_keyed else {}
+        key, sequence = (0, 1) if shape.is_keyed else (None, None)
         after = [shape.after(files) for files in range(self.files + 1)]
-        tables = [Answer(sink=place.kind, after=after, **keyed) for place in self.places]
+        tables = [
+            Answer(sink=place.kind, after=after, key=key, sequence=sequence)
+            for place in self.places
+        ]
         return [*tables, Answer(sink=KEPT, after=([], shape.state(self.files)))]
 
     def look(self) -> Iterator[Seen]:
