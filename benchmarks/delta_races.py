@@ -43,8 +43,9 @@ REPLACED = (
     "was fenced by another driver",
     "The lease is lost",
     "another driver wrote it",
-    "CONCURRENT_STREAM_LOG_UPDATE",  # the entry is there
+    "Multiple streaming jobs detected",  # the entry is there
     "Multiple streaming queries are concurrently using",  # it came just now
+    "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY",  # in the first batch: it is being written
 )
 """What a driver that was replaced says, or Spark for it."""
 

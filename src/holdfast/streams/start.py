@@ -31,6 +31,9 @@ from holdfast.streams.refusal import UnsupportedSparkError
 
 _LOG = logging.getLogger("holdfast")
 _OLDEST, _NEWEST = (4, 0), (4, 2)
+RETENTION = "spark.sql.streaming.minBatchesToRetain"
+_FEWEST_RETAINED = 2
+"""Versions of state: that which the batch in hand begins from, and the one that it makes."""
 
 
 def start(  # noqa: PLR0913 - what Spark and the guard need, each by name
@@ -117,6 +120,7 @@ class _Start:
             evidence, accepted = guard.judge(given)  # G3, G4
             guard.fence(evidence, accepted)  # G5
             _say(evidence, guard)
+            self._warn(guard)
             writer = self._writer(evidence, guard)
             query = self._begin(place, writer)  # G6
             undone.pop_all()
@@ -134,6 +138,23 @@ class _Start:
             after=max((row.epoch for row in rows if row is not None), default=0),
             tell=_tell,
         )
+
+    def _warn(self, guard: Guard) -> None:
+        """Say what is not wrong now and can make a later start impossible, or not exact."""
+        retained = int(self.df.sparkSession.conf.get(RETENTION))
+        if guard.contract.operators and retained < _FEWEST_RETAINED:
+            _LOG.warning(
+                "holdfast: %s is %s: Spark can delete the state that a batch begins from while"
+                " it runs, and a batch that then fails never runs again. Set it to 2 or more",
+                RETENTION,
+                retained,
+            )
+        for sink in self.sinks:
+            if not isinstance(sink, LedgerSink):
+                _LOG.warning(
+                    "holdfast: %s runs at least once per batch; exactly-once is not claimed for it",
+                    sink.shown,
+                )
 
     def _writer(self, evidence: StreamEvidence, guard: Guard) -> BatchWriter:
         record = guard.place.record
@@ -218,12 +239,6 @@ def _say(evidence: StreamEvidence, guard: Guard) -> None:
         guard.lease.owner,
         *guard.spark,
     )
-    for sink in guard.sinks:
-        if not isinstance(sink, LedgerSink):
-            _LOG.warning(
-                "holdfast: %s runs at least once per batch; exactly-once is not claimed for it",
-                sink.shown,
-            )
 
 
 def _standing(evidence: StreamEvidence, predicted: RunsAgain) -> str:
