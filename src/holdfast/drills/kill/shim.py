@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -24,12 +25,28 @@ class CompilerMissingError(HoldfastError):
         )
 
 
+class NotPreloadableError(HoldfastError):
+    """What is in a directory of this name cannot be preloaded."""
+
+    code = "DRILL_DIRECTORY_NOT_PRELOADABLE"
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(
+            what=f"Nothing can be preloaded from {str(directory)!r}.",
+            why="A small library does the kills; to ld.so a blank or a colon ends its name.",
+            how="Keep the drill in a directory without them: --directory.",
+        )
+
+
 def build_shim(name: str, directory: Path) -> Path:
     """Return the shared library to preload, built into a directory when it is not there yet.
 
     Raises:
         CompilerMissingError: There is no C compiler.
+        NotPreloadableError: The directory has a blank or a colon in its name.
     """
+    if re.search(r"[\s:]", str(directory)):
+        raise NotPreloadableError(directory)
     library = directory / f"{name}.so"
     if library.exists():
         return library
