@@ -31,6 +31,7 @@ def describe(drilled: Drilled, *, kills: int) -> str:
     cpu = sum(each.cpu_seconds for each in events if isinstance(each, Ended))
     lines = [f"{drilled.name}: {drilled.verdict.name}, {kills} kills, {looks:,} looks"]
     lines[0] += f", {cpu / kills:.1f} CPU s per kill"
+    lines[0] += "".join(f"; {each.told}" for each in drilled.checked if each.check == "same-state")
     wrong = [each for each in drilled.checked if each.verdict]
     return "\n".join(
         [*lines, *(f"  {each.verdict.name} {each.check}: {each.told}" for each in wrong)]
