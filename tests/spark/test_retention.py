@@ -10,14 +10,14 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 
 from holdfast.drills.kill.waiting import wait_until
-from holdfast.drills.known.cells import STATES
 from holdfast.streams.start import RETENTION
 from tests.spark.file_stream import Stream
 
-UPKEEP = {
-    "spark.sql.streaming.stateStore.maintenanceInterval": "100ms",
-    **STATES["rocksdb"],
-}
+STORE = "spark.sql.streaming.stateStore"
+OF_SPARK = "org.apache.spark.sql.execution.streaming.state"
+HDFS = f"{OF_SPARK}.HDFSBackedStateStoreProvider"
+ROCKSDB = f"{OF_SPARK}.RocksDBStateStoreProvider"
+UPKEEP = {f"{STORE}.maintenanceInterval": "100ms", f"{STORE}.minDeltasForSnapshot": "1"}
 FAILS_AT = 2
 
 
@@ -32,15 +32,15 @@ def settled(stream: Stream) -> Iterator[Stream]:
         query.stop()
 
 
-def run_plain(stream: Stream, *, fails_when_gone: int | None = None) -> None:
-    """Count by Spark alone; fail in a batch whose state is written, when an older one is gone."""
+def run_plain(stream: Stream, *, fails_without: str | None = None) -> None:
+    """Count by Spark alone; fail in a batch when its state is written and an older file is gone."""
     state = stream.root / "plain/state/0/0"
 
     def write(batch: DataFrame, number: int) -> None:
         batch.collect()
-        if fails_when_gone is not None and number == FAILS_AT:
-            assert (state / f"{number + 1}.zip").exists(), sorted(state.iterdir())
-            assert wait_until(lambda: not (state / f"{fails_when_gone}.zip").exists(), seconds=60)
+        if fails_without is not None and number == FAILS_AT:
+            assert list(state.glob(f"{number + 1}.*")), sorted(state.iterdir())
+            assert wait_until(lambda: not (state / fails_without).exists(), seconds=60)
             raise RuntimeError("the sink is away")
 
     counts = stream.source.groupBy("value").count().writeStream.foreachBatch(write)
@@ -49,25 +49,42 @@ def run_plain(stream: Stream, *, fails_when_gone: int | None = None) -> None:
     query.awaitTermination()
 
 
-@pytest.mark.parametrize(("retained", "gone"), [(1, 2), (2, 1)])
-def test_with_one_version_a_batch_that_failed_never_runs_again(
-    settled: Stream, retained: int, gone: int
-) -> None:
-    settled.spark.conf.set(RETENTION, str(retained))
+def fail(stream: Stream, provider: str, *, retained: int, fails_without: str) -> None:
+    stream.spark.conf.set(f"{STORE}.providerClass", provider)
+    stream.spark.conf.set(RETENTION, str(retained))
     with pytest.raises(StreamingQueryException, match="the sink is away"):
-        run_plain(settled, fails_when_gone=gone)
-    if retained > 1:
-        run_plain(settled)
-        return
+        run_plain(stream, fails_without=fails_without)
+
+
+def test_with_one_version_in_rocksdb_a_batch_that_failed_never_runs_again(settled: Stream) -> None:
+    fail(settled, ROCKSDB, retained=1, fails_without="2.zip")
     for _ in range(2):
         with pytest.raises(StreamingQueryException, match="CANNOT_LOAD_STATE_STORE"):
             run_plain(settled)
 
 
-@pytest.mark.parametrize(("retained", "is_said"), [(1, True), (2, False)])
-def test_a_stream_with_state_that_keeps_one_version_is_warned_of_it(
-    settled: Stream, caplog: pytest.LogCaptureFixture, *, retained: int, is_said: bool
+@pytest.mark.parametrize(
+    ("provider", "retained", "gone"), [(ROCKSDB, 2, "1.zip"), (HDFS, 1, "1.delta")]
+)
+def test_with_two_it_does_and_the_other_provider_keeps_one_more(
+    settled: Stream, provider: str, *, retained: int, gone: str
 ) -> None:
+    fail(settled, provider, retained=retained, fails_without=gone)
+    run_plain(settled)
+
+
+@pytest.mark.parametrize(
+    ("provider", "retained", "is_said"), [(ROCKSDB, 1, True), (ROCKSDB, 2, False), (HDFS, 1, False)]
+)
+def test_a_stream_that_keeps_too_little_is_warned_of_it(
+    settled: Stream,
+    caplog: pytest.LogCaptureFixture,
+    *,
+    provider: str,
+    retained: int,
+    is_said: bool,
+) -> None:
+    settled.spark.conf.set(f"{STORE}.providerClass", provider)
     settled.spark.conf.set(RETENTION, str(retained))
     df = settled.source.groupBy("value").count().select("value")
     with caplog.at_level(logging.WARNING, "holdfast"):

@@ -28,6 +28,7 @@ class Answer:
     key: int | None = None
     sequence: int | None = None
     left_out: Sequence[str] = ()
+    """Of a state: its stores that are not compared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

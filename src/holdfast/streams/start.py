@@ -32,8 +32,9 @@ from holdfast.streams.refusal import UnsupportedSparkError
 _LOG = logging.getLogger("holdfast")
 _OLDEST, _NEWEST = (4, 0), (4, 2)
 RETENTION = "spark.sql.streaming.minBatchesToRetain"
-_FEWEST_RETAINED = 2
-"""Versions of state: that which the batch in hand begins from, and the one that it makes."""
+_ROCKSDB, _FEWEST_RETAINED = "RocksDBStateStoreProvider", 2
+"""Versions of state: that which the batch in hand begins from, and the one that it makes. The other
+provider keeps one more than it is told."""
 
 
 def start(  # noqa: PLR0913 - what Spark and the guard need, each by name
@@ -142,7 +143,7 @@ class _Start:
     def _warn(self, guard: Guard) -> None:
         """Say what is not wrong now and can make a later start impossible, or not exact."""
         retained = int(self.df.sparkSession.conf.get(RETENTION))
-        if guard.contract.operators and retained < _FEWEST_RETAINED:
+        if guard.contract.state_provider == _ROCKSDB and retained < _FEWEST_RETAINED:
             _LOG.warning(
                 "holdfast: %s is %s: Spark can delete the state that a batch begins from while"
                 " it runs, and a batch that then fails never runs again. Set it to 2 or more",
