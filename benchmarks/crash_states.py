@@ -18,7 +18,7 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -119,6 +119,10 @@ def replay_all(session: SparkSession, recording: Recording, states: Sequence[Sta
     return result
 
 
+Replaying = Callable[[Recording, Sequence[State]], Result]
+"""Starts from each of the states of a recording."""
+
+
 def draw(
     recordings: Sequence[Recording], states: int | None, seed: int
 ) -> Iterator[tuple[Recording, Sequence[State]]]:
@@ -135,30 +139,24 @@ def draw(
 
 
 def run(
-    spark: SparkSession, recordings: Sequence[Recording], *, states: int | None, seed: int
+    replaying: Replaying, recordings: Sequence[Recording], *, states: int | None, seed: int
 ) -> Sequence[Result]:
     """Replay the states of all recordings, two recordings at a time."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
         going = [
-            pool.submit(replay_all, spark.newSession(), recording, chosen)
+            pool.submit(replaying, recording, chosen)
             for recording, chosen in draw(recordings, states, seed)
         ]
         return [each.result() for each in going]
 
 
-def run_apart(
-    scratch: Path, recordings: Sequence[Recording], *, states: int | None, seed: int
-) -> Sequence[Result]:
-    """Replay them likewise, in processes with a session each; no session is here."""
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        going = [
-            pool.submit(_replay_parts, scratch, recording, chosen)
-            for recording, chosen in draw(recordings, states, seed)
-        ]
-        return [each.result() for each in going]
+def in_one_session(spark: SparkSession) -> Replaying:
+    """Return what replays states in this process: some hundred, no more."""
+    return lambda recording, states: replay_all(spark.newSession(), recording, states)
 
 
 def _replay_parts(scratch: Path, recording: Recording, states: Sequence[State]) -> Result:
+    """Replay states in processes, one after the other, with a session each; none is here."""
     whole = Result(recording.name)
     for start in range(0, len(states), STATES_PER_SESSION):
         part = states[start : start + STATES_PER_SESSION]
@@ -201,7 +199,7 @@ def main(files: dict[str, int], states: int | None, seed: int) -> None:
         os.environ.update(environment(scratch / "recorded", {}))
         recordings = record(scratch, files=files)
         began = time.perf_counter()
-        results = run_apart(scratch, recordings, states=states, seed=seed)
+        results = run(partial(_replay_parts, scratch), recordings, states=states, seed=seed)
         seconds = time.perf_counter() - began
     replayed = sum(each.replayed for each in results)
     wrong = sum(len(each.wrong) for each in results)

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from benchmarks.crash_recordings import PostgresSink, Recording, State, find_states, record
-from benchmarks.crash_states import replay, run
+from benchmarks.crash_states import in_one_session, replay, run
 from holdfast.drills.kill.trace import Operation
 from holdfast.drills.known.places import DSN_NAME
 from holdfast.drills.known.workload import APPEND, ROWS_PER_FILE
@@ -48,7 +48,7 @@ def test_a_batch_may_or_may_not_be_in_the_table_until_its_commit_is_written() ->
 def test_from_every_state_the_stream_ends_exact(
     spark: SparkSession, recordings: Sequence[Recording], seed: int
 ) -> None:
-    results = run(spark, recordings, states=STATES, seed=seed)
+    results = run(in_one_session(spark), recordings, states=STATES, seed=seed)
     assert [wrong for result in results for wrong in result.wrong] == []
     assert sum(result.replayed for result in results) == STATES
 
@@ -88,7 +88,7 @@ def test_a_row_too_many_is_reported(
     assert isinstance(sink, PostgresSink)
     planted = OneRowMore(dsn=sink.dsn, table=sink.table, shape=sink.shape)
     monkeypatch.setattr(recording, "sink", planted)
-    (result,) = run(spark, [recording], states=2, seed=1)
+    (result,) = run(in_one_session(spark), [recording], states=2, seed=1)
     assert len(result.wrong) == result.replayed == 2
     assert all("doubled=1," in wrong for wrong in result.wrong)
 
