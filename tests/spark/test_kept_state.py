@@ -13,6 +13,7 @@ from holdfast.drills.programs.kept_state import keep_state
 from holdfast.drills.scratch import read_rows
 
 ARCHIVES = Path(__file__).parents[1] / "checkpoints"
+FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 _OWN = {"0/count": 3, "0/last": 3, "0/seen": 12, "0/timers": 3, "0/values": 12}
 ROWS = {
     "4.2-aggregation": {"0/default": 6},
@@ -24,9 +25,6 @@ ROWS = {
     "4.2-transform-with-state": _OWN,
     "4.2-transform-format-2": _OWN,
 }
-
-
-FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 
 
 @pytest.fixture

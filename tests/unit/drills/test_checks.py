@@ -179,6 +179,11 @@ def test_stores_that_differ_every_time_are_left_out_and_the_others_compared(made
     assert made.bad() == {"same-state": Verdict.FAIL}
 
 
+def test_state_of_which_everything_was_left_out_is_not_said_to_be_right(made: Made) -> None:
+    made.plan_state("0/default").run().look(CONTENTS[2], 2).look(STATE[1:], None, sink=KEPT)
+    assert check_history(made.history)[-1].told.startswith("NOT COMPARED")
+
+
 def test_state_that_nobody_looked_at_is_not_known_to_be_the_same(made: Made) -> None:
     made.plan_state().run().look(CONTENTS[2], 2)
     assert made.bad() == {"same-state": Verdict.UNKNOWN}
