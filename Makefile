@@ -2,6 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
 LOCK := requirements/dev.txt
+OTHER_SPARKS := 4.0 4.1
 
 .DEFAULT_GOAL := help
 .PHONY: help dev lock check format unit damage spark drill drill-full bench pipeline lab fixtures docs clean
@@ -23,6 +24,11 @@ lock: ## Resolve the requirements anew (names, versions and hashes; no index add
 		--universal --python-version 3.11 --generate-hashes --no-header --quiet -o $(LOCK)
 	echo "uv==$$($(BIN)/uv --version | cut -d' ' -f2)" | $(BIN)/uv pip compile - --universal --python-version 3.11 \
 		--generate-hashes --no-header --no-annotate --quiet -o requirements/bootstrap.txt
+	for version in $(OTHER_SPARKS); do \
+		$(BIN)/uv pip compile pyproject.toml --upgrade --group spark-$$version --extra spark --extra postgres \
+			--universal --python-version 3.11 --generate-hashes --no-header --quiet \
+			-o requirements/spark-$$version.txt || exit; \
+	done
 
 check: ## Format, lint, types, imports, docs, house tests; no servers
 	$(BIN)/ruff format --check --quiet .
@@ -50,7 +56,7 @@ drill: ## Tests that kill processes for real, sized for the gate
 	$(PYTEST) -v -m drill tests/drills --durations=15
 
 SEED ?= 1
-drill-full: ## The long one, of hours: every stream in every phase, crash states, races, planted bugs, a soak
+drill-full: ## The long one, of hours: every stream in every phase, crash states, races, changed tables, planted bugs, a soak
 	$(BIN)/python -m benchmarks.every_drill
 	$(BIN)/python -m benchmarks.crash_states --seed $(SEED)
 	$(BIN)/python -m benchmarks.lost_answers --seed $(SEED)
@@ -64,6 +70,7 @@ drill-full: ## The long one, of hours: every stream in every phase, crash states
 	$(BIN)/python -m benchmarks.executor_faults
 	$(BIN)/python -m benchmarks.pipeline_kills --seed $(SEED)
 	$(BIN)/python -m benchmarks.planted_bugs --seed $(SEED)
+	$(BIN)/python -m campaigns.target_changes
 	$(BIN)/python -m benchmarks.other_sinks
 	$(BIN)/python -m benchmarks.long_life
 	$(BIN)/python -m benchmarks.soak --seed $(SEED)

@@ -9,6 +9,8 @@ from holdfast.ids import BatchId, QueryId
 from holdfast.ledger import NO_BATCH, Attempt, Binding, LedgerRow
 
 NONCE = "n1"
+FORGET_TABLE = "UPDATE holdfast.ledger SET target = NULL"
+"""After TRUNCATE between two turns: the table counts as new, and takes the next batch."""
 
 
 def new_row(stream: str, sink: str) -> LedgerRow:

@@ -27,7 +27,8 @@ from benchmarks.clock_drivers import MINUTES_10, SCENES, Lab
 from benchmarks.clock_racer import BATCHES, TABLE, Race, ids_of, open_row
 from benchmarks.clock_racing import SECONDS, Racer, Told
 from holdfast.drills.kill.waiting import wait_until
-from holdfast.ledger.postgres import ensure_tables, replace_row
+from holdfast.ledger.postgres import replace_row
+from holdfast.ledger.postgres_tables import ensure_tables
 from holdfast.proof.multiset import compare
 from holdfast.storage.options import from_hadoop
 from lab import S3, Kafka, Postgres

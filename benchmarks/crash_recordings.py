@@ -23,7 +23,7 @@ from holdfast.drills.known.cells import KNOWN, KnownSubject
 from holdfast.drills.known.places import DSN_NAME
 from holdfast.drills.known.workload import Shape, write_files
 from holdfast.drills.programs import known
-from holdfast.ledger.postgres import ensure_tables
+from holdfast.ledger.postgres_tables import ensure_tables
 from holdfast.proof.multiset import compare
 from holdfast.streams.keeper import THREAD
 

@@ -89,7 +89,7 @@ class GuardedRun(Run):
         return f"refused: {self._refusal.read_text()}, nothing written; put back: {end}"
 
     def _put_back(self) -> None:
-        shutil.rmtree(self._checkpoint)
+        shutil.rmtree(self._checkpoint, ignore_errors=True)
         shutil.copytree(self._kept, self._checkpoint)
         if self._is_emptied:
             self._fill_again()

@@ -20,13 +20,8 @@ from benchmarks.guard_spans import CountingReader
 from benchmarks.pairs import show_percentiles
 from holdfast.ledger import Apply, Attempt, LedgerRow
 from holdfast.ledger.decide import decide
-from holdfast.ledger.delta import (
-    FIRST_BATCH_SLOT,
-    DeltaLedger,
-    app_id,
-    encode_row,
-    transaction_version,
-)
+from holdfast.ledger.delta import FIRST_BATCH_SLOT, DeltaLedger, app_id, transaction_version
+from holdfast.ledger.delta_notes import encode_row
 from holdfast.ledger.row import advance
 from holdfast.storage import open_reader
 

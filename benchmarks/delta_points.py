@@ -5,8 +5,8 @@ from __future__ import annotations
 from holdfast.drills.kill import Named, Point, Rename, S3Request
 
 ON_DISK: list[Point] = [
-    Named("generation-opened"),
     Named("G2"),
+    Named("generation-opened"),
     Named("G4"),
     Named("fenced"),  # the fence is in the log, and the row is not
     Named("fenced", nth=2),  # both are

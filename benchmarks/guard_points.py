@@ -8,10 +8,10 @@ from __future__ import annotations
 from holdfast.drills.kill import Named, Point, Rename, S3Request
 
 FIRST_START: list[Point] = [
-    Named("generation-opened"),  # the generation is there, Spark's metadata is not
     Named("G1"),
     Named("G2"),
     Named("G3"),
+    Named("generation-opened"),  # the generation is there, Spark's metadata is not
     Named("G4"),
     Named("fenced"),  # inside the fence's transaction
     Named("G5"),
@@ -94,13 +94,13 @@ def with_state(store: str) -> list[Point]:
 
 
 ON_S3: list[Point] = [
-    S3Request("before", r"/generations/0001\.json$"),
-    S3Request("after", r"/generations/0001\.json$"),  # no metadata yet
-    S3Request("after", r"/metadata$"),
     S3Request("before", r"/leases/000001\.json$"),
     S3Request("after", r"/leases/000001\.json$"),  # an epoch that nobody ever used
     Named("G2"),
     Named("G3"),
+    S3Request("before", r"/generations/0001\.json$"),
+    S3Request("after", r"/generations/0001\.json$"),  # no metadata yet
+    S3Request("after", r"/metadata$"),
     Named("G4"),
     Named("fenced"),
     Named("G5"),

@@ -22,7 +22,7 @@ import psycopg
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from benchmarks.attempts import NONCE, attempts, new_row
+from benchmarks.attempts import FORGET_TABLE, NONCE, attempts, new_row
 from benchmarks.measuring import ratios, spread
 from holdfast.ledger import Apply
 from holdfast.sinks.postgres.large import BUDGET_SETTING
@@ -69,7 +69,7 @@ def by_one_task(frame: DataFrame, dsn: str, directory: Path) -> Callable[[], Non
     secret = directory / "dsn"
     secret.write_text(dsn)
     sink = PostgresSink(f"file:{secret}", table="readings")
-    sink.prepare(frame, output_mode="append")
+    sink = sink.prepare(frame, stream="large", output_mode="append")
     row = new_row("large", sink.name)
     assert sink.replace_row(None, replace(row, epoch=1, nonce=NONCE))
     following = attempts(row)
@@ -100,6 +100,7 @@ def take_turns(
         for name, write in ways.items():
             with psycopg.connect(dsn, autocommit=True) as connection:
                 connection.execute("TRUNCATE readings")
+                connection.execute(FORGET_TABLE)
                 connection.execute("CHECKPOINT")
                 began = time.perf_counter()
                 write()

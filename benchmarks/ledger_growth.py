@@ -23,8 +23,10 @@ import pyarrow as pa
 
 from benchmarks.attempts import NONCE, attempts, new_row
 from holdfast.ledger import Attempt
-from holdfast.ledger.postgres import ensure_tables, replace_row
-from holdfast.sinks.postgres.table import Target, check_table
+from holdfast.ledger.postgres import replace_row
+from holdfast.ledger.postgres_tables import ensure_tables
+from holdfast.sinks.postgres.table import check_table
+from holdfast.sinks.postgres.target import Target
 from holdfast.sinks.postgres.write import write_batch
 from lab import Postgres
 

@@ -21,7 +21,7 @@ import psycopg
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from benchmarks.attempts import NONCE, attempts, new_row
+from benchmarks.attempts import FORGET_TABLE, NONCE, attempts, new_row
 from benchmarks.measuring import exit_when_missed
 from benchmarks.throughput import Way, measure, show, times_faster
 from holdfast.ledger import Apply
@@ -89,7 +89,7 @@ class Bench:
     def holdfast(self, **options: Any) -> Callable[[], None]:
         """Return a function that writes one more batch as the guard would."""
         sink = PostgresSink(lambda: self.dsn, table="readings", **options)
-        sink.prepare(self.frame, output_mode="append")
+        sink = sink.prepare(self.frame, stream=f"by {sorted(options)}", output_mode="append")
         row = new_row(f"by {sorted(options)}", sink.name)
         assert sink.replace_row(None, replace(row, epoch=1, nonce=NONCE))
         following = attempts(row)
@@ -139,7 +139,7 @@ def report_append(bench: Bench, *, rounds: int) -> list[str]:
     bench.execute(f"CREATE TABLE readings ({COLUMNS})")
 
     def empty() -> None:
-        bench.execute("TRUNCATE readings", "CHECKPOINT")
+        bench.execute("TRUNCATE readings", FORGET_TABLE, "CHECKPOINT")
 
     runs = {
         OURS: bench.holdfast(),
@@ -174,7 +174,11 @@ def report_merge(bench: Bench, *, rounds: int) -> None:
     def fill() -> None:
         restore = "INSERT INTO readings SELECT * FROM there"
         bench.execute(
-            "TRUNCATE readings, staging", restore, "VACUUM ANALYZE readings", "CHECKPOINT"
+            "TRUNCATE readings, staging",
+            FORGET_TABLE,
+            restore,
+            "VACUUM ANALYZE readings",
+            "CHECKPOINT",
         )
 
     def by_jdbc() -> None:

@@ -19,6 +19,7 @@ from lab.kafka import Kafka
 from lab.postgres import Postgres
 from lab.s3 import ACCESS_KEY, REGION, S3, SECRET_KEY
 from lab.spark import environment
+from lab.versions import OTHER_VERSIONS, installation_of
 from lab.warm_up import ensure_archive
 
 
@@ -33,6 +34,10 @@ def fetch_command() -> None:
     for group in ("kafka", "spark"):
         click.echo(f"{group}: {len(fetch_jars(group))} jars, verified")
     click.echo(f"class archive: {ensure_archive()}")
+    for version in OTHER_VERSIONS:
+        installation = installation_of(version)
+        click.echo(f"spark {version}: {installation.python}")
+        click.echo(f"class archive: {ensure_archive(installation)}")
 
 
 @lab.command("check")

@@ -37,6 +37,21 @@ class DownloadFailedError(HoldfastError):
         )
 
 
+class InstallFailedError(HoldfastError):
+    """uv could not make a Python environment."""
+
+    code = "LAB_INSTALL_FAILED"
+    retryable = True
+
+    def __init__(self, command: str, *, said: str) -> None:
+        self.said = said
+        super().__init__(
+            what=f"`uv {command}` failed.",
+            why=f"uv said:\n{said.strip()}",
+            how="Check that uv reaches its package index, then try again.",
+        )
+
+
 class DownloadMismatchError(HoldfastError):
     """A downloaded file is not the one that was locked."""
 
@@ -48,6 +63,21 @@ class DownloadMismatchError(HoldfastError):
             what=f"The download of {name} is not used.",
             why=f"Its SHA-256 is {found}, and lab/jars.toml says {expected}.",
             how="Find out why before changing lab/jars.toml.",
+        )
+
+
+class WarmUpFailedError(HoldfastError):
+    """The run of Spark that makes the class archive did not end well."""
+
+    code = "LAB_WARM_UP_FAILED"
+
+    def __init__(self, name: str, *, said: str) -> None:
+        self.said = said
+        last = "\n".join(said.strip().splitlines()[-20:])
+        super().__init__(
+            what=f"The class archive for {name} was not made.",
+            why=f"Spark did not run to its end. It said last:\n{last}",
+            how="Run `python -m lab check`; it tests Spark and the servers one by one.",
         )
 
 

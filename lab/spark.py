@@ -14,6 +14,7 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyspark
@@ -37,7 +38,22 @@ SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
 }
 
-_PYSPARK = Path(pyspark.__file__).parent
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installation:
+    """A PySpark that is installed somewhere, and the jars that it gets in addition to its own."""
+
+    python: Path
+    package: Path
+    """The directory of the package `pyspark`."""
+    connectors: str
+    """A group of `jars.toml`."""
+
+
+OWN = Installation(
+    python=Path(sys.executable), package=Path(pyspark.__file__).parent, connectors="spark"
+)
+"""The one of this Python; `lab.versions` has those of other versions."""
 
 CHEAP_JVM = (
     "-XX:TieredStopAtLevel=1",
@@ -91,44 +107,46 @@ appender.stderr.layout.pattern = %d{{HH:mm:ss.SSS}} %p %c{{1}}: %m%n%ex
 """
 
 
-def class_path() -> list[Path]:
+def class_path(installation: Installation = OWN) -> list[Path]:
     """Return every jar on Spark's class path, in the order the archive is made for.
 
     Pyspark's own are linked into the cache, so that every checkout has the same class path and one
     archive serves them all.
     """
-    sizes = [f"{jar.name} {jar.stat().st_size}" for jar in sorted(_PYSPARK.glob("jars/*.jar"))]
-    own = cached(f"pyspark-{sha256_of_text(*sizes)}", _link_jars)
-    return [*sorted(own.glob("*.jar")), *fetch_jars("spark")]
+    jars = sorted(installation.package.glob("jars/*.jar"))
+    sizes = [f"{jar.name} {jar.stat().st_size}" for jar in jars]
+    own = cached(f"pyspark-{sha256_of_text(*sizes)}", lambda target: _link_jars(jars, target))
+    return [*sorted(own.glob("*.jar")), *fetch_jars(installation.connectors)]
 
 
-def _link_jars(target: Path) -> None:
-    for jar in (_PYSPARK / "jars").glob("*.jar"):
+def _link_jars(jars: list[Path], target: Path) -> None:
+    for jar in jars:
         try:
             (target / jar.name).hardlink_to(jar)
         except OSError:  # another file system
             shutil.copy2(jar, target / jar.name)
 
 
-def spark_home() -> Path:
+def spark_home(installation: Installation = OWN) -> Path:
     """Return a SPARK_HOME whose `spark-submit` goes straight to java."""
-    jars = ":".join(map(str, class_path()))
-    text = _SUBMIT.format(options=" ".join(_JVM), class_path=jars)
-    return cached(f"spark-home-{sha256_of_text(text)}", lambda home: _make_home(home, text))
+    jars = class_path(installation)
+    text = _SUBMIT.format(options=" ".join(_JVM), class_path=":".join(map(str, jars)))
+    name = f"spark-home-{sha256_of_text(text)}"
+    return cached(name, lambda home: _make_home(home, text, jars=jars[0].parent))
 
 
-def _make_home(home: Path, submit: str) -> None:
-    (home / "jars").symlink_to(class_path()[0].parent)
+def _make_home(home: Path, submit: str, *, jars: Path) -> None:
+    (home / "jars").symlink_to(jars)
     (home / "bin").mkdir()
     script = home / "bin" / "spark-submit"
     script.write_text(submit)
     script.chmod(0o755)
 
 
-def archive_path() -> Path:
+def archive_path(installation: Installation = OWN) -> Path:
     """Return where the archive for this class path and this java is, or would be."""
     java = Path(find_tool("java")).resolve()
-    name = sha256_of_text(spark_home().name, sha256_of_file(java))
+    name = sha256_of_text(spark_home(installation).name, sha256_of_file(java))
     return cache_directory() / f"classes-{name}.jsa"
 
 
@@ -138,6 +156,7 @@ def environment(
     *,
     jvm: tuple[str, ...] = CHEAP_JVM,
     log_level: str = "warn",
+    installation: Installation = OWN,
 ) -> dict[str, str]:
     """Return the environment in which a process gets Spark with these settings.
 
@@ -146,6 +165,7 @@ def environment(
         settings: What `SETTINGS` lacks or what differs from it.
         jvm: Options of the JVM; a benchmark of throughput wants the full compiler: `()`.
         log_level: Level of Spark's own log.
+        installation: The PySpark that the process uses.
     """
     configuration, scratch = directory / "conf", directory / "scratch"
     for each in (configuration, scratch):
@@ -162,21 +182,22 @@ def environment(
     logging = configuration / "log4j2.properties"
     logging.write_text(_LOGGING.format(level=log_level))
     return {
-        "SPARK_HOME": str(spark_home()),
+        "SPARK_HOME": str(spark_home(installation)),
         "SPARK_CONF_DIR": str(configuration),
         "SPARK_LOCAL_IP": "127.0.0.1",
-        "PYSPARK_PYTHON": sys.executable,
-        "HOLDFAST_LAB_JVM": " ".join([*jvm, *_jvm_files(logging, scratch)]),
+        "PYSPARK_PYTHON": str(installation.python),
+        "HOLDFAST_LAB_JVM": " ".join([*jvm, *_jvm_files(logging, scratch, installation)]),
     }
 
 
-def _jvm_files(logging: Path, scratch: Path) -> list[str]:
+def _jvm_files(logging: Path, scratch: Path, installation: Installation) -> list[str]:
     """Return the JVM's options that name files."""
     # A killed JVM cleans nothing up; what it leaves must go with the directory.
     options = [f"-Djava.io.tmpdir={scratch}", f"-Dderby.system.home={scratch}"]
     options.append(f"-Dlog4j2.configurationFile={logging}")
-    if archive_path().exists():
-        options += [f"-XX:SharedArchiveFile={archive_path()}", "-Xshare:auto"]
+    archive = archive_path(installation)
+    if archive.exists():
+        options += [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto"]
     return options
 
 

@@ -59,7 +59,8 @@ def make_pipeline(sensors: Sensors) -> hf.Pipeline:
     @pipeline.stream("sensor-merge-gold", into=[gold, serving])
     def merge_gold(spark: SparkSession) -> DataFrame:
         # Of two readings of one time the higher id is the later one: one column for both.
-        time = F.date_format("event_time", "yyyy-MM-dd HH:mm:ss.SSSSSS")
+        # Digits of one width sort like the number, and depend on no time zone.
+        time = F.lpad(F.unix_micros("event_time").cast("string"), 16, "0")
         version = F.concat_ws(" ", time, "reading_id").alias("version")
         typed = _read(spark, "typed")
         return typed.select("reading_id", "sensor_id", "event_time", "value", version)

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from holdfast.printable import printable_lines
+from holdfast.redact import redact_location
+
 
 class HoldfastError(Exception):
     """Base of every error Holdfast raises on purpose; anything else that escapes is a bug.
@@ -18,14 +21,13 @@ class HoldfastError(Exception):
     code: ClassVar[str] = "HOLDFAST"
     """Stable name of the condition, in messages and in JSON."""
 
-    retryable: ClassVar[bool] = False
+    retryable: bool = False
     """Whether the same call may succeed later with nothing changed by hand."""
 
     def __init__(self, *, what: str, why: str, how: str) -> None:
-        super().__init__(f"{what} {why} {how}")
-        self.what = what
-        self.why = why
-        self.how = how
+        # Names and values in a sentence may come from a hostile file.
+        self.what, self.why, self.how = map(printable_lines, (what, why, how))
+        super().__init__(f"{self.what} {self.why} {self.how}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Spark pickles exceptions on their way back from executors, and a subclass takes facts, not
@@ -69,12 +71,29 @@ class LocationError(HoldfastError):
 
     code = "LOCATION"
 
-    def __init__(self, text: str, *, why: str) -> None:
-        self.text = text
+    def __init__(
+        self,
+        text: str,
+        *,
+        why: str,
+        how: str = "Give a path, file:/…, s3://…, s3a://…, gs://…, abfss://… or az://….",
+    ) -> None:
+        self.text = redact_location(text)
+        """What was given, with credentials replaced by `***`."""
+        super().__init__(what=f"Cannot read {self.text!r}.", why=why, how=how)
+
+
+class CredentialsInLocationError(LocationError):
+    """A location holds credentials, which would reach logs and records."""
+
+    code = "CREDENTIALS_IN_LOCATION"
+
+    def __init__(self, text: str) -> None:
         super().__init__(
-            what=f"Cannot read {text!r}.",
-            why=why,
-            how="Give a path, file:/…, s3://…, s3a://…, gs://…, abfss://… or az://….",
+            text,
+            why="It holds credentials, which would reach logs and records; *** hides them here.",
+            how="Remove them from the location, and put them into the environment, an AWS profile "
+            "or the settings of the Spark session (spark.hadoop.fs.s3a.access.key).",
         )
 
 
@@ -86,6 +105,12 @@ class ReadError(HoldfastError):
     def __init__(self, location: str, *, why: str, how: str) -> None:
         self.location = location
         super().__init__(what=f"Cannot read {location}.", why=why, how=how)
+
+
+class UnsafePathError(ReadError):
+    """A path leads outside its location, or to a pipe or a device; nothing was read."""
+
+    code = "UNSAFE_PATH"
 
 
 class WriteError(HoldfastError):

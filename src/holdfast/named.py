@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from holdfast.errors import ConfigError
+from holdfast.redact import redact, redact_location
 
 
 def load_named(named: str) -> Any:
@@ -25,7 +26,9 @@ def load_named(named: str) -> Any:
             _load_file(Path(where)) if where.endswith(".py") else importlib.import_module(where)
         )
     except Exception as error:
-        raise ConfigError(f"{where!r} cannot be imported: {error!r}.") from error
+        raise ConfigError(
+            f"{redact_location(where)!r} cannot be imported: {redact(repr(error))}."
+        ) from error
     if not hasattr(module, name):
         raise ConfigError(f"{where!r} has no {name!r}: give MODULE:NAME or FILE.py:NAME.")
     return getattr(module, name)

@@ -23,7 +23,7 @@ from holdfast.checkpoint.read import read_checkpoint
 from holdfast.cli.inspect_json import render_json
 from holdfast.cli.inspect_text import render_text
 from holdfast.cli.inspection import inspect_checkpoint
-from holdfast.cli.printable import printable
+from holdfast.printable import printable
 from holdfast.storage.memory import MemoryStorage
 from tests.damage.damages import Damage, random_damage
 from tests.damage.limits import LIMIT_S

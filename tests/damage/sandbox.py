@@ -28,7 +28,7 @@ from holdfast.cli.inspect_json import render_json
 from holdfast.cli.inspect_text import render_text
 from holdfast.cli.inspection import inspect_checkpoint
 from holdfast.cli.main import run
-from holdfast.cli.printable import printable
+from holdfast.printable import printable
 from holdfast.storage.memory import MemoryStorage
 
 PATIENCE_S = 20.0

@@ -41,8 +41,10 @@ def test_no_file_names_a_path_of_somebodys_machine() -> None:
 
 
 def test_the_lock_has_a_hash_for_every_requirement() -> None:
-    for name in ("requirements/dev.txt", "requirements/bootstrap.txt"):
-        text = (ROOT / name).read_text()
+    locks = sorted(ROOT.glob("requirements/*.txt"))
+    assert [lock.stem for lock in locks] == ["bootstrap", "dev", "spark-4.0", "spark-4.1"]
+    for lock in locks:
+        text = lock.read_text()
         requirements = re.findall(r"^[A-Za-z0-9][^=\n]*==[^\n]*", text, re.MULTILINE)
         assert requirements
         for requirement in requirements:

@@ -125,7 +125,7 @@ class DeltaStream:
 
     def forget_checkpoint(self) -> None:
         """Delete the checkpoint, as people do to make a query start again."""
-        shutil.rmtree(self.checkpoint)
+        shutil.rmtree(self.checkpoint, ignore_errors=True)
 
     def rewind(self, batch: int, *logs: str) -> None:
         """Take one batch out of logs of the checkpoint, with the checksums beside them."""

@@ -157,8 +157,8 @@ def test_an_empty_batch_is_committed_too(stream: Stream) -> None:
 
 def prepared(stream: Stream) -> hf.Delta:
     sink = hf.Delta(path=stream.table)
-    sink.prepare(stream.spark.createDataFrame([], "value string"), output_mode="append")
-    return sink
+    empty = stream.spark.createDataFrame([], "value string")
+    return sink.prepare(empty, stream="readings", output_mode="append")
 
 
 def letters(stream: Stream, *rows: str) -> DataFrame:

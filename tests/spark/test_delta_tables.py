@@ -57,7 +57,7 @@ Commits = Callable[[DeltaStream], None]
 def start_without_data(stream: DeltaStream) -> None:
     """Fence the table as ten starts do."""
     sink = hf.Delta(path=str(stream.table))
-    sink.prepare(stream.read(), output_mode="append")
+    sink = sink.prepare(stream.read(), stream="readings", output_mode="append")
     for _ in range(COMMITS_TO_A_CHECKPOINT):
         row = sink.read_row("readings")
         assert row is not None

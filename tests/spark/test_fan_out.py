@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import uuid
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +17,6 @@ from pyspark.sql import functions as F
 import holdfast as hf
 from holdfast import points
 from holdfast.errors import ConfigError
-from holdfast.streams.journal import is_repeatable
 from tests.spark.file_stream import Stream, remove
 
 pytestmark = pytest.mark.sampled(4)
@@ -143,23 +141,6 @@ def test_two_sinks_of_one_name_are_refused(stream: Stream) -> None:
 
 def with_state(df: DataFrame) -> DataFrame:
     return df.groupBy("value").count()
-
-
-def test_what_can_be_run_again_is_proven_or_written_down(stream: Stream) -> None:
-    source, static = stream.source, stream.spark.createDataFrame([("row 0",)], "value string")
-    picked = source.where("value LIKE 'r%'").select(F.upper("value").alias("value"))
-    tagged = F.udf(lambda text: f"{text}{uuid.uuid4()}", "string")
-    assert is_repeatable(source)
-    assert is_repeatable(picked.union(source))
-    for df in (
-        source.join(static, "value"),
-        source.select(F.rand()),
-        source.select(tagged("value")),
-        source.dropDuplicates(),
-        source.limit(5),
-        with_state(source),
-    ):
-        assert not is_repeatable(df)
 
 
 def test_state_is_written_when_the_rows_come_from_the_record(stream: Stream, table: str) -> None:

@@ -21,13 +21,15 @@ from holdfast import points
 from holdfast.drills.kill import TcpProxy
 from holdfast.ids import BatchId
 from holdfast.ledger import Apply, Reason, Refuse, Skip
-from holdfast.ledger.postgres import ensure_tables, read_row, replace_row
+from holdfast.ledger.postgres import read_row, replace_row
+from holdfast.ledger.postgres_tables import ensure_tables
 from holdfast.record.leases import newest_epoch, read_lease
 from holdfast.sinks.postgres import large, write
 from holdfast.sinks.postgres.fence import session_name
 from holdfast.sinks.postgres.large import BUDGET_SETTING
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
-from holdfast.sinks.postgres.table import Target, check_table
+from holdfast.sinks.postgres.table import check_table
+from holdfast.sinks.postgres.target import Target
 from holdfast.sinks.postgres.task import Task
 from holdfast.storage.write import open_writer
 from holdfast.streams.keeper import THREAD
@@ -176,7 +178,7 @@ def sink(stream: Stream, tmp_path: Path) -> Iterator[PostgresSink]:
         ensure_tables(connection)
         replace_row(connection, None, ROW, target="readings")
     found = PostgresSink(f"file:{tmp_path / 'dsn'}", table="readings")
-    found.prepare(stream.spark.range(0), output_mode="append")
+    found = found.prepare(stream.spark.range(0), stream="readings", output_mode="append")
     yield found
     found.close()
 

@@ -17,7 +17,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from holdfast.ledger.decide import Apply, Reason, Refuse, Skip
-from holdfast.ledger.postgres import ensure_tables, replace_row
+from holdfast.ledger.postgres import replace_row
+from holdfast.ledger.postgres_tables import ensure_tables
 from holdfast.sinks.postgres.collect import MAX_RESULT_SIZE
 from holdfast.sinks.postgres.large import BUDGET_SETTING, is_large
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
@@ -72,7 +73,7 @@ def sink(stream: Stream, secret: str) -> Iterator[PostgresSink]:
         ensure_tables(connection)
         replace_row(connection, None, ROW, target="readings")
     found = PostgresSink(secret, table="readings")
-    found.prepare(stream.spark.range(0), output_mode="append")
+    found = found.prepare(stream.spark.range(0), stream="readings", output_mode="append")
     yield found
     found.close()
 

@@ -101,7 +101,14 @@ def test_a_sink_that_comes_back_and_one_in_place_of_all_are_refused(
     stream.run(into=[delta, stream.sink()])
     stream.add(3)
     stream.run(into=delta)
-    for sinks, code in (([delta, stream.sink()], "HF603"), ([stream.sink(name="new")], "HF601")):
+    stream.execute("CREATE TABLE others (value text)")
+    others = hf.Postgres(lambda: stream.dsn, table="others")
+    renamed = stream.sink(name="new")  # a label is no other table
+    for sinks, code in (
+        ([delta, stream.sink()], "HF603"),
+        ([delta, renamed], "HF603"),
+        ([others], "HF601"),
+    ):
         with pytest.raises(hf.StartRefusedError) as refused:
             stream.run(into=sinks)
         assert [finding.code for finding in refused.value.findings] == [code]

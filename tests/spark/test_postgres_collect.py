@@ -54,14 +54,14 @@ def sink(spark: SparkSession, postgres: Postgres) -> Iterator[PostgresSink]:
     with psycopg.connect(dsn) as connection:
         connection.execute("CREATE TABLE readings (id bigint)")
     sink = PostgresSink(lambda: dsn, table="readings")
-    sink.prepare(numbers(spark), output_mode="append")
+    sink = sink.prepare(numbers(spark), stream="readings", output_mode="append")
     assert sink.replace_row(None, ROW)
     yield sink
     sink.close()
 
 
 def content(sink: PostgresSink) -> list[int]:
-    return [row[0] for row in sink._connect().execute("SELECT id FROM readings")]
+    return [row[0] for row in sink._session.connection().execute("SELECT id FROM readings")]
 
 
 @pytest.mark.parametrize("partitions", [1, 4, 13])
@@ -88,7 +88,7 @@ def test_a_task_that_fails_is_not_the_end_of_the_data(
     with pytest.raises(PySparkException, match="upstream"):
         sink.write(attempt(0), failing(spark))
     assert content(sink) == []
-    assert read_row(sink._connect(), ROW.stream, ROW.sink) == ROW
+    assert read_row(sink._session.connection(), ROW.stream, ROW.sink) == ROW
     assert sink.write(attempt(0), numbers(spark)) == Apply()
     assert compare(range(ROWS), content(sink)).exact
 
@@ -110,12 +110,12 @@ def test_who_leaves_early_waits_for_spark(spark: SparkSession) -> None:
 
 @pytest.mark.parametrize("arrivals", [[None], ["batch", None], ["batch", [0, 1], None]])
 def test_a_stream_that_is_cut_is_an_error(arrivals: list[Any]) -> None:
-    well = SimpleNamespace(getResult=lambda: None)
-    stream = _Stream([], BUDGET)
+    well: Any = SimpleNamespace(wait=lambda: None)
+    stream = _Stream(well, BUDGET)
     for each in arrivals:
         stream.arrived.put(SimpleNamespace(nbytes=1) if each == "batch" else each)
     with pytest.raises(IncompleteBatchError):
-        list(stream.until_whole(stream.arrived.get(), well))
+        list(stream.until_whole(stream.arrived.get()))
 
 
 def test_who_is_given_more_than_it_may_hold_says_so(spark: SparkSession) -> None:

@@ -10,7 +10,8 @@ from contextlib import suppress
 import psycopg
 import pytest
 
-from holdfast.ledger.postgres import ensure_tables, fence, read_row, replace_row
+from holdfast.ledger.postgres import fence, read_row, replace_row
+from holdfast.ledger.postgres_tables import ensure_tables
 from holdfast.sinks.postgres.fence import take
 from lab import Postgres
 from tests.ledger_rows import ROW

@@ -18,12 +18,14 @@ from holdfast import points
 from holdfast.drills.kill.waiting import wait_until
 from holdfast.ids import BatchId
 from holdfast.ledger import Apply, Skip
-from holdfast.ledger.postgres import ensure_tables, fence, read_row, replace_row
+from holdfast.ledger.postgres import fence, read_row, replace_row
+from holdfast.ledger.postgres_tables import ensure_tables
 from holdfast.sinks.postgres import fence as fencing
 from holdfast.sinks.postgres.fence import look_at_blockers, session_name, take
 from holdfast.sinks.postgres.merge import UnmergeableRowsError
 from holdfast.sinks.postgres.send import PIECE_BYTES
-from holdfast.sinks.postgres.table import Target, check_table
+from holdfast.sinks.postgres.table import check_table
+from holdfast.sinks.postgres.target import Target
 from holdfast.sinks.postgres.write import write_batch
 from tests.ledger_rows import ROW, attempt
 

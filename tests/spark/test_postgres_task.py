@@ -13,7 +13,8 @@ import pyarrow as pa
 import pytest
 
 from holdfast.ledger import Apply, Decision, Reason, Refuse, Skip
-from holdfast.ledger.postgres import ensure_tables, fence, replace_row
+from holdfast.ledger.postgres import fence, replace_row
+from holdfast.ledger.postgres_tables import ensure_tables
 from holdfast.sinks.postgres import task as tasks
 from holdfast.sinks.postgres.fence import look_at_blockers, session_name
 from holdfast.sinks.postgres.table import check_table
@@ -242,7 +243,7 @@ def test_who_was_replaced_while_it_waits_ends_nobody(
 def test_what_an_executor_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert find_missing(lambda: "dsn") == []
     assert find_missing("env:NOT_SET_ANYWHERE") == [
-        "the DSN (The environment variable NOT_SET_ANYWHERE, which holds a DSN, is not set.)"
+        "the DSN (The environment variable NOT_SET_ANYWHERE, which holds the DSN, is not set.)"
     ]
     lacking = {"pyarrow", "psycopg"}
     find_spec = importlib.util.find_spec

@@ -25,3 +25,9 @@ def test_every_error_has_a_code_of_its_own() -> None:
         kinds += kind.__subclasses__()
     codes = [kind.code for kind in kinds]
     assert len(codes) == len(set(codes))
+
+
+def test_an_error_cannot_steer_a_terminal() -> None:
+    error = HoldfastError(what="evil\x1b[31m.", why="two\nlines.", how="Remove \u202eit.")
+    assert str(error) == r"evil\x1b[31m. two" + "\n" + r"lines. Remove \u202eit."
+    assert (error.what, error.how) == (r"evil\x1b[31m.", r"Remove \u202eit.")

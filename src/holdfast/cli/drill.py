@@ -14,8 +14,8 @@ import msgspec
 from holdfast.cli.drill_asked import Asked
 from holdfast.cli.drill_text import render_summary
 from holdfast.cli.exit_codes import ExitCode
-from holdfast.cli.printable import printable
 from holdfast.cli.table import columns
+from holdfast.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

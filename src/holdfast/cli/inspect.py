@@ -12,11 +12,11 @@ from holdfast.checkpoint.read import Checkpoint, read_checkpoint
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.inspect_text import render_text
 from holdfast.cli.inspection import Inspection, inspect_checkpoint
-from holdfast.cli.printable import printable
 from holdfast.cli.watch import watch
 from holdfast.errors import ConfigError
 from holdfast.evidence.outcomes import Unknown
 from holdfast.evidence.versions import KNOWN, SparkVersion
+from holdfast.printable import printable
 from holdfast.storage.open import open_reader
 from holdfast.storage.options import parse_options
 from holdfast.storage.read import Reader

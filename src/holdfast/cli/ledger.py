@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from holdfast.ledger import postgres
+from holdfast.ledger import postgres_tables
 
 
 @click.group()
@@ -15,4 +15,4 @@ def ledger() -> None:
 @ledger.command()
 def ddl() -> None:
     """Print the SQL that makes the ledger's tables in PostgreSQL; it can be run again."""
-    click.echo(postgres.ddl(), nl=False)
+    click.echo(postgres_tables.ddl(), nl=False)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import sys
 import traceback
 from importlib import import_module
-from io import TextIOWrapper
+from io import StringIO, TextIOWrapper
 
 import click
 
 from holdfast import __version__
 from holdfast.cli.exit_codes import ExitCode, exit_code_of
-from holdfast.cli.printable import printable
 from holdfast.errors import HoldfastError
+from holdfast.printable import printable
+from holdfast.redact import redact
 
 VERBS = {
     "drill": "Kill a stream in every phase of a micro-batch and judge what is left.",
@@ -71,7 +72,9 @@ def _run(arguments: list[str] | None) -> int:
     try:
         result = holdfast.main(args=arguments, prog_name="holdfast", standalone_mode=False)
     except click.ClickException as error:
-        error.show()
+        quoting = StringIO()  # click quotes the arguments
+        error.show(file=quoting)
+        click.echo(redact(quoting.getvalue()), err=True, nl=False)
         return error.exit_code
     except click.Abort:
         click.echo("Interrupted.", err=True)
@@ -81,7 +84,7 @@ def _run(arguments: list[str] | None) -> int:
             click.echo(printable(line), err=True)
         return exit_code_of(error)
     except Exception:  # noqa: BLE001 - the one place: what nobody foresaw is our bug, and says so
-        traceback.print_exc()
+        click.echo(redact(traceback.format_exc()), err=True)
         click.echo("This is a bug in Holdfast. Report it with the lines above.", err=True)
         return ExitCode.BUG
     return int(result or ExitCode.DONE)

@@ -17,22 +17,48 @@ that in the fence's place, and then a batch may be there twice.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from holdfast.checkpoint.text import parse_json_object, whole_number
-from holdfast.ids import BatchId, QueryId
-from holdfast.ledger.delta_log import Commit, newest_version, read_commit, walk_back
-from holdfast.ledger.row import Binding, LedgerRow
+from holdfast.errors import HoldfastError
+from holdfast.ledger.delta_log import (
+    Commit,
+    checkpointed_version,
+    newest_version,
+    read_commit,
+    walk_back,
+)
+from holdfast.ledger.delta_notes import (
+    decode_row,
+    fence_of,
+    fenced,
+    is_fence,
+    seen_by,
+    table_of,
+)
+from holdfast.ledger.row import LedgerRow
 from holdfast.storage.read import Reader
 
 FENCE_SLOT, ROW_SLOT, FIRST_BATCH_SLOT = 0, 1, 2
 _SLOT_BITS, _EPOCH_BITS, _GENERATION_BITS = 32, 21, 10
-_FENCE, _ROW = "fence", "row"
 NATIVE_FENCE = 1 << 62
 """What the version of a query that is replaced is raised to: Delta leaves out all it still does."""
-_REPLACING = ("RESTORE", "TRUNCATE", "REPLACE TABLE", "CREATE OR REPLACE TABLE")
+_REPLACING = ("TRUNCATE", "REPLACE TABLE", "CREATE OR REPLACE TABLE", "CREATE TABLE", "CLONE")
+"""Operations, by how their names begin, that leave nothing of what was there before."""
+
+
+class VersionOverflowError(HoldfastError, OverflowError):
+    """A number has grown past what a transaction version of Delta can hold."""
+
+    code = "VERSION_OVERFLOW"
+
+    def __init__(self, generation: int, epoch: int, slot: int) -> None:
+        super().__init__(
+            what="Nothing was committed to the Delta table.",
+            why=f"Generation {generation}, epoch {epoch} and slot {slot} do not fit into one "
+            "transaction version.",
+            how="Look for forged files in the stream's record: generations/ and leases/.",
+        )
 
 
 def app_id(stream: str, sink: str) -> str:
@@ -44,60 +70,12 @@ def transaction_version(generation: int, epoch: int, slot: int) -> int:
     """Return the version under which something is committed.
 
     Raises:
-        OverflowError: A number has grown past what the version can hold.
+        VersionOverflowError: A number has grown past what the version can hold.
     """
     fits = generation < 1 << _GENERATION_BITS and epoch < 1 << _EPOCH_BITS
     if not fits or slot >= 1 << _SLOT_BITS:
-        raise OverflowError(f"generation {generation}, epoch {epoch}, slot {slot}")
+        raise VersionOverflowError(generation, epoch, slot)
     return (generation << _EPOCH_BITS + _SLOT_BITS) + (epoch << _SLOT_BITS) + slot
-
-
-def encode_row(row: LedgerRow, *, fenced_at: int | None = None) -> str:
-    """Return the user metadata of a commit that carries a row, written behind a fence."""
-    return json.dumps(
-        {
-            "holdfast": _ROW,
-            "stream": row.stream,
-            "sink": row.sink,
-            "generation": row.generation,
-            "epoch": row.epoch,
-            "nonce": row.nonce,
-            "query_id": row.binding.query_id,
-            "checkpoint": row.binding.checkpoint,
-            "last_batch": row.last_batch,
-            "digest": row.digest,
-            "end_offsets": row.end_offsets,
-            "fenced_at": fenced_at,
-        }
-    )
-
-
-def encode_fence(*, epoch: int, nonce: str) -> str:
-    """Return the user metadata of a fence."""
-    return json.dumps({"holdfast": _FENCE, "epoch": epoch, "nonce": nonce})
-
-
-def decode_row(note: str) -> LedgerRow | None:
-    """Return the row that a commit carries; None when it carries none."""
-    found = parse_json_object(note) or {}
-    numbers = [whole_number(found.get(name)) for name in ("generation", "epoch", "last_batch")]
-    if found.get("holdfast") != _ROW or None in numbers:
-        return None
-    generation, epoch, last_batch = (number or 0 for number in numbers)
-    digest = found.get("digest")
-    return LedgerRow(
-        stream=str(found.get("stream")),
-        sink=str(found.get("sink")),
-        generation=generation,
-        epoch=epoch,
-        nonce=str(found.get("nonce")),
-        binding=Binding(
-            query_id=QueryId(str(found.get("query_id"))), checkpoint=str(found.get("checkpoint"))
-        ),
-        last_batch=BatchId(last_batch),
-        digest=None if digest is None else str(digest),
-        end_offsets=str(found.get("end_offsets")),
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,16 +94,34 @@ class Standing:
     """The newest commit since the row that has taken out what the stream had brought."""
     fenced_at: int | None = None
     """The commit that has the newest fence."""
+    table_id: str | None = None
+    """Of the table that the row was written into; None in rows of older versions."""
+    is_gone: bool = False
+    """Whether the stream's newest commit is no longer in the log, and was not cleaned up."""
 
 
 class DeltaLedger:
-    """Reads one stream's row from the log of a table; what it knows it does not read again."""
+    """Reads one stream's row from the log of a table; what it knows it does not read again.
+
+    A sink is its table: a row that the stream has written here under another label counts.
+    """
 
     def __init__(self, reader: Reader, app: str) -> None:
-        """Know nothing yet."""
+        """Know nothing yet.
+
+        Args:
+            reader: Of the table.
+            app: The application id, as long as the log has no other of the same stream.
+        """
         self._reader = reader
         self._app = app
+        self._of_stream = "/".join(app.split("/", 2)[:2]) + "/"
         self._known: Standing | None = None
+
+    @property
+    def label(self) -> str:
+        """The sink's label: the one in the log, where there is one."""
+        return self._app.removeprefix(self._of_stream)
 
     def read(self) -> Standing | None:
         """Return how the stream stands; None when there is no table.
@@ -139,7 +135,9 @@ class DeltaLedger:
         known = self._known
         own = None if known is None else known.own
         again = None if own is None else read_commit(self._reader, own.version)
-        if again is not None and again != own:  # not there: cleaned up, which changes nothing
+        if known is not None and own is not None and again is None and not self._is_cleaned_up(own):
+            return replace(known, is_gone=True)
+        if again is not None and again != own:
             known = None
         newest = newest_version(self._reader, known=known.newest if known else None)
         if newest is None:
@@ -151,6 +149,14 @@ class DeltaLedger:
             self._known = self._add(known, filter(None, later), newest=newest)
         return self._known
 
+    def _is_cleaned_up(self, own: Commit) -> bool:
+        """Return whether a commit that is not there was deleted by Delta, after a checkpoint.
+
+        A table that was deleted, or another one in its place, has none from then on.
+        """
+        checkpointed = checkpointed_version(self._reader)
+        return checkpointed is not None and checkpointed >= own.version
+
     def lost_fence(self) -> int | None:
         """Return the commit in which the newest fence was, when another is in its place now."""
         known = self._known
@@ -160,40 +166,52 @@ class DeltaLedger:
         return None if there is None or self._is_fence(there) else known.fenced_at
 
     def _is_fence(self, commit: Commit) -> bool:
-        note = parse_json_object(commit.note) or {}
-        return self._app in commit.transactions and note.get("holdfast") == _FENCE
+        return self._app in commit.transactions and is_fence(commit)
 
     def _read_all(self, newest: int) -> Standing:
-        """Walk back until the row is found; then come forward again."""
+        """Walk back to the row, and to what its driver had not seen; then come forward again."""
         found: list[Commit] = []
+        label_is_known = False
+        seen: int | None = None
         for commit in walk_back(self._reader, newest):
             found.append(commit)
-            if self._app in commit.transactions and decode_row(commit.note) is not None:
+            mine = [app for app in commit.transactions if app.startswith(self._of_stream)]
+            if mine and not label_is_known:
+                self._app, label_is_known = mine[0], True
+            if seen is None and self._app in commit.transactions and decode_row(commit.note):
+                seen = seen_by(commit)
+            if seen is not None and commit.version <= seen + 1:
                 break
-        nothing = Standing(newest=newest, row=None, own=None)
+        before = found[-1].version - 1 if found else newest
+        nothing = Standing(newest=before, row=None, own=None)
         return self._add(nothing, reversed(found), newest=newest)
 
     def _add(self, known: Standing, commits: Iterable[Commit], *, newest: int) -> Standing:
         row, own, replaced_by = known.row, known.own, known.replaced_by
-        row_version, fenced_at = known.row_version, known.fenced_at
+        row_version, fenced_at, table_id = known.row_version, known.fenced_at, known.table_id
         for commit in commits:
             if self._app not in commit.transactions:
-                replaced_by = commit if is_replacing(commit, own) else replaced_by
+                since = known.newest if own is None else own.version
+                replaced_by = commit if is_replacing(commit, since) else replaced_by
                 continue
             own = commit
             if (carried := decode_row(commit.note)) is not None:
-                row, row_version, replaced_by = carried, commit.version, None
-                fenced_at = _fence_of(commit)
+                row, row_version = carried, commit.version
+                # Delta has no lock: what came in while the batch was written is still to be judged.
+                if replaced_by is not None and replaced_by.version <= seen_by(commit):
+                    replaced_by = None
+                fenced_at, table_id = fence_of(commit), table_of(commit)
             elif self._is_fence(commit):
                 fenced_at = commit.version
-                row = None if row is None else _fenced(row, commit)
+                row = None if row is None else fenced(row, commit)
         return Standing(
             newest=newest,
             row=row,
             own=own,
             row_version=row_version,
-            replaced_by=replaced_by,
+            replaced_by=None if row is None else replaced_by,
             fenced_at=fenced_at,
+            table_id=table_id,
         )
 
 
@@ -210,26 +228,18 @@ def find_native_batch(reader: Reader, query_id: str) -> int | None:
     return None
 
 
-def _fence_of(commit: Commit) -> int | None:
-    return whole_number((parse_json_object(commit.note) or {}).get("fenced_at"))
+def is_replacing(commit: Commit, since: int) -> bool:
+    """Return whether a commit takes out what was there: restored, overwritten, emptied.
 
-
-def _fenced(row: LedgerRow, commit: Commit) -> LedgerRow:
-    fence = parse_json_object(commit.note) or {}
-    epoch = whole_number(fence.get("epoch"))
-    if epoch is None:
-        return row
-    return replace(row, epoch=epoch, nonce=str(fence.get("nonce")))
-
-
-def is_replacing(commit: Commit, own: Commit | None) -> bool:
-    """Return whether a commit takes out what was there: restored, overwritten, emptied."""
-    if own is None:
-        return False
+    Args:
+        commit: Of somebody else.
+        since: The version of the stream's newest commit before it.
+    """
     mode = str(commit.parameters.get("mode", ""))
     if commit.operation == "RESTORE":
         to = commit.parameters.get("version")
-        return not (str(to).isdigit() and int(str(to)) >= own.version)
+        return not (str(to).isdigit() and int(str(to)) >= since)
     if commit.operation == "DELETE":
         return str(commit.parameters.get("predicate", "[]")) in ("[]", '["true"]')
-    return commit.operation in _REPLACING or mode == "Overwrite"
+    is_complete = commit.parameters.get("outputMode") == "Complete"
+    return commit.operation.startswith(_REPLACING) or mode == "Overwrite" or is_complete

@@ -74,7 +74,7 @@ def newest_version(reader: Reader, *, known: int | None = None) -> int | None:
     """
     low = known
     if low is None:
-        low = _checkpointed(reader)
+        low = checkpointed_version(reader)
         if low is None:
             low = 0 if reader.stat(_path(0)) is not None else None
     if low is None:
@@ -107,7 +107,8 @@ def walk_back(reader: Reader, newest: int) -> Iterator[Commit]:
             count = _AT_ONCE
 
 
-def _checkpointed(reader: Reader) -> int | None:
+def checkpointed_version(reader: Reader) -> int | None:
+    """Return the version of the newest checkpoint, if its commit is there."""
     raw = reader.read(_LAST_CHECKPOINT)
     found = parse_json_object((raw or b"").decode("utf-8", "replace")) or {}
     version = whole_number(found.get("version"))

@@ -1,105 +1,43 @@
 """The ledger in PostgreSQL: two small tables, written in the transaction that writes the data.
 
-    holdfast.ledger     one row per (stream, sink): what has arrived, and who may write
+    holdfast.ledger     one row per (stream, sink): what has arrived, where, and who may write
     holdfast.history    one row per batch, for people and proofs; nothing is decided by it
 
 Nothing here depends on a session: everything holds inside one transaction, so it works behind a
-proxy that pools transactions. Tables are made by whoever may, or by a DBA from `ddl()`.
+proxy that pools transactions. A start creates the tables where its role may; otherwise a database
+owner runs `ddl()`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import HoldfastError
 from holdfast.ids import BatchId, QueryId
 from holdfast.ledger.row import Attempt, Binding, LedgerRow
 
 if TYPE_CHECKING:
     import psycopg
 
-VERSION = 1
-_COLUMNS = (
+COLUMNS = (
     "stream, sink, generation, epoch, nonce, query_id, checkpoint, last_batch, digest, end_offsets"
 )
 
-TARGET = "(SELECT oid || '/' || relfilenode FROM pg_class WHERE oid = to_regclass(%s))"
-"""A table as the server knows it: another one after DROP, TRUNCATE, a restore or a rewrite."""
+PARTITIONS = """string_agg(
+        concat_ws(' ', p.oid || '/' || p.relfilenode, t.parentrelid::oid,
+                  pg_get_expr(p.relpartbound, p.oid)),
+        E'\\n' ORDER BY t.level, p.oid)"""
+"""The storage of a partitioned table, of its tree `t` and the relations `p` in it."""
 
-_DDL = """\
-CREATE SCHEMA IF NOT EXISTS holdfast;
-CREATE TABLE IF NOT EXISTS holdfast.version (version integer NOT NULL);
-CREATE TABLE IF NOT EXISTS holdfast.ledger (
-    stream text NOT NULL,
-    sink text NOT NULL,
-    generation bigint NOT NULL,
-    epoch bigint NOT NULL,
-    nonce text NOT NULL,
-    query_id text NOT NULL,
-    checkpoint text NOT NULL,
-    last_batch bigint NOT NULL,
-    digest text,
-    end_offsets text NOT NULL,
-    target text,
-    rows bigint,
-    committed_at timestamptz,
-    PRIMARY KEY (stream, sink)
-) WITH (fillfactor = 50);
-CREATE TABLE IF NOT EXISTS holdfast.history (
-    stream text NOT NULL,
-    sink text NOT NULL,
-    generation bigint NOT NULL,
-    batch bigint NOT NULL,
-    epoch bigint NOT NULL,
-    digest text NOT NULL,
-    rows bigint NOT NULL,
-    committed_at timestamptz NOT NULL,
-    PRIMARY KEY (stream, sink, generation, batch, epoch)
-);
-INSERT INTO holdfast.version SELECT {version} WHERE NOT EXISTS (SELECT FROM holdfast.version);
-"""
+STORAGE = f"""CASE c.relkind WHEN 'p' THEN (
+    SELECT {PARTITIONS} FROM pg_partition_tree(c.oid) t JOIN pg_class p ON p.oid = t.relid)
+ELSE c.oid || '/' || c.relfilenode END"""  # noqa: S608 - no value in it
+"""The storage of the table `c`, one line for each relation that holds rows or partitions:
+`oid/file`, and for a partition its parent and its bounds. A table that was dropped and created
+again has another oid; TRUNCATE, VACUUM FULL and other rewrites give it another file."""
 
-
-class LedgerTablesError(HoldfastError):
-    """The ledger's tables are not there, not ours to use, or of another version."""
-
-    code = "LEDGER_TABLES"
-
-    def __init__(self, *, why: str, how: str) -> None:
-        super().__init__(what="The ledger in PostgreSQL cannot be used.", why=why, how=how)
-
-
-def ddl() -> str:
-    """Return the statements that make the ledger's tables; they can be run again."""
-    return _DDL.format(version=VERSION)
-
-
-def ensure_tables(connection: psycopg.Connection[Any]) -> None:
-    """Make the ledger's tables where they are missing; leave the transaction as it was found.
-
-    Raises:
-        LedgerTablesError: They cannot be made, or are of a newer version.
-    """
-    from psycopg import errors
-
-    found = connection.execute("SELECT to_regclass('holdfast.version') IS NOT NULL").fetchone()
-    if not found or not found[0]:
-        try:
-            with connection.transaction():
-                # One at a time: "IF NOT EXISTS" of two at once can still fail.
-                connection.execute("SELECT pg_advisory_xact_lock(hashtext('holdfast.ddl'))")
-                connection.execute(ddl().encode())
-        except errors.InsufficientPrivilege as error:
-            raise LedgerTablesError(
-                why=f"They are not there, and this role may not make them: {error}".rstrip(),
-                how="Let somebody who may run the output of: holdfast ledger ddl",
-            ) from error
-    version = connection.execute("SELECT max(version) FROM holdfast.version").fetchone()
-    if version is None or version[0] != VERSION:
-        raise LedgerTablesError(
-            why=f"They are of version {version and version[0]}; this Holdfast knows {VERSION}.",
-            how="Use the Holdfast that made them, or a newer one.",
-        )
+_SERVER = "SELECT system_identifier::text FROM pg_control_system()"
+_ADDRESS = "SELECT concat(host(inet_server_addr()), ':', inet_server_port())"
+_STORAGE_OF = f"(SELECT {STORAGE} FROM pg_class c WHERE c.oid = to_regclass(%s))"  # noqa: S608 - no value in it
 
 
 def read_row(
@@ -108,32 +46,59 @@ def read_row(
     """Read the row of a stream in a sink; with a lock, it is ours until the transaction ends."""
     suffix = " FOR UPDATE" if lock else ""
     found = connection.execute(
-        f"SELECT {_COLUMNS} FROM holdfast.ledger WHERE stream = %s AND sink = %s{suffix}".encode(),  # noqa: S608 - no value in it
+        f"SELECT {COLUMNS} FROM holdfast.ledger WHERE stream = %s AND sink = %s{suffix}".encode(),  # noqa: S608 - no value in it
         (stream, sink),
     ).fetchone()
-    return None if found is None else _make_row(found)
+    return None if found is None else make_row(found)
+
+
+def find_label(
+    connection: psycopg.Connection[Any], stream: str, oid: int, *, name: str
+) -> str | None:
+    """Return the label under which the ledger has a stream's rows in a table; None if it has none.
+
+    A sink is its table: one that is named differently in the code is still the same sink.
+    """
+    found = connection.execute(
+        "SELECT sink FROM holdfast.ledger WHERE stream = %s"
+        " AND split_part(target, '/', 1) = %s::text ORDER BY sink <> %s, sink LIMIT 1",
+        (stream, oid, name),
+    ).fetchone()
+    return found[0] if found else None
+
+
+def find_identity(connection: psycopg.Connection[Any], oid: int) -> str:
+    """Return a table's identity, the same through every address and name that leads to it."""
+    may_ask = connection.execute(
+        "SELECT has_function_privilege('pg_control_system()', 'execute'),"
+        " (SELECT oid FROM pg_database WHERE datname = current_database())"
+    ).fetchone()
+    is_allowed, database = may_ask or (False, 0)
+    server = connection.execute(_SERVER if is_allowed else _ADDRESS).fetchone()
+    return f"postgresql:{server[0] if server else ''}/{database}/{oid}"
 
 
 def replace_row(
     connection: psycopg.Connection[Any], old: LedgerRow | None, new: LedgerRow, *, target: str
 ) -> bool:
-    """Put a row in the place of another, or of none; False when the old one is not there any more.
+    """Put a row in the place of another, or of none; False if the old one is no longer there.
 
     The new row carries the epoch of the driver that writes it: settling and fencing is one step.
+    What was brought is counted from here on, into the table as it is now.
     """
     values = (*_values(new), target)
     if old is None:
         made = connection.execute(
-            f"INSERT INTO holdfast.ledger ({_COLUMNS}, target)"  # noqa: S608 - no value in it
-            f" VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, {TARGET})"
+            f"INSERT INTO holdfast.ledger ({COLUMNS}, target)"  # noqa: S608 - no value in it
+            f" VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, {_STORAGE_OF})"
             " ON CONFLICT DO NOTHING".encode(),
             values,
         )
         return made.rowcount == 1
     made = connection.execute(
-        f"UPDATE holdfast.ledger SET ({_COLUMNS}, target, rows) ="  # noqa: S608 - no value in it
-        f" (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, {TARGET}, NULL)"
-        f" WHERE ({_COLUMNS}) IS NOT DISTINCT FROM"
+        f"UPDATE holdfast.ledger SET ({COLUMNS}, target, rows, brought) ="  # noqa: S608 - no value in it
+        f" (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, {_STORAGE_OF}, NULL, 0)"
+        f" WHERE ({COLUMNS}) IS NOT DISTINCT FROM"
         " (%s, %s, %s::bigint, %s::bigint, %s, %s, %s, %s::bigint, %s, %s)".encode(),
         (*values, *_values(old)),
     )
@@ -166,7 +131,7 @@ def fence(
     """
     found = connection.execute(
         "UPDATE holdfast.ledger SET epoch = %s, nonce = %s WHERE stream = %s AND sink = %s"  # noqa: S608 - no value in it
-        f" AND epoch < %s AND query_id = %s AND checkpoint = %s RETURNING {_COLUMNS}".encode(),
+        f" AND epoch < %s AND query_id = %s AND checkpoint = %s RETURNING {COLUMNS}".encode(),
         (
             epoch,
             nonce,
@@ -177,22 +142,37 @@ def fence(
             row.binding.checkpoint,
         ),
     ).fetchone()
-    return None if found is None else _make_row(found)
+    return None if found is None else make_row(found)
+
+
+def pin_storage(connection: psycopg.Connection[Any], row: LedgerRow, *, storage: str) -> None:
+    """Write down that the table has another storage now, and still holds what was brought."""
+    connection.execute(
+        "UPDATE holdfast.ledger SET target = %s WHERE stream = %s AND sink = %s",
+        (storage, row.stream, row.sink),
+    )
 
 
 def advance_row(
-    connection: psycopg.Connection[Any], attempt: Attempt, *, rows: int, target: str
+    connection: psycopg.Connection[Any], attempt: Attempt, *, rows: int, added: int
 ) -> None:
-    """Write down that a batch has arrived; in the transaction that wrote its data."""
+    """Write down that a batch has arrived; in the transaction that wrote its data.
+
+    Args:
+        connection: Inside that transaction.
+        attempt: The batch.
+        rows: How many rows it has.
+        added: How many rows the table has more: of a merge, those that were not updates.
+    """
     connection.execute(
-        "UPDATE holdfast.ledger SET last_batch = %s, digest = %s, end_offsets = %s, rows = %s,"  # noqa: S608 - no value in it
-        f" committed_at = now(), target = {TARGET} WHERE stream = %s AND sink = %s".encode(),
+        "UPDATE holdfast.ledger SET last_batch = %s, digest = %s, end_offsets = %s, rows = %s,"
+        " committed_at = now(), brought = brought + %s WHERE stream = %s AND sink = %s",
         (
             attempt.batch_id,
             attempt.digest,
             attempt.end_offsets,
             rows,
-            target,
+            added,
             attempt.stream,
             attempt.sink,
         ),
@@ -213,7 +193,8 @@ def advance_row(
     )
 
 
-def _make_row(found: tuple[Any, ...]) -> LedgerRow:
+def make_row(found: tuple[Any, ...]) -> LedgerRow:
+    """Return the row that these values of `COLUMNS` are."""
     stream, sink, generation, epoch, nonce, query_id, checkpoint, last, digest, end = found
     return LedgerRow(
         stream=stream,

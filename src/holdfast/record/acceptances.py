@@ -1,7 +1,8 @@
-"""Refusals that somebody accepted: each once, by its code and the nonce printed beside it.
+"""Refusals that an operator accepted: each once, by its code and the nonce printed beside it.
 
-A nonce stands for what was found and for how many acceptances there were before: whoever accepts
-has read the very refusal that is accepted, and an acceptance cannot be used twice.
+A nonce stands for what was found and for how many acceptances there were before: who accepts it
+has read the very refusal that is accepted, and an acceptance cannot be used twice. Only the names
+of the files are read, so that a broken one stops no start.
 """
 
 from __future__ import annotations
@@ -9,29 +10,56 @@ from __future__ import annotations
 import re
 from hashlib import sha256
 
-from holdfast.record.documents import Document, create
+import msgspec
+
+from holdfast.record.bounds import (
+    MAX_TEXT,
+    AcceptanceNumber,
+    EpochNumber,
+    RuleCode,
+    Text,
+    Timestamp,
+)
+from holdfast.record.documents import Document, create, list_record
 from holdfast.record.layout import ACCEPTED, acceptance_path
 from holdfast.storage.read import Reader
 from holdfast.storage.write import Writer
 
-_FILE = re.compile(r"accepted/([0-9]{4,})-HF[0-9]{3}\.json")
+_NAME = re.compile(r"([0-9]{4,15})-HF[0-9]{3}\.json")
+_GAP = 1_000
+"""Numbers are given out one by one; a file this far above the one before it was forged."""
 
 
 class Acceptance(Document, frozen=True, kw_only=True, tag="holdfast.acceptance"):
     """One refusal that was accepted."""
 
-    number: int
-    code: str
-    what: str
+    number: AcceptanceNumber
+    code: RuleCode
+    what: Text
     """What was found, as it was told."""
-    epoch: int
-    accepted_at: str
+    epoch: EpochNumber
+    accepted_at: Timestamp
+
+    @property
+    def path(self) -> str:
+        """Where it belongs in the record."""
+        return acceptance_path(self.number, self.code)
 
 
 def newest_acceptance(reader: Reader) -> int:
-    """Return the number of the last acceptance; 0 when there was none."""
-    found = (_FILE.fullmatch(info.path) for info in reader.list(ACCEPTED).files)
-    return max((int(each[1]) for each in found if each), default=0)
+    """Return the number of the last acceptance; 0 when there was none.
+
+    Raises:
+        ReadError, RecordError: The directory cannot be listed.
+    """
+    listing = list_record(reader, ACCEPTED)
+    names = (*(info.path.rpartition("/")[2] for info in listing.files), *listing.directories)
+    newest = 0
+    for number in sorted(int(each[1]) for each in map(_NAME.fullmatch, names) if each):
+        if number > newest + _GAP:
+            break
+        newest = number
+    return newest
 
 
 def nonce_of(code: str, what: str, *, before: int) -> str:
@@ -46,5 +74,5 @@ def nonce_of(code: str, what: str, *, before: int) -> str:
 
 
 def use_up(writer: Writer, acceptance: Acceptance) -> bool:
-    """Write an acceptance down; False when somebody else has used it up."""
-    return create(writer, acceptance_path(acceptance.number, acceptance.code), acceptance)
+    """Write an acceptance down; False when another start has used it up."""
+    return create(writer, msgspec.structs.replace(acceptance, what=acceptance.what[:MAX_TEXT]))

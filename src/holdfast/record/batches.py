@@ -5,7 +5,8 @@
 
 A batch that is run again is computed again, and may come out differently: what one sink holds
 already, the others must get too. The first driver that has written all rows makes the file; what
-another has written meanwhile is not used.
+another has written meanwhile is not used. Rows are only ever read from the directory that the
+batch and an epoch up to the current one give, and never through a link.
 """
 
 from __future__ import annotations
@@ -13,22 +14,30 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from holdfast.record.documents import Document, create, read_document
+from holdfast.errors import UnsafePathError
+from holdfast.record.bounds import BatchNumber, Digest, GenerationNumber, PathText
+from holdfast.record.documents import Document, create, read_document, refuse
 from holdfast.record.layout import BATCHES, batch_path
 from holdfast.storage.read import Reader
 from holdfast.storage.write import Writer
 
-_NAME = re.compile(r"([0-9]{4,})-([0-9]{6,})-[a-z0-9]+(\.json)?")
+_NAME = re.compile(r"([0-9]{4,18})-([0-9]{6,19})-[a-z0-9]+(\.json)?")
+_EPOCH = re.compile(r".*-e([1-9][0-9]{0,8})")
 
 
 class JournalledBatch(Document, frozen=True, kw_only=True, tag="holdfast.batch"):
     """One batch that was written down."""
 
-    generation: int
-    batch: int
-    digest: str
-    rows: str
+    generation: GenerationNumber
+    batch: BatchNumber
+    digest: Digest
+    rows: PathText
     """The path of its rows in the record."""
+
+    @property
+    def path(self) -> str:
+        """Where it belongs in the record."""
+        return _path(self.generation, self.batch, self.digest)
 
 
 def rows_path(generation: int, batch: int, *, epoch: int) -> str:
@@ -37,18 +46,40 @@ def rows_path(generation: int, batch: int, *, epoch: int) -> str:
 
 
 def read_journalled(
-    reader: Reader, generation: int, batch: int, *, digest: str
+    reader: Reader, generation: int, batch: int, *, digest: str, epoch: int
 ) -> JournalledBatch | None:
-    """Return the batch as it was written down; None when it was not, or not to its end."""
-    path = f"{batch_path(generation, batch, f'd{digest[:16]}')}.json"
+    """Return the batch as it was written down; None when it was not, or not to its end.
+
+    Args:
+        reader: Of the stream's record.
+        generation: The current one.
+        batch: Its number.
+        digest: Of what it covers.
+        epoch: The current one: no later driver can have written rows.
+
+    Raises:
+        RecordError: The file is not what Holdfast writes, or its rows lead elsewhere.
+        ReadError: The store did not let us read it.
+    """
+    path = _path(generation, batch, digest)
     found = read_document(reader, path, JournalledBatch)
-    return found if found is not None and found.digest == digest else None
+    if found is None:
+        return None
+    if found.digest != digest:
+        raise refuse(reader, path, why="It is of another batch of the same number.")
+    matched = _EPOCH.fullmatch(found.rows)
+    written = int(matched[1]) if matched else 0
+    if not 1 <= written <= epoch or found.rows != rows_path(generation, batch, epoch=written):
+        own = rows_path(generation, batch, epoch=epoch)
+        why = f"It names the rows {found.rows}; up to this start they can be in {own} or earlier."
+        raise refuse(reader, path, why=why)
+    _check_rows(reader, found)
+    return found
 
 
 def keep_journalled(writer: Writer, journalled: JournalledBatch) -> bool:
     """Make the file of a batch whose rows are all there; False when another driver was faster."""
-    name = batch_path(journalled.generation, journalled.batch, f"d{journalled.digest[:16]}")
-    return create(writer, f"{name}.json", journalled)
+    return create(writer, journalled)
 
 
 def forget_before(writer: Writer, generation: int, batch: int) -> None:
@@ -60,6 +91,23 @@ def forget_before(writer: Writer, generation: int, batch: int) -> None:
     for name in _before(listing.directories, generation, batch):
         for info in list(writer.walk(f"{BATCHES}/{name}")):
             writer.delete(info.path)
+
+
+def _path(generation: int, batch: int, digest: str) -> str:
+    return f"{batch_path(generation, batch, f'd{digest[:16]}')}.json"
+
+
+def _check_rows(reader: Reader, journalled: JournalledBatch) -> None:
+    """Refuse rows that are gone, that are a link to elsewhere, or a pipe that Spark waits for."""
+    is_on_disk = reader.location.scheme == "file"  # a bucket has neither links nor pipes
+    try:
+        paths = [info.path for info in reader.walk(journalled.rows)]
+        bad = [path for path in paths if is_on_disk and reader.stat(path) is None]
+    except UnsafePathError as error:
+        raise refuse(reader, journalled.path, why=f"{error.what} {error.why}") from error
+    if bad or not paths:
+        why = f"{bad[0]} is not a file." if bad else f"There are no rows in {journalled.rows}."
+        raise refuse(reader, journalled.path, why=why)
 
 
 def _before(names: list[str] | tuple[str, ...], generation: int, batch: int) -> Iterator[str]:

@@ -22,6 +22,7 @@ RUNS = "runs"
 ACCEPTED = "accepted"
 BATCHES = "batches"
 REMOVED = "removed"
+KINDS = (REMOVED, GENERATIONS, LEASES, CONTRACTS, RUNS, ACCEPTED, BATCHES)
 
 _STREAM = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 _DATE = re.compile(r"(?<![0-9])(19|20)[0-9]{2}-?(0[1-9]|1[0-2])-?(0[1-9]|[12][0-9]|3[01])(?![0-9])")
@@ -35,7 +36,7 @@ def check_stream_name(stream: str) -> None:
     Raises:
         ConfigError: It is not of the form, or changes with every start.
     """
-    if not _STREAM.fullmatch(stream):
+    if not is_stream_name(stream):
         raise ConfigError(
             f"The stream's name {stream!r} is not one: lower-case letters, digits and hyphens, "
             "beginning with a letter or digit, 63 at most."
@@ -49,8 +50,13 @@ def check_stream_name(stream: str) -> None:
             )
 
 
+def is_stream_name(name: str) -> bool:
+    """Return whether a name is of the form that the name of a stream must have."""
+    return _STREAM.fullmatch(name) is not None
+
+
 def is_temporary(root: Location) -> bool:
-    """Return whether a root lies where machines are cleaned up."""
+    """Return whether a root is in a temporary directory, which a reboot may delete."""
     return root.scheme == "file" and f"{root.path}/".startswith(_TEMP_ROOTS)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from holdfast.record.documents import RecordError
 from holdfast.record.generations import Generation, read_generations
-from holdfast.record.layout import HOME
+from holdfast.record.layout import HOME, is_stream_name
 from holdfast.storage.location import Location, parse_location
 from holdfast.storage.read import Reader
 
@@ -23,6 +23,23 @@ class Conflict:
     why: str
 
 
+class NeighbourError(RecordError):
+    """The record of another stream is broken: whether it has this checkpoint is unknown."""
+
+    code = "NEIGHBOUR_RECORD"
+
+    def __init__(self, stream: str, error: RecordError) -> None:
+        self.stream = stream
+        """The other stream."""
+        super().__init__(
+            error.location,
+            what=f"The record of another stream, {stream}, cannot be used: {error.location}.",
+            why=f"{error.why} Whether {stream} has the same checkpoint is unknown.",
+            how=error.how.removesuffix(error.repair).strip(),
+            repair=error.repair,
+        )
+
+
 def find_conflict(
     root: Reader, stream: str, checkpoint: Location, *, query_id: str | None = None
 ) -> Conflict | None:
@@ -35,20 +52,32 @@ def find_conflict(
         query_id: In the checkpoint's `metadata`, when there is one: a copy has the same.
 
     Raises:
-        ReadError, RecordError: A record cannot be read.
+        ReadError: A record cannot be read.
+        NeighbourError: No readable record has the checkpoint, and one record is broken.
     """
-    others = [name for name in root.list(HOME).directories if name != stream]
+    # A directory of any other name is no stream's.
+    others = [each for each in root.list(HOME).directories if each != stream]
+    others = [each for each in others if is_stream_name(each)]
+    broken: RecordError | None = None
     with ThreadPoolExecutor(_READERS) as pool:
-        found = pool.map(lambda name: list(_generations_of(root, name)), others)
+        found = pool.map(lambda name: _generations_of(root, name), others)
         for name, generations in zip(others, found, strict=True):
+            if isinstance(generations, RecordError):
+                broken = broken or NeighbourError(name, generations)
+                continue
             for generation in generations:
                 if why := _conflicts(generation, checkpoint, query_id):
                     return Conflict(stream=name, generation=generation.number, why=why)
+    if broken is not None:
+        raise broken
     return None
 
 
-def _generations_of(root: Reader, stream: str) -> Iterator[Generation]:
-    yield from read_generations(root, below=f"{HOME}/{stream}/")
+def _generations_of(root: Reader, stream: str) -> list[Generation] | RecordError:
+    try:
+        return list(read_generations(root, below=f"{HOME}/{stream}/"))
+    except RecordError as error:
+        return error
 
 
 def _conflicts(generation: Generation, checkpoint: Location, query_id: str | None) -> str | None:

@@ -8,17 +8,20 @@ from pathlib import Path
 
 import msgspec
 
+from holdfast.printable import printable
+from holdfast.record.bounds import Line, ProcessNumber
+
 _PROC = Path("/proc")
 
 
 class Owner(msgspec.Struct, frozen=True, kw_only=True):
     """A process on a machine."""
 
-    host: str
-    pid: int
-    machine: str = ""
+    host: Line
+    pid: ProcessNumber
+    machine: Line = ""
     """This boot of this machine, in this pid namespace; empty where the system does not tell."""
-    pid_started: str = ""
+    pid_started: Line = ""
     """When the process began, as the system counts; a number is used again, this is not."""
 
     def __str__(self) -> str:
@@ -28,9 +31,8 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True):
 def this_process() -> Owner:
     """Return the owner that this process is."""
     pid = os.getpid()
-    return Owner(
-        host=socket.gethostname(), pid=pid, machine=_machine(), pid_started=_started(pid) or ""
-    )
+    host = printable(socket.gethostname())[:255]
+    return Owner(host=host, pid=pid, machine=_machine(), pid_started=_started(pid) or "")
 
 
 def is_certainly_dead(owner: Owner) -> bool:

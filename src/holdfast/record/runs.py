@@ -4,48 +4,68 @@ from __future__ import annotations
 
 import re
 
-from holdfast.record.documents import Document, encode, read_document
+from holdfast.record.bounds import (
+    MAX_EPOCH,
+    BatchNumber,
+    ContractDigest,
+    EpochNumber,
+    GenerationNumber,
+    Line,
+    Timestamp,
+    Uuid,
+    Word,
+)
+from holdfast.record.documents import Document, find_names, read_document, replace
 from holdfast.record.layout import RUNS, run_path
 from holdfast.storage.read import Reader
 from holdfast.storage.write import Writer
 
-_FILE = re.compile(r"runs/([0-9]{6,})-([0-9a-f-]{36})\.json")
+_NAME = re.compile(r"([0-9]{6,})-([0-9a-f-]{36})\.json")
 RUNNING, FINISHED, FAILED, LOST = "running", "finished", "failed", "lost"
 
 
 class Run(Document, frozen=True, kw_only=True, tag="holdfast.run"):
     """One start of a stream."""
 
-    epoch: int
-    run_id: str
+    epoch: EpochNumber
+    run_id: Uuid
     """Spark's, of this start."""
-    generation: int
-    contract: str
+    generation: GenerationNumber
+    contract: ContractDigest
     """Its digest."""
-    spark: str
-    started_at: str
-    first_batch: int
+    spark: Line
+    started_at: Timestamp
+    first_batch: BatchNumber
     """The batch it began with."""
-    last_batch: int | None = None
+    last_batch: BatchNumber | None = None
     """The last one that reached every sink in this run."""
-    ended: str = RUNNING
+    ended: Word = RUNNING
     """`running`, `finished`, `failed`, or `lost` to another driver; a kill leaves `running`."""
-    ended_at: str = ""
-    error: str = ""
+    ended_at: Timestamp = ""
+    error: Line = ""
     """The class of the error; its text can hold data."""
+
+    @property
+    def path(self) -> str:
+        """Where it belongs in the record."""
+        return run_path(self.epoch, self.run_id)
 
 
 def write_run(writer: Writer, run: Run) -> None:
     """Write down one's own run."""
-    writer.put(run_path(run.epoch, run.run_id), encode(run))
+    replace(writer, run)
 
 
-def newest_run(reader: Reader) -> Run | None:
+def newest_run(reader: Reader, *, before: int = MAX_EPOCH + 1) -> Run | None:
     """Return the run of the highest epoch; None when there was none.
+
+    Args:
+        reader: Of the stream's record.
+        before: An epoch: a run of it or of a later one was not started yet, and is ignored.
 
     Raises:
         ReadError, RecordError: It cannot be read.
     """
-    found = (_FILE.fullmatch(info.path) for info in reader.list(RUNS).files)
-    newest = max(((int(each[1]), each[2]) for each in found if each), default=None)
+    found = ((int(each[1]), each[2]) for each in find_names(reader, RUNS, _NAME))
+    newest = max((each for each in found if each[0] < before), default=None)
     return None if newest is None else read_document(reader, run_path(*newest), Run)

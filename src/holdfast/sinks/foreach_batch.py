@@ -46,12 +46,19 @@ class ForeachBatch:
         return f"function:{self._name}"
 
     @property
+    def identity(self) -> str:
+        """Not known: the function's own name."""
+        return self.place
+
+    @property
     def is_appending(self) -> bool:
         """Not known, so nobody else is refused."""
         return False
 
-    def prepare(self, df: Any, *, output_mode: str) -> None:
-        """Do nothing: what it takes is not known."""
+    def prepare(self, df: Any, *, stream: str, output_mode: str) -> ForeachBatch:
+        """Return itself: what it takes is not known, and it holds nothing open."""
+        del df, stream, output_mode
+        return self
 
     def write(self, attempt: Attempt, batch: Any, *, before_commit: BeforeCommit) -> Decision:
         """Call the function."""

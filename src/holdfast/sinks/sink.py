@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 if TYPE_CHECKING:
     from holdfast.ledger.decide import Decision
@@ -18,7 +18,7 @@ class Sink(Protocol):
 
     @property
     def name(self) -> str:
-        """Its identity: in the ledger, in the record."""
+        """Its label: in the ledger, in the record."""
 
     @property
     def shown(self) -> str:
@@ -26,17 +26,24 @@ class Sink(Protocol):
 
     @property
     def place(self) -> str:
-        """Where its rows are; two sinks of one place write to the same rows."""
+        """Where its rows are, as people write it."""
+
+    @property
+    def identity(self) -> str:
+        """Where its rows are, resolved once it is prepared: two sinks with one are one sink."""
 
     @property
     def is_appending(self) -> bool:
-        """Whether its rows can only be told from another writer's by having no other."""
+        """Whether it appends: correct only with a single writer."""
 
-    def prepare(self, df: Any, *, output_mode: str) -> None:
-        """Check, before any batch, that it takes the rows of a streaming DataFrame.
+    def prepare(self, df: Any, *, stream: str, output_mode: str) -> Self:
+        """Return the sink for one start, once it takes the rows of a streaming DataFrame.
+
+        One sink can be given to several streams, and to one stream again and again: what is
+        returned holds its own connection and shares nothing that changes.
 
         Raises:
-            HoldfastError: It does not; nothing was written.
+            HoldfastError: It does not take them; nothing was written.
         """
 
     def write(self, attempt: Attempt, batch: Any, *, before_commit: BeforeCommit) -> Decision:
@@ -71,10 +78,13 @@ class LedgerSink(Sink, Protocol):
         """
 
     def fence(self, row: LedgerRow, *, epoch: int, nonce: str) -> LedgerRow | None:
-        """Let only this epoch write from now on; None when the row is not its to take (G5)."""
+        """Let only this epoch write from now on (G5).
+
+        None if a newer driver, or another checkpoint, owns the row.
+        """
 
     def find_native(self, query_id: str) -> int | None:
-        """Return the last batch a query has brought without Holdfast; None if that is not told."""
+        """Return the last batch committed by the sink's native writer; None if unknown."""
 
     def fence_native(self, query_id: str) -> None:
         """Refuse what a query still brings without Holdfast, where the sink can."""

@@ -6,13 +6,16 @@ else's data.
 
 from __future__ import annotations
 
+import errno
 import os
+import posixpath
 import stat
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from holdfast.errors import ReadError
+from holdfast.errors import ReadError, UnsafePathError
+from holdfast.printable import printable
 from holdfast.storage.location import Location
 from holdfast.storage.read import FileInfo, Listing
 
@@ -65,14 +68,18 @@ class LocalReader:
         try:
             # A pipe would keep us waiting, a device would never end.
             if not stat.S_ISREG(full.stat().st_mode) and not full.is_dir():
-                raise ReadError(
+                raise UnsafePathError(
                     str(self.location.join(path)),
                     why="It is a pipe, a socket or a device, and not a file.",
                     how="Remove it, if you know who made it.",
                 )
             with full.open("rb") as file:
                 file.seek(start)
-                return file.read() if length is None else file.read(length)
+                if length is None:
+                    return file.read()
+                # Python makes room for all that is asked for, also when the file is small.
+                left = max(os.fstat(file.fileno()).st_size - start, 0)
+                return file.read(min(length, left))
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return None
         except OSError as error:
@@ -101,24 +108,42 @@ class LocalReader:
         """Return the full path of something below the location.
 
         Raises:
-            ReadError: It leads outside.
+            UnsafePathError: It leads outside.
         """
         full = self._root / path
         real = os.path.realpath(full)
         if real != self._real_root and not real.startswith(self._real_root.rstrip("/") + "/"):
-            raise ReadError(
+            raise UnsafePathError(
                 str(self.location.join(path)),
-                why=f"It leads outside {self.location}, to {real}.",
+                why=f"It leads outside {self.location}, to {printable(real)}.",
                 how="Look at that place itself, if you trust whoever made the link.",
             )
         return full
 
+    def entry(self, path: str) -> Path:
+        """Return the full path of an entry itself, also when it is a link that leads outside.
+
+        Raises:
+            UnsafePathError: Its directory leads outside.
+        """
+        directory, name = posixpath.split(path)
+        return self.inside(path) if name in ("", ".", "..") else self.inside(directory) / name
+
     def _unreadable(self, path: str, error: OSError) -> ReadError:
-        return ReadError(
+        kind = UnsafePathError if error.errno == errno.ELOOP else ReadError
+        return kind(
             str(self.location.join(path)),
             why=f"The system answered: {error.strerror}.",
             how="Run as an account that may read it.",
         )
+
+
+def is_same_place(one: Location, other: Location) -> bool:
+    """Return whether two locations are one directory; on disk, links are followed."""
+    is_on_disk = one.scheme == other.scheme == "file"
+    return one == other or (
+        is_on_disk and os.path.realpath(one.path) == os.path.realpath(other.path)
+    )
 
 
 def _join(directory: str, name: str) -> str:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from holdfast.errors import LocationError
+from holdfast.errors import CredentialsInLocationError, LocationError
+from holdfast.redact import has_credentials
 
 Scheme = Literal["file", "s3", "gs", "az", "memory"]
 
@@ -73,9 +74,11 @@ def parse_location(text: str) -> Location:
 
     Raises:
         LocationError: The text is empty, or of a scheme Holdfast cannot read.
+        CredentialsInLocationError: It holds a user, a password or a query string.
     """
     if not text.strip():
         raise LocationError(text, why="The location is empty.")
+    refuse_credentials(text)
     matched = _URL.fullmatch(text)
     if matched is None:
         return Location(scheme="file", path=_absolute(text))
@@ -85,6 +88,16 @@ def parse_location(text: str) -> Location:
     if scheme == "file":
         return Location(scheme="file", path=_absolute("/" + matched["rest"].lstrip("/")))
     return _in_bucket(text, scheme, matched["rest"])
+
+
+def refuse_credentials(text: str) -> None:
+    """Refuse a path, URL or name that holds credentials.
+
+    Raises:
+        CredentialsInLocationError: It holds a user, a password or a query string.
+    """
+    if has_credentials(text):
+        raise CredentialsInLocationError(text)
 
 
 def _in_bucket(text: str, scheme: Scheme, rest: str) -> Location:

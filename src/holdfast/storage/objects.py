@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,8 @@ import obstore
 from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 from obstore.store import AzureStore, GCSStore, MemoryStore, S3Store
 
-from holdfast.errors import ReadError
+from holdfast.errors import ConfigError, ReadError
+from holdfast.redact import redact
 from holdfast.storage.location import Location
 from holdfast.storage.read import FileInfo, Listing
 
@@ -21,13 +23,31 @@ Store = S3Store | GCSStore | AzureStore | MemoryStore
 
 LIST_CHUNK = 10_000
 _REFUSED = "status code: 403"
+_BODY = re.compile(r":? *<.*")
+"""Of an answer; it can hold the access key and the signature."""
+_CODE = re.compile(r"<Code>(\w+)</Code>")
 
 
 def open_store(location: Location, options: Mapping[str, str]) -> Store:
     """Return a client of the location's bucket, rooted at its path.
 
     Options are obstore's and win over the environment, which obstore reads itself.
+
+    Raises:
+        ConfigError: obstore does not take the options.
     """
+    try:
+        return _make_store(location, options)
+    except (BaseError, ValueError, TypeError):
+        # Not a cause either: obstore quotes values that it cannot parse.
+        names = ", ".join(sorted(options)) or "none given"
+    raise ConfigError(
+        f"The storage options for {location} are not accepted. Check the names and values of the "
+        f"options ({names}) and of the environment variables of its store."
+    )
+
+
+def _make_store(location: Location, options: Mapping[str, str]) -> Store:
     chosen: dict[str, Any] = {name.lower(): value for name, value in options.items()}
     plain_http = any(str(value).startswith("http://") for value in chosen.values())
     chosen["client_options"] = {"allow_http": plain_http}
@@ -90,7 +110,13 @@ class ObjectReader:
 
     def _read_part(self, path: str, start: int, length: int | None) -> bytes:
         """Return a part, cut off at the end: stores answer a start beyond it with an error."""
-        size = obstore.head(self.store, path)["size"]
+        if start == 0 and length is not None:
+            found = obstore.get(self.store, path)  # one request, unless the object is larger
+            if found.meta["size"] <= length:
+                return found.bytes().to_bytes()
+            size = found.meta["size"]
+        else:
+            size = obstore.head(self.store, path)["size"]
         end = size if length is None else min(size, start + length)
         if start >= end:
             return b""
@@ -102,12 +128,16 @@ class ObjectReader:
             yield
         except (BaseError, ValueError) as error:
             location = str(self.location.join(path) if path else self.location)
-            raise ReadError(location, why=reason(error), how=remedy(error)) from error
+            # Not as a cause: obstore quotes the request and the answer, with what is secret.
+            raise ReadError(location, why=reason(error), how=remedy(error)) from None
 
 
 def reason(error: Exception) -> str:
-    """Return the first line of what the store said: the rest repeats the request."""
-    return f"The store answered: {str(error).strip().splitlines()[0]}"
+    """Return the first line of what the store said, without credentials and without the body."""
+    first = str(error).strip().splitlines()[0]
+    code = _CODE.search(first)
+    said = redact(_BODY.sub(f" ({code[1]})" if code else "", first))
+    return f"The store answered: {said}"
 
 
 def remedy(error: Exception) -> str:

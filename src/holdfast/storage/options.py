@@ -37,10 +37,10 @@ def parse_options(texts: Iterable[str]) -> dict[str, str]:
         ConfigError: One has no `=`.
     """
     options = {}
-    for text in texts:
+    for number, text in enumerate(texts, start=1):
         name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise ConfigError(f"The storage option {text!r} is not of the form KEY=VALUE.")
+        if not equals or not name:  # not shown: it may be a key without its name
+            raise ConfigError(f"Storage option number {number} is not of the form KEY=VALUE.")
         options[name.strip().lower().removeprefix("aws_")] = value
     return options
 
@@ -73,6 +73,15 @@ def from_environment(environment: Mapping[str, str]) -> dict[str, str]:
     return options
 
 
+def _parse(parser: configparser.ConfigParser, file: str | Path) -> bool:
+    """Return whether an AWS file can be parsed; the parser's own errors quote its lines."""
+    try:
+        parser.read(file)
+    except (configparser.Error, UnicodeDecodeError):
+        return False
+    return True
+
+
 def _from_profile(environment: Mapping[str, str]) -> dict[str, str]:
     home = Path(environment.get("HOME", "~")).expanduser()
     profile = environment.get("AWS_PROFILE", "default")
@@ -85,10 +94,8 @@ def _from_profile(environment: Mapping[str, str]) -> dict[str, str]:
     options: dict[str, str] = {}
     for file, section in files.items():
         parser = configparser.ConfigParser(interpolation=None)
-        try:
-            parser.read(file)
-        except configparser.Error as error:
-            raise ConfigError(f"The AWS file {file} cannot be parsed: {error}.") from error
+        if not _parse(parser, file):
+            raise ConfigError(f"The AWS file {file} cannot be parsed.")
         if parser.has_section(section):
             for theirs, ours in _PROFILE.items():
                 if value := parser[section].get(theirs):

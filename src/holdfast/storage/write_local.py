@@ -40,7 +40,8 @@ class LocalWriter(LocalReader):
 
     def delete(self, path: str) -> None:
         """Delete a file; one that is not there is no error."""
-        with self._writing(path) as attempt:
+        # A link is deleted itself, wherever it leads.
+        with _Attempt(self.location.join(path), self.entry(path)) as attempt:
             attempt.target.unlink(missing_ok=True)
             attempt.sync_directory()
 
@@ -76,18 +77,24 @@ class _Attempt:
         _sync(self.target.parent)
 
     def __enter__(self) -> _Attempt:
-        self.target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self.target.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise self._unwritable(error) from error
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         with suppress(OSError):
             self.half_made.unlink(missing_ok=True)
         if isinstance(error, OSError):
-            raise WriteError(
-                str(self._location),
-                why=f"The system answered: {error.strerror}.",
-                how="Run as an account that may write there, on a disk that has room.",
-            ) from error
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: OSError) -> WriteError:
+        return WriteError(
+            str(self._location),
+            why=f"The system answered: {error.strerror}.",
+            how="Run as an account that may write there, on a disk that has room.",
+        )
 
 
 def _sync(path: Path) -> None:

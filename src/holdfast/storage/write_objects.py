@@ -48,4 +48,5 @@ class ObjectWriter(ObjectReader):
             yield
         except (BaseError, FileNotFoundError, ValueError) as error:
             location = str(self.location.join(path))
-            raise WriteError(location, why=reason(error), how=remedy(error)) from error
+            # Not as a cause: obstore quotes the request and the answer, with what is secret.
+            raise WriteError(location, why=reason(error), how=remedy(error)) from None

@@ -72,7 +72,7 @@ class BatchWriter:
                 self._write(batch, batch_id)
             except HoldfastError as error:
                 # Spark does not bring the error itself back.
-                _LOG.error("holdfast: %s %s %s", error.what, error.why, error.how)
+                _LOG.error("holdfast: %s %s %s %s", error.code, error.what, error.why, error.how)
                 raise
 
     def _write(self, batch: Any, batch_id: BatchId) -> None:

@@ -7,9 +7,11 @@ before the first. Names are those that Spark writes into `state/<operator>/_meta
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from holdfast.record.contracts import Contract
+from holdfast.redact import redact, redact_location
 from holdfast.streams.plan import SOURCES, analysed, kind_of, walk_streaming
 
 _OPERATORS = {
@@ -23,6 +25,8 @@ _OPERATORS = {
     "TransformWithState": "transformWithStateExec",
     "TransformWithStateInPySpark": "transformWithStateInPySparkExec",
 }
+_AT_PATH = re.compile(r"(\w+)\[(.*)\]", re.DOTALL)
+"""How Spark names a source of files: `FileSource[s3a://lake/in]`."""
 _SESSIONS = "sessionWindowStateStoreSaveExec"
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
@@ -52,9 +56,14 @@ def _operator(kind: str, node: Any) -> str | None:
 
 def _source(node: Any) -> str:
     """Return a source as Spark names it; of its options, which can hold passwords, the topic."""
-    name = str(node.sourceName())
+    name = _without_credentials(str(node.sourceName()))
     if kind_of(node) != "StreamingRelationV2":
         return name
     options = node.extraOptions()
     topics = filter(None, (options.get(key) for key in ("subscribe", "subscribePattern", "assign")))
-    return " ".join([name, *topics])
+    return " ".join([name, *map(redact, topics)])
+
+
+def _without_credentials(name: str) -> str:
+    matched = _AT_PATH.fullmatch(name)
+    return f"{matched[1]}[{redact_location(matched[2])}]" if matched else redact(name)

@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import Any
 
 from holdfast.errors import ConfigError, LocationError
+from holdfast.redact import redact_location
 from holdfast.storage.location import parse_location
 from holdfast.streams.plan import analysed, kind_of, walk_streaming
 
@@ -21,9 +22,11 @@ class Node:
     reads: tuple[str, ...]
     """Locations of the tables that its streams come from."""
     writes: tuple[str, ...]
-    """Locations that its sinks write to."""
+    """Locations that its sinks write to, as people write them."""
+    tables: tuple[str, ...]
+    """The identities of its sinks, in the same order."""
     appends: tuple[str, ...]
-    """Those of them that it appends to, so that nobody else may."""
+    """Those of the identities that it appends to, so that no other stream may."""
 
 
 def find_reads(df: Any) -> tuple[str, ...]:
@@ -46,11 +49,12 @@ def _paths(source: Any) -> Iterator[str]:
 
 
 def normal(location: str) -> str:
-    """Return a location in one form; text that is none, as it is."""
+    """Return a location in one form, and other text as it is; without credentials."""
     try:
         return str(parse_location(location))
     except LocationError:
-        return location
+        # What is no URL is a sink's own name for its place: `postgresql:gold@env:DSN`.
+        return redact_location(location) if "://" in location else location
 
 
 def find_edges(nodes: Mapping[str, Node]) -> dict[str, tuple[str, ...]]:
@@ -60,10 +64,11 @@ def find_edges(nodes: Mapping[str, Node]) -> dict[str, tuple[str, ...]]:
         ConfigError: Two streams append to one table, or streams read each other in a circle.
     """
     for node, other in combinations(nodes.values(), 2):
-        shared = {*node.appends, *other.appends} & set(node.writes) & set(other.writes)
+        shared = {*node.appends, *other.appends} & set(node.tables) & set(other.tables)
         if shared:
+            table = node.writes[node.tables.index(min(shared))]
             raise ConfigError(
-                f"The streams {node.name} and {other.name} both write to {min(shared)}: rows "
+                f"The streams {node.name} and {other.name} both write to {table}: rows "
                 "appended by one could not be told from the other's. Give each its own table."
             )
     edges = {

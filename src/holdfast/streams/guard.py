@@ -6,7 +6,7 @@ import logging
 from dataclasses import dataclass, replace
 
 from holdfast.checkpoint.metadata import QueryMetadata
-from holdfast.checkpoint.read import Checkpoint, read_checkpoint
+from holdfast.checkpoint.read import Checkpoint
 from holdfast.evidence.query import Query, judge_query
 from holdfast.evidence.stream import SinkEvidence, StreamEvidence
 from holdfast.evidence.versions import SparkVersion
@@ -14,10 +14,9 @@ from holdfast.ids import QueryId
 from holdfast.ledger.coverage import read_coverage
 from holdfast.ledger.row import Binding
 from holdfast.points import reached
-from holdfast.record.contracts import Contract, keep_contract, read_contract, tell_changes
+from holdfast.record.contracts import Contract, contract_before, keep_contract, tell_changes
 from holdfast.record.generations import ADOPTED
 from holdfast.record.leases import Lease
-from holdfast.record.runs import newest_run
 from holdfast.rules import judge
 from holdfast.sinks.sink import LedgerSink, Sink, ledgers_of
 from holdfast.streams.accepting import Accepted, accept_findings, row_for
@@ -93,7 +92,7 @@ class Guard:
         return sink.replace_row(known.row, mine)
 
     def _collect(self) -> StreamEvidence:
-        checkpoint = read_checkpoint(self.place.checkpoint)
+        checkpoint = self.place.read_checkpoint()
         metadata = checkpoint.metadata
         query_id = metadata.query_id if isinstance(metadata, QueryMetadata) else QueryId("")
         query = Query(sources=len(self.contract.sources), operators=self.contract.operators)
@@ -135,8 +134,7 @@ class Guard:
         return before is not None and bool(kept) and sink.name not in before.sinks
 
     def _contract_before(self) -> Contract | None:
-        last = newest_run(self.place.record)
-        return read_contract(self.place.record, last.contract) if last else None
+        return contract_before(self.place.record, epoch=self.lease.epoch)
 
     def _keep_contract(self) -> None:
         """Write the contract down, and say what has changed since the last run."""

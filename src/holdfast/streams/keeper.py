@@ -23,6 +23,21 @@ _LOG = logging.getLogger("holdfast")
 _RENEWALS_PER_TERM = 3
 _SECONDS_TO_END = 10
 THREAD = "holdfast-lease"
+_RUNNING: dict[str, Any] = {}
+"""The queries that this process runs, by the location of their record."""
+
+
+class AlreadyRunningError(HoldfastError):
+    """A query of the stream runs in this process already; it keeps running."""
+
+    code = "ALREADY_RUNNING"
+
+    def __init__(self, stream: str) -> None:
+        super().__init__(
+            what=f"{stream} was not started a second time; nothing was written.",
+            why=f"A query named {stream} is active in this process, and it keeps running.",
+            how=f'Stop it first: [q.stop() for q in spark.streams.active if q.name == "{stream}"]',
+        )
 
 
 class Keeper:
@@ -52,9 +67,14 @@ class Keeper:
         """Write the run down, and renew the lease until the query has ended.
 
         When the lease is lost, the query is stopped.
+
+        Raises:
+            WriteError: The run could not be written down; nothing keeps the lease then.
         """
+        # Without a run the next start could not tell what this one was: so this one is an error.
+        write_run(self._record, run)
         self._run = run
-        self._write_run()
+        _RUNNING[str(self._record.location)] = query
         thread = threading.Thread(target=self._keep, args=(query,), name=THREAD, daemon=True)
         thread.start()
         # A program often ends with its query: the lease is given up first.
@@ -71,11 +91,12 @@ class Keeper:
             if fresh is None:
                 self.is_lost = True
                 _LOG.error("holdfast: another driver has taken over; this query is stopped")
-                _stop(query)
+                stop_query(query)
                 break
             self._lease = fresh
             self._write_run()
         with self._busy:
+            _RUNNING.pop(str(self._record.location), None)
             for sink in self._sinks:
                 sink.close()
             self._write_run(**self._how_it_ended(query))
@@ -119,13 +140,38 @@ def _ended(query: Any, seconds: float) -> bool:
         return True
 
 
-def _stop(query: Any) -> None:
+def refuse_second_query(spark: Any, record: Writer, stream: str) -> None:
+    """Refuse a start while a query of this stream runs in the same process.
+
+    Waiting for it would never end, and Spark finds out only after the sinks were fenced: then
+    neither would run.
+
+    Raises:
+        AlreadyRunningError: One does; it keeps running.
+    """
+    running = _RUNNING.get(str(record.location))
+    if _is_active(running) or any(query.name == stream for query in spark.streams.active):
+        raise AlreadyRunningError(stream)
+
+
+def _is_active(query: Any) -> bool:
+    """Return whether a query runs; one of a JVM that is gone does not."""
+    from py4j.protocol import Py4JError
+
+    try:
+        return query is not None and bool(query.isActive)
+    except Py4JError:
+        return False
+
+
+def stop_query(query: Any) -> None:
+    """Stop a query; one that is slow to stop cannot commit any more."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     try:
         query.stop()
-    except (PySparkException, Py4JError) as error:  # not in time; its batch cannot commit any more
+    except (PySparkException, Py4JError) as error:
         _LOG.warning("holdfast: the query is slow to stop: %s", type(error).__name__)
 
 

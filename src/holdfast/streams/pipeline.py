@@ -10,6 +10,7 @@ from typing import Any
 
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.record.layout import check_stream_name
+from holdfast.redact import redact
 from holdfast.sinks.sink import Sink, as_sinks
 from holdfast.streams.graph import Node, draw, find_edges, find_reads, normal
 from holdfast.streams.start import start
@@ -31,7 +32,7 @@ class PipelineStartError(HoldfastError):
         """Those that run, by their stream's name."""
         self.errors = errors
         """What kept each of the others from it."""
-        told = "; ".join(f"{name}: {error}" for name, error in errors.items())
+        told = "; ".join(f"{name}: {redact(str(error))}" for name, error in errors.items())
         super().__init__(
             what=f"{len(errors)} of {len(errors) + len(queries)} streams of {pipeline} "
             "were not started; the others run.",
@@ -131,7 +132,7 @@ class Pipeline:
             try:
                 queries[name] = start(each.df, stream=name, into=each.declared.sinks, **given)
             except (HoldfastError, PySparkException) as error:
-                _LOG.error("holdfast: %s was not started: %s", name, error)
+                _LOG.error("holdfast: %s was not started: %s", name, redact(str(error)))
                 errors[name] = error
         if errors:
             raise PipelineStartError(self.name, queries=queries, errors=errors)
@@ -161,10 +162,12 @@ class Pipeline:
         with ExitStack() as opened:
             for name, declared in self._streams.items():
                 df = declared.build(spark)
+                mode = declared.options.get("outputMode", "append")
+                sinks = []
                 for sink in declared.sinks:
-                    opened.callback(sink.close)
-                    sink.prepare(df, output_mode=declared.options.get("outputMode", "append"))
-                built[name] = _Built(declared=declared, df=df, node=_node(declared, df))
+                    sinks.append(sink.prepare(df, stream=name, output_mode=mode))
+                    opened.callback(sinks[-1].close)
+                built[name] = _Built(declared=declared, df=df, node=_node(name, df, sinks))
         return built
 
 
@@ -172,10 +175,11 @@ def _nodes(built: dict[str, _Built]) -> dict[str, Node]:
     return {name: each.node for name, each in built.items()}
 
 
-def _node(declared: Declared, df: Any) -> Node:
+def _node(name: str, df: Any, sinks: Sequence[Sink]) -> Node:
     return Node(
-        name=declared.name,
+        name=name,
         reads=find_reads(df),
-        writes=tuple(normal(sink.place) for sink in declared.sinks),
-        appends=tuple(normal(sink.place) for sink in declared.sinks if sink.is_appending),
+        writes=tuple(normal(sink.place) for sink in sinks),
+        tables=tuple(sink.identity for sink in sinks),
+        appends=tuple(sink.identity for sink in sinks if sink.is_appending),
     )

@@ -1,26 +1,38 @@
-"""G1: where a stream is. Its root, its record, its current generation, its checkpoint."""
+"""G1: where a stream is. Its root, its record, its current generation, its checkpoint.
+
+`find_place` only reads and decides. What is missing is created by `Place.write_down`, after the
+rules have passed: first the generation, then Spark's `metadata` with the generation's query id. A
+start that was killed between the two leaves a generation without `metadata`; the next one creates
+it. Nothing is ever created in an adopted checkpoint.
+"""
 
 from __future__ import annotations
 
 import logging
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
 from holdfast import clock
 from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS
-from holdfast.checkpoint.metadata import QueryMetadata
-from holdfast.checkpoint.read import read_checkpoint
-from holdfast.errors import ConfigError, HoldfastError
+from holdfast.checkpoint.metadata import QueryMetadata, parse_metadata
+from holdfast.checkpoint.read import Checkpoint, read_checkpoint
+from holdfast.checkpoint.unparsed import Unparsed
+from holdfast.checkpoint.whole import read_whole
+from holdfast.errors import ConfigError, HoldfastError, UnsafePathError
+from holdfast.ids import QueryId
 from holdfast.points import reached
+from holdfast.record.documents import refuse_directory
 from holdfast.record.generations import (
     ADOPTED,
     OPENED,
     Generation,
+    check_checkpoint,
     current_generation,
     open_generation,
+    refuse_generation,
 )
 from holdfast.record.layout import (
     check_stream_name,
@@ -28,9 +40,11 @@ from holdfast.record.layout import (
     is_temporary,
     record_location,
 )
-from holdfast.record.neighbours import find_conflict
+from holdfast.record.neighbours import NeighbourError, find_conflict
+from holdfast.record.shape import check_shape
 from holdfast.sinks.session import store_options
 from holdfast.storage.location import Location, parse_location
+from holdfast.storage.read import Reader
 from holdfast.storage.write import Writer, open_writer
 
 _LOG = logging.getLogger("holdfast")
@@ -61,26 +75,60 @@ class Place:
     generation: Generation
     checkpoint: Writer
     is_written_down: bool
-    """Whether the record has this generation; one that is adopted is written once accepted."""
+    """Whether the record has this generation; a new one is written once the rules have passed."""
+
+    def refreshed(self) -> Place:
+        """Return the place as of now: another start may have opened the stream meanwhile.
+
+        To be called with the lease in hand, which another start may have held until now.
+
+        Raises:
+            SharedCheckpointError: The other start has taken another checkpoint.
+            RecordError, ReadError: The record cannot be used.
+        """
+        known = None if self.is_written_down else current_generation(self.record)
+        if known is None:
+            return self
+        if known.checkpoint != self.generation.checkpoint:
+            raise self._overtaken()
+        return replace(self, generation=known, is_written_down=True)
+
+    def read_checkpoint(self) -> Checkpoint:
+        """Read the checkpoint as it will be when Spark starts: with its `metadata`.
+
+        Raises:
+            ReadError: A directory cannot be listed.
+        """
+        found = read_checkpoint(self.checkpoint)
+        if found.metadata is not None or self.generation.why == ADOPTED:
+            return found
+        metadata = QueryMetadata(query_id=QueryId(self.generation.query_id))
+        return replace(found, metadata=metadata)
 
     def write_down(self) -> None:
-        """Write the generation into the record, unless it is there.
+        """Create what is missing: the generation in the record, then Spark's `metadata`.
 
         Raises:
             SharedCheckpointError: Another start of the stream has opened another one meanwhile.
         """
-        if self.is_written_down:
-            return
-        if not open_generation(self.record, self.generation):
-            why = "Another start of the stream has opened a generation meanwhile."
-            raise SharedCheckpointError(self.stream, why=why, how="Start it again.")
-        reached("generation-opened")
+        if not self.is_written_down:
+            if not open_generation(self.record, self.generation):
+                raise self._overtaken()
+            reached("generation-opened")
+        if self.generation.why != ADOPTED:
+            # Written by us, so that the query id is known before Spark starts.
+            content = msgspec.json.encode({"id": self.generation.query_id})
+            self.checkpoint.put_if_absent(METADATA, content)
+
+    def _overtaken(self) -> SharedCheckpointError:
+        why = "Another start of the stream has opened a generation meanwhile."
+        return SharedCheckpointError(self.stream, why=why, how="Start it again.")
 
 
 def find_place(
     spark: Any, stream: str, root: str | None, *, checkpoint: str | None = None
 ) -> Place:
-    """Find the current generation of a stream, or open its first.
+    """Find the current generation of a stream, or decide on its first. Nothing is written.
 
     Args:
         spark: The session, whose settings open the store.
@@ -91,28 +139,30 @@ def find_place(
     Raises:
         ConfigError: The name, the root or the checkpoint is not one.
         SharedCheckpointError: Another stream has the checkpoint.
-        RecordError, ReadError, WriteError: The record cannot be used.
+        RecordError, ReadError: The record cannot be used.
     """
     check_stream_name(stream)
     home = _find_root(spark, root)
+    check_shape(_open(spark, home), stream)
     record = _open(spark, record_location(home, stream))
     adopted = None if checkpoint is None else parse_location(checkpoint)
     known = current_generation(record)
-    generation = known or _open_first(spark, home, stream, adopted=adopted)
+    generation = known or _first(spark, home, stream, adopted=adopted)
     if adopted is not None and parse_location(generation.checkpoint) != adopted:
         raise ConfigError(
             f"{stream} runs on {generation.checkpoint} already; it cannot take over {adopted} too."
         )
-    there = _open(spark, parse_location(generation.checkpoint))
-    # Written by us, so that the query id is known before Spark starts; again after a kill.
-    there.put_if_absent(METADATA, msgspec.json.encode({"id": generation.query_id}))
-    return Place(
+    own = checkpoint_location(home, stream, generation.number)
+    check_checkpoint(record, generation, own)
+    place = Place(
         stream=stream,
         record=record,
         generation=generation,
-        checkpoint=there,
-        is_written_down=known is not None or adopted is None,
+        checkpoint=_open(spark, parse_location(generation.checkpoint)),
+        is_written_down=known is not None,
     )
+    _check_place(place, _open(spark, home), own)
+    return place
 
 
 def _find_root(spark: Any, root: str | None) -> Location:
@@ -123,7 +173,7 @@ def _find_root(spark: Any, root: str | None) -> Location:
     if home.scheme == "az":
         raise ConfigError(f"{text}: a guarded stream runs on disk and on S3; Azure is read only.")
     if is_temporary(home):
-        _LOG.warning("holdfast: %s is where machines clean up: a restart may find nothing", home)
+        _LOG.warning("holdfast: %s is a temporary directory; a reboot may delete it", home)
     return home
 
 
@@ -132,24 +182,65 @@ def _open(spark: Any, location: Location) -> Writer:
     return open_writer(location, store_options(spark, location))
 
 
-def _open_first(spark: Any, home: Location, stream: str, *, adopted: Location | None) -> Generation:
-    """Return the first generation of a stream; one that is adopted is not written down yet."""
+def _check_place(place: Place, root: Reader, own: Location) -> None:
+    """Refuse a checkpoint below the root that is a link, or an adopted one that is gone."""
+    if place.generation.why != ADOPTED:
+        _check_confined(root, own)
+    elif place.is_written_down:
+        _check_adopted(place.record, place.generation, place.checkpoint)
+
+
+def _check_confined(root: Reader, checkpoint: Location) -> None:
+    """Refuse a checkpoint below the root that is a link to elsewhere: Spark would write there."""
+    if root.location.scheme != "file":
+        return
+    try:
+        root.stat(checkpoint.name)
+    except UnsafePathError as error:
+        what = f"The checkpoint of the stream cannot be used: {checkpoint}."
+        raise refuse_directory(checkpoint, what=what, why=error.why) from error
+
+
+def _check_adopted(record: Reader, generation: Generation, there: Reader) -> None:
+    """Refuse an adopted checkpoint that is not there any more: none is created in its place."""
+    found = _read_metadata(there)
+    if isinstance(found, QueryMetadata) and found.query_id == generation.query_id:
+        return
+    query_id = found.query_id if isinstance(found, QueryMetadata) else "none"
+    raise refuse_generation(
+        record,
+        generation,
+        why=f"It names the checkpoint {there.location} of query {generation.query_id}; the query "
+        f"id there is {query_id}.",
+    )
+
+
+def _read_metadata(there: Reader) -> QueryMetadata | Unparsed | None:
+    raw = read_whole(there, METADATA)
+    return parse_metadata(METADATA, raw) if isinstance(raw, bytes) else raw
+
+
+def _first(spark: Any, home: Location, stream: str, *, adopted: Location | None) -> Generation:
+    """Return what the first generation of a stream will be."""
     if adopted is not None:
         return _adopt(spark, home, stream, place=adopted)
     place = checkpoint_location(home, stream, 1)
-    _refuse_conflict(_open(spark, home), stream, place)
     there = _open(spark, place)
+    found = _read_metadata(there)
+    query_id = found.query_id if isinstance(found, QueryMetadata) else None
+    try:
+        _refuse_conflict(_open(spark, home), stream, place, query_id=query_id)
+    except NeighbourError as error:
+        listing = there.list()
+        if listing.files or listing.directories:
+            raise
+        # Nothing is there, so no other stream runs there, whatever its record says.
+        _LOG.warning("holdfast: %s %s %s", error.what, error.why, error.how)
     if there.list(OFFSETS).files or there.list(COMMITS).files:
         why = f"{place} is a checkpoint already, and no record says whose."
         how = f'If it is this stream\'s, take it over: checkpoint="{place}".'
         raise SharedCheckpointError(stream, why=why, how=how)
-    record = _open(spark, record_location(home, stream))
-    mine = _generation(place, str(uuid.uuid4()), why=OPENED)
-    if not open_generation(record, mine):
-        # Somebody else opened it first: theirs counts.
-        return current_generation(record) or mine
-    reached("generation-opened")
-    return mine
+    return _generation(place, query_id or str(uuid.uuid4()), why=OPENED)
 
 
 def _adopt(spark: Any, home: Location, stream: str, *, place: Location) -> Generation:

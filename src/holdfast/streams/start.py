@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 from holdfast import clock
@@ -19,15 +20,16 @@ from holdfast.record.leases import Lease, Waiting, release, take_lease
 from holdfast.record.owner import this_process
 from holdfast.record.runs import Run
 from holdfast.sinks.sink import LedgerSink, Sink, as_sinks, ledgers_of
-from holdfast.storage.location import parse_location, spark_location
+from holdfast.storage.location import parse_location, refuse_credentials, spark_location
 from holdfast.streams.accepting import read_accept
 from holdfast.streams.batches import BatchWriter
 from holdfast.streams.describe import describe_query
 from holdfast.streams.guard import Guard
-from holdfast.streams.journal import Journal, is_repeatable
-from holdfast.streams.keeper import Keeper
+from holdfast.streams.journal import Journal
+from holdfast.streams.keeper import Keeper, refuse_second_query, stop_query
 from holdfast.streams.place import Place, find_place
 from holdfast.streams.refusal import UnsupportedSparkError
+from holdfast.streams.repeatable import is_repeatable
 
 _LOG = logging.getLogger("holdfast")
 _OLDEST, _NEWEST = (4, 0), (4, 2)
@@ -100,20 +102,21 @@ class _Start:
         spark = self.df.sparkSession
         given = read_accept(self.accept)
         _check_session(spark)
-        names = _check_names(self.sinks)
+        _check_sinks(self.sinks)
         place = find_place(spark, self.stream, self.root, checkpoint=self.checkpoint)  # G1
+        refuse_second_query(spark, place.record, self.stream)
         reached("G1")
         with ExitStack() as undone:
-            for sink in self.sinks:
-                undone.callback(sink.close)
-                sink.prepare(self.df, output_mode=self.output_mode)
-            lease = self._take_lease(place)  # G2
+            sinks = self._prepare(undone)
+            lease = self._take_lease(place, sinks)  # G2
             undone.callback(release, place.record, lease)
+            place = place.refreshed()  # the driver that held the lease may have opened the stream
             tell("epoch", lease.epoch)
             reached("G2")
+            names = tuple(sink.name for sink in sinks)
             guard = Guard(
                 place=place,
-                sinks=self.sinks,
+                sinks=sinks,
                 lease=lease,
                 contract=describe_query(self.df, sinks=names, output_mode=self.output_mode),
                 spark=_version(spark),
@@ -124,19 +127,30 @@ class _Start:
             self._warn(guard)
             writer = self._writer(evidence, guard)
             query = self._begin(place, writer)  # G6
+            undone.callback(stop_query, query)  # first of all, should anything fail from here on
+            writer.keeper.keep(query, _run(query, evidence, guard))
             undone.pop_all()
-        writer.keeper.keep(query, _run(query, evidence, guard))
         reached("G6")
         return GuardedQuery(query, stream=self.stream, keeper=writer.keeper)
 
-    def _take_lease(self, place: Place) -> Lease:
+    def _prepare(self, undone: ExitStack) -> tuple[Sink, ...]:
+        """Return the sinks for this start; each is closed when the start fails."""
+        sinks = []
+        for sink in self.sinks:
+            mine = sink.prepare(self.df, stream=self.stream, output_mode=self.output_mode)
+            undone.callback(mine.close)
+            sinks.append(mine)
+        _check_sinks(sinks)
+        return tuple(sinks)
+
+    def _take_lease(self, place: Place, sinks: tuple[Sink, ...]) -> Lease:
         """Take the next epoch, above what sinks hold: a record may be older than its sinks."""
-        rows = [sink.read_row(self.stream) for sink in ledgers_of(self.sinks)]
+        rows = [sink.read_row(self.stream) for sink in ledgers_of(sinks)]
         return take_lease(
             place.record,
             this_process(),
             takeover=self.takeover,
-            after=max((row.epoch for row in rows if row is not None), default=0),
+            after=max((row.epoch if row else 0 for row in rows), default=None),
             tell=_tell,
         )
 
@@ -158,17 +172,20 @@ class _Start:
                 )
 
     def _writer(self, evidence: StreamEvidence, guard: Guard) -> BatchWriter:
-        record = guard.place.record
-        is_journalled = len(self.sinks) > 1 and not is_repeatable(self.df)
+        journal = Journal(
+            record=guard.place.record,
+            is_needed=len(self.sinks) > 1 and not is_repeatable(self.df),
+            first_batch=max(evidence.newest_planned, evidence.newest_committed + 1),
+        )
         return BatchWriter(
             spark=self.df.sparkSession,
             stream=evidence.stream,
             generation=evidence.generation.number,
             binding=evidence.binding,
             checkpoint=guard.place.checkpoint,
-            sinks=self.sinks,
-            journal=Journal(record=record, is_needed=is_journalled),
-            keeper=Keeper(record, guard.lease, self.sinks),
+            sinks=guard.sinks,
+            journal=journal,
+            keeper=Keeper(guard.place.record, guard.lease, guard.sinks),
         )
 
     def _begin(self, place: Place, writer: BatchWriter) -> Any:
@@ -186,12 +203,21 @@ def _check_session(spark: Any) -> None:
         raise UnsupportedSparkError(f"This is Spark {spark.version}.")
 
 
-def _check_names(sinks: tuple[Sink, ...]) -> tuple[str, ...]:
-    names = tuple(sink.name for sink in sinks)
+def _check_sinks(sinks: Sequence[Sink]) -> None:
+    """Refuse a stream without a sink, and two sinks that are one: each row would be there twice."""
+    names = [sink.name for sink in sinks]
+    for name in names:
+        if "://" in name:  # else it is no location: a name may be `postgresql:gold@prod`
+            refuse_credentials(name)
     if not sinks or len(set(names)) < len(names):
         shown = ", ".join(names) or "none"
         raise ConfigError(f"A stream needs sinks of different names; these are {shown}.")
-    return names
+    for sink, other in combinations(sinks, 2):
+        if sink.identity == other.identity:
+            raise ConfigError(
+                f"Two sinks of the stream are the same, {sink.shown}: every row would be in it "
+                "twice. Name it once."
+            )
 
 
 def _version(spark: Any) -> SparkVersion:

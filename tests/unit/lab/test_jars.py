@@ -9,7 +9,7 @@ from lab import jars
 from lab.errors import DownloadMismatchError
 
 
-@pytest.mark.parametrize("group", ["kafka", "spark"])
+@pytest.mark.parametrize("group", ["kafka", "spark", "spark-4.0", "spark-4.1"])
 def test_every_locked_jar_has_coordinates_and_a_hash(group: str) -> None:
     locked = jars.locked(group)
     assert locked

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.unit.ledger.model import Batch, Checkpoint, Sink, World
+from tests.unit.ledger.model import Batch, Checkpoint, Row, Sink, World
 
 Step = tuple[str, World]
 
@@ -18,6 +18,8 @@ def store(world: World, location: int, checkpoint: Checkpoint) -> World:
 
 def reset(world: World) -> Iterator[Step]:
     """Open the next generation; then empty the output and fence it, in one step."""
+    if not world.sink.table.oid:
+        return
     if world.resetting:
         yield "reset: the output is emptied and fenced", settle(world)
     elif world.budget.resets:
@@ -36,12 +38,12 @@ def reset(world: World) -> Iterator[Step]:
 
 
 def settle(world: World) -> World:
-    """Empty the output for the generation that was opened."""
+    """Empty the output for the generation that was opened; what was lost before is lost no more."""
     epoch = world.epochs + 1
-    row = world.sink.row
-    assert row is not None
     query = world.checkpoints[world.location].query
-    fresh = row._replace(
+    made = world.sink.table.made + 1
+    table = world.sink.table._replace(file=made, made=made)
+    fresh = Row(
         generation=world.generation,
         epoch=epoch,
         query=query,
@@ -49,10 +51,16 @@ def settle(world: World) -> World:
         last=-1,
         digest=None,
         end=0,
+        target=table.storage or "",
     )
-    sink = Sink(content=(), row=fresh)
+    sink = Sink(content=(), row=fresh, table=table)
     return world._replace(
-        sink=sink, epochs=epoch, fenced=epoch, settled=world.generation, resetting=False
+        sink=sink,
+        epochs=epoch,
+        fenced=epoch,
+        settled=world.generation,
+        resetting=False,
+        tampered=False,
     )
 
 
@@ -75,7 +83,10 @@ def rewind(world: World) -> Iterator[Step]:
         last=0,
         digest=f"{first} {first.content()}",
         end=first.end,
+        brought=0,
+        rows=0,
     )
+    content = first.content()
     yield (
         "rewind to batch 0",
         there._replace(
@@ -83,7 +94,7 @@ def rewind(world: World) -> Iterator[Step]:
             settled=world.generation + 1,
             epochs=epoch,
             fenced=epoch,
-            sink=Sink(content=first.content(), row=row),
+            sink=Sink(content=content, row=row, sent=content, table=world.sink.table),
             budget=world.budget._replace(rewinds=world.budget.rewinds - 1),
         ),
     )
@@ -97,7 +108,9 @@ def tamper(world: World) -> Iterator[Step]:
     if sink.row is not None:
         yield "the ledger row is deleted", world._replace(sink=sink._replace(row=None))
     for back, (content, row) in enumerate(reversed(sink.before), start=1):
-        restored = world._replace(sink=Sink(content=content, row=row))
+        restored = world._replace(
+            sink=Sink(content=content, row=row, sent=content, table=sink.table)
+        )
         yield f"the sink is restored from {back} batches ago", restored
     for back in range(1, len(checkpoint.entries)):
         kept = len(checkpoint.entries) - back

@@ -5,12 +5,16 @@ The world: a source of units and of moments at which a stateful query emits rows
 between any two steps. Each step of a driver is atomic; between two steps anybody else can act,
 which is what a pause is. The sink decides with the shipped `decide`.
 
-    G1 resolve the generation · G2 take the lease · G5 fence · plan (`offsets/N`) · S2 to S6 the
-    sink's step · `commits/N`
+    G1 resolve the generation and the table · G2 take the lease · G3 examine the table · G5 fence,
+    and examine again · plan (`offsets/N`) · S2 to S6 the sink's step · `commits/N`
+
+In PostgreSQL the sink's step is one transaction. In Delta it is two: the driver reads the log, and
+commits later; the ledger row is in the table's own log, and is lost with the table.
 
 Wrong is: output that is not what was sent, in order and once; a write by a driver that was fenced,
-or that does not know the current generation; and, when nobody has tampered with anything, a query
-that cannot be finished by simply starting it again.
+or that does not know the current generation; a start that finds nothing wrong with a table that
+lacks rows; a write into another table, or of values in another type; and, when nobody has tampered
+with the data, a query that cannot be finished by simply starting it again.
 """
 
 from __future__ import annotations
@@ -31,7 +35,10 @@ UNITS = 3
 
 
 class Batch(NamedTuple):
-    """What one entry of `offsets` covers; a no-data batch is empty and has a number from 1 on."""
+    """What one entry of `offsets` covers.
+
+    A no-data batch has a number from 1 on; with number 0 it emits no rows either.
+    """
 
     start: int
     end: int
@@ -41,7 +48,7 @@ class Batch(NamedTuple):
         """Return what it writes; the same offsets can mean other data when a log was rewritten."""
         order = OTHER_ORDER[:2] if trades else EVENTS[:2]
         units = (*order, "u2")[self.start : self.end]
-        return units or (f"E{self.eviction}",)
+        return units or ((f"E{self.eviction}",) if self.eviction else ())
 
 
 class Checkpoint(NamedTuple):
@@ -66,6 +73,32 @@ class Row(NamedTuple):
     last: int
     digest: str | None
     end: int
+    target: str = ""
+    """Storage of the table that the batches went into."""
+    brought: int = 0
+    """Rows that all batches have brought since the row was made."""
+    rows: int = 0
+    """Rows that the last batch brought."""
+
+
+class Table(NamedTuple):
+    """What a table is, apart from its rows."""
+
+    oid: int = 1
+    """0 when it was dropped."""
+    file: int = 1
+    shape: int = 0
+    """Stands for the types of its columns."""
+    made: int = 1
+    """Oids and files that were given out."""
+    aside: tuple[int, ...] = ()
+    """Tables that had the name before, and are there under another."""
+    is_delta: bool = False
+
+    @property
+    def storage(self) -> str | None:
+        """As the ledger row keeps it; None when there is no table."""
+        return f"{self.oid}/{self.file}" if self.oid else None
 
 
 class Sink(NamedTuple):
@@ -75,6 +108,11 @@ class Sink(NamedTuple):
     row: Row | None
     before: tuple[tuple[tuple[str, ...], Row | None], ...] = ()
     """Earlier states, which a backup can bring back."""
+    sent: tuple[str, ...] = ()
+    """What the content must be, by all that the sink was asked to write."""
+    table: Table = Table()
+    added: Row | None = None
+    """A second row: of the same table under another label."""
 
 
 class Driver(NamedTuple):
@@ -90,6 +128,16 @@ class Driver(NamedTuple):
     query: int = 0
     source: int = 0
     trades: bool = False
+    oid: int = 0
+    """Of the table that it was made for."""
+    shape: int = 0
+    """Of that table: its encoders write values of these types."""
+    is_relabelled: bool = False
+    """Whether its code gives the sink another label."""
+    is_opening: bool = False
+    """Whether it found no ledger row, and will make it."""
+    looked: Row | None = None
+    """In Delta: the row that it has decided by, and not committed yet."""
 
     @property
     def content(self) -> tuple[str, ...]:
@@ -114,6 +162,25 @@ class Budget(NamedTuple):
     resets: int
     rewinds: int
     tampering: int
+    changes: int = 0
+    """Of the table."""
+    of_kind: str = ""
+    """Words of the only changes that are made; all when empty."""
+    forgeries: int = 0
+    """In the record."""
+    relabels: int = 0
+    """Of the sink, in the code."""
+
+
+class Forged(NamedTuple):
+    """What was put into the record by hand."""
+
+    lease: int = 0
+    """An epoch; 0 when there is none."""
+    generation: int = 0
+    location: int = -1
+    checkpoint: str = ""
+    """As the forged generation names it."""
 
 
 class World(NamedTuple):
@@ -135,25 +202,50 @@ class World(NamedTuple):
     drivers: tuple[Driver | None, ...]
     budget: Budget
     tampered: bool = False
+    """Whether data was lost or replaced, so that every start may be refused."""
+    forged: Forged = Forged()
+    has_quiet_batch: bool = False
+    """Whether one no-data batch emits no rows."""
+    is_relabelled: bool = False
 
 
 Decide = Callable[[Row | None, Driver], Decision]
 
 
-def begin(budget: Budget, *, drivers: int = 2) -> World:
-    """Return a stream that was opened and never started."""
-    row = Row(generation=1, epoch=0, query=1, location=0, last=-1, digest=None, end=0)
+def begin(
+    budget: Budget,
+    *,
+    drivers: int = 2,
+    epochs: int = 0,
+    is_delta: bool = False,
+    has_row: bool = True,
+    has_quiet_batch: bool = False,
+) -> World:
+    """Return a stream that was opened and has written nothing.
+
+    Args:
+        budget: What may go wrong.
+        drivers: How many there can be at a time.
+        epochs: How many starts there were before.
+        is_delta: Whether the sink is a Delta table.
+        has_row: Whether one of those starts has opened the ledger row.
+        has_quiet_batch: Whether one batch of the stream has no rows.
+    """
+    table = Table(is_delta=is_delta)
+    row = Row(generation=1, epoch=epochs, query=1, location=0, last=-1, digest=None, end=0)
+    row = row._replace(target=table.storage or "")
     return World(
         checkpoints=(Checkpoint(query=1, source=0),),
         generation=1,
         location=0,
-        epochs=0,
+        epochs=epochs,
         fenced=0,
         settled=1,
         resetting=False,
-        sink=Sink(content=(), row=row),
+        sink=Sink(content=(), row=row if has_row else None, table=table),
         drivers=(None,) * drivers,
         budget=budget,
+        has_quiet_batch=has_quiet_batch,
     )
 
 
@@ -193,10 +285,14 @@ def _binding(query: int, location: int) -> Binding:
     return Binding(query_id=QueryId(f"q{query}"), checkpoint=f"l{location}")
 
 
-def next_batches(entries: tuple[Batch, ...]) -> Iterator[Batch]:
+def next_batches(entries: tuple[Batch, ...], *, has_quiet: bool = False) -> Iterator[Batch]:
     """Give what Spark may plan after these: one unit or two, or an eviction that is due."""
     at = entries[-1].end if entries else 0
     done = sum(1 for each in entries if each.eviction)
+    quiet = Batch(at, at)
+    if at == EVICTS_AT and not done and has_quiet and quiet not in entries:
+        yield quiet
+        return
     if at == EVICTS_AT and done < EVICTIONS:
         yield Batch(at, at, done + 1)
         return
@@ -204,15 +300,49 @@ def next_batches(entries: tuple[Batch, ...]) -> Iterator[Batch]:
     yield from (Batch(at, end) for end in range(at + 1, limit + 1))
 
 
+def row_for(sink: Sink, driver: Driver) -> Row | None:
+    """Return the ledger row that a driver reads."""
+    return sink.added if sink.added is not None and driver.is_relabelled else sink.row
+
+
+def put_row(sink: Sink, driver: Driver, row: Row | None) -> Sink:
+    """Change the ledger row that a driver reads."""
+    if sink.added is not None and driver.is_relabelled:
+        return sink._replace(added=row)
+    return sink._replace(row=row)
+
+
 def apply(sink: Sink, driver: Driver) -> Sink:
     """Write a batch and advance the ledger, in one step."""
     assert driver.planned is not None
-    row = sink.row or Row(
-        driver.generation, driver.epoch, driver.query, driver.location, -1, None, 0
+    row = driver.looked or row_for(sink, driver) or fresh_row(sink, driver)
+    count = len(driver.content)
+    after = row._replace(
+        last=driver.batch,
+        digest=driver.digest,
+        end=driver.planned.end,
+        brought=row.brought + count,
+        rows=count,
     )
-    after = row._replace(last=driver.batch, digest=driver.digest, end=driver.planned.end)
     before = (*sink.before, (sink.content, sink.row))[-2:]
-    return Sink(content=sink.content + driver.content, row=after, before=before)
+    there = sink._replace(
+        content=sink.content + driver.content, sent=sink.sent + driver.content, before=before
+    )
+    return put_row(there, driver, after)
+
+
+def fresh_row(sink: Sink, driver: Driver) -> Row:
+    """Return a row of a driver that says that nothing has arrived."""
+    return Row(
+        generation=driver.generation,
+        epoch=driver.epoch,
+        query=driver.query,
+        location=driver.location,
+        last=-1,
+        digest=None,
+        end=0,
+        target=sink.table.storage or "",
+    )
 
 
 def is_right(content: tuple[str, ...]) -> bool:

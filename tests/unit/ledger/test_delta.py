@@ -14,13 +14,11 @@ from holdfast.ledger.delta import (
     NATIVE_FENCE,
     DeltaLedger,
     app_id,
-    decode_row,
-    encode_fence,
-    encode_row,
     find_native_batch,
     transaction_version,
 )
 from holdfast.ledger.delta_log import Commit, newest_version, parse_commit, walk_back
+from holdfast.ledger.delta_notes import decode_row, encode_fence, encode_row
 from holdfast.storage.memory import MemoryStorage
 
 APP = app_id("readings", "gold")

@@ -16,6 +16,7 @@ from holdfast.record.neighbours import find_conflict
 from holdfast.storage.location import parse_location
 from holdfast.storage.write import Writer, open_writer
 
+QUERY = "6f0c0000-0000-4000-8000-000000000000"
 ROOT = parse_location("s3a://lake/streams")
 
 
@@ -55,7 +56,7 @@ def test_a_root_that_is_cleaned_up_is_recognised() -> None:
     assert not is_temporary(parse_location("s3://tmp/streams"))
 
 
-def generation(checkpoint: str, *, number: int = 1, query_id: str = "6f0c") -> Generation:
+def generation(checkpoint: str, *, number: int = 1, query_id: str = QUERY) -> Generation:
     return Generation(
         number=number,
         checkpoint=checkpoint,
@@ -93,7 +94,7 @@ def test_a_generation_is_opened_once(root: Writer) -> None:
         ("file:/data/orders/", None, "runs on"),
         ("/data/orders/inner", None, "inside its checkpoint"),
         ("/data", None, "lies inside /data"),
-        ("/backup/orders", "6f0c", "same query id"),
+        ("/backup/orders", QUERY, "same query id"),
         ("/data/orders2", "77aa", None),
         ("/data/orders2", None, None),
     ],

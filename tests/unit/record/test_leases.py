@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import msgspec
 import pytest
 
 from holdfast import clock
+from holdfast.ledger.delta import transaction_version
 from holdfast.record import (
     Lease,
     Owner,
@@ -22,8 +24,10 @@ from holdfast.record import (
     take_lease,
     this_process,
 )
+from holdfast.record.bounds import MAX_EPOCH, MAX_GENERATION
 from holdfast.record.documents import RecordError, encode
-from holdfast.record.leases import read_lease
+from holdfast.record.layout import lease_path
+from holdfast.record.leases import MAX_MISSING, EpochJumpError, LeaseHeldError, read_lease
 from holdfast.storage.memory import MemoryStorage
 from holdfast.storage.write import Writer, open_writer
 
@@ -93,17 +97,33 @@ def test_an_owner_elsewhere_is_waited_for_until_its_term_has_passed(
     assert told[0].seconds_left == pytest.approx(30.0)
 
 
-def test_a_heartbeat_begins_the_term_anew(writer: Writer, time: list[float]) -> None:
+def renewing_at(writer: Writer, time: list[float], *seconds: float) -> Callable[[Waiting], None]:
+    """Return what renews a lease elsewhere at these times, while it is waited for."""
     held: list[Lease] = [take_lease(writer, ELSEWHERE)]
 
     def tell(_: Waiting) -> None:
-        if time[0] in (20.0, 40.0):
+        if time[0] in seconds:
             fresh = renew(writer, held[0])
             assert fresh is not None
             held[0] = fresh
 
-    take_lease(writer, this_process(), tell=tell)
-    assert time[0] == pytest.approx(71.0)
+    return tell
+
+
+def test_a_heartbeat_begins_the_term_anew(writer: Writer, time: list[float]) -> None:
+    """Its owner was killed soon after it: a start never fails because of that."""
+    take_lease(writer, this_process(), tell=renewing_at(writer, time, 9.0, 19.0, 28.0))
+    assert time[0] == pytest.approx(59.0)
+
+
+def test_a_living_owner_is_waited_for_one_term_and_then_named(
+    writer: Writer, time: list[float]
+) -> None:
+    tell = renewing_at(writer, time, 9.0, 19.0, 29.0, 39.0)
+    with pytest.raises(LeaseHeldError, match="etl-7/4411") as held:
+        take_lease(writer, this_process(), tell=tell)
+    assert time[0] == pytest.approx(30.0)
+    assert (held.value.owner, newest_epoch(writer)) == (ELSEWHERE, 1)
 
 
 def test_takeover_does_not_wait_and_the_old_owner_learns_of_it(
@@ -156,3 +176,77 @@ def test_a_lease_that_cannot_be_read_stops_the_start(writer: Writer) -> None:
     writer.put("leases/000001.json", b"{")
     with pytest.raises(RecordError, match=r"leases/000001\.json"):
         take_lease(writer, this_process())
+
+
+def write_leases(writer: Writer, epochs: Iterable[int]) -> None:
+    lease = take_lease(MemoryStorage(), ELSEWHERE)
+    for epoch in epochs:
+        given_up = msgspec.structs.replace(lease, epoch=epoch, released=True)
+        writer.put(lease_path(epoch), encode(given_up))
+
+
+def test_starts_that_never_reach_a_sink_can_be_as_many_as_they_like() -> None:
+    """A supervisor that retries a refused start for a night."""
+    record = MemoryStorage()
+    write_leases(record, range(1, 5001))
+    assert take_lease(record, this_process(), after=3).epoch == 5001
+
+
+def test_old_leases_may_be_deleted() -> None:
+    record = MemoryStorage()
+    write_leases(record, [40_000])
+    assert take_lease(record, this_process()).epoch == 40_001
+    assert take_lease(record, this_process(), takeover=True, after=40_000).epoch == 40_002
+
+
+@pytest.mark.parametrize(
+    ("epochs", "after"),
+    [
+        ([1, MAX_MISSING + 3], 1),
+        ([1, 2, MAX_MISSING + 4], 0),
+        ([MAX_EPOCH - 1], 0),
+        ([MAX_EPOCH], 0),
+        ([MAX_EPOCH], MAX_EPOCH - 1),
+        ([10**17], 0),
+    ],
+)
+def test_an_epoch_that_nobody_was_given_is_refused(epochs: list[int], after: int) -> None:
+    record = MemoryStorage()
+    write_leases(record, epochs)
+    before = dict(record.files)
+    with pytest.raises(EpochJumpError) as refused:
+        take_lease(record, this_process(), after=after, takeover=True)
+    assert refused.value.location.path == lease_path(epochs[-1])
+    assert record.files == before
+
+
+def test_an_epoch_that_only_a_sink_holds_is_restored_there() -> None:
+    with pytest.raises(EpochJumpError, match="ledger row from a backup") as refused:
+        take_lease(MemoryStorage(), this_process(), after=MAX_EPOCH)
+    assert refused.value.repair == ""
+
+
+def test_every_generation_and_epoch_fits_a_version_of_delta() -> None:
+    assert transaction_version(MAX_GENERATION, MAX_EPOCH, 0) < 1 << 63
+    for generation, epoch in ((MAX_GENERATION + 1, 1), (1, MAX_EPOCH + 1)):
+        with pytest.raises(OverflowError):
+            transaction_version(generation, epoch, 0)
+
+
+class SaysItIsThere(MemoryStorage):
+    """A store that makes nothing, and says that it is there."""
+
+    def put_if_absent(self, path: str, data: bytes) -> bool:
+        return not path and not data
+
+
+def test_a_store_that_contradicts_itself_is_not_asked_for_ever() -> None:
+    with pytest.raises(RecordError, match="does not list it"):
+        take_lease(SaysItIsThere(), this_process())
+
+
+def test_a_term_that_the_next_start_would_refuse_is_not_written() -> None:
+    record = MemoryStorage()
+    with pytest.raises(RecordError, match="could not read it again"):
+        take_lease(record, this_process(), term_s=1e300)
+    assert record.files == {}

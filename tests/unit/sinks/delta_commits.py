@@ -67,8 +67,10 @@ class DeltaTable:
     def sink(self, *, keys: tuple[str, ...] = ()) -> Delta:
         """Return a sink that writes into it, as one more driver has it."""
         found = Delta(path="/lake/gold", keys=keys)
-        found._target = Target(name="delta.`/lake/gold`", path="/lake/gold", reader=self.log)
-        nothing = SimpleNamespace(limit=lambda rows: {0: NOTHING}[rows])
+        columns = ("id", "at")
+        found._target = Target(name="delta.`/lake/gold`", reader=self.log, columns=columns)
+        limited = SimpleNamespace(limit=lambda rows: {0: NOTHING}[rows])
+        nothing = SimpleNamespace(select=lambda *names: {columns: limited}[names])
         tables = {"delta.`/lake/gold`": nothing}
         found._spark = SimpleNamespace(table=tables.__getitem__)
         return found

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
@@ -15,15 +13,12 @@ from holdfast import points
 from holdfast.errors import ConfigError
 from holdfast.ids import BatchId
 from holdfast.ledger import Apply, Reason, Refuse, Skip, advance
-from holdfast.ledger.delta import NATIVE_FENCE, encode_fence, encode_row, transaction_version
+from holdfast.ledger.delta import NATIVE_FENCE, transaction_version
+from holdfast.ledger.delta_notes import encode_fence, encode_row
 from holdfast.sinks.delta.commit import Identity
-from holdfast.sinks.delta.sink import (
-    COMMITS_BEFORE_ANEW,
-    TRIES,
-    Delta,
-    LeftOutError,
-    TableChangedError,
-)
+from holdfast.sinks.delta.failures import LeftOutError
+from holdfast.sinks.delta.sink import COMMITS_BEFORE_ANEW, TRIES, Delta
+from holdfast.sinks.table_changed import TableChangedError
 from tests.unit.sinks.delta_commits import ROW, DeltaTable, attempt, table
 
 __all__ = ["table"]
@@ -66,7 +61,7 @@ def failing_once(message: str, table: DeltaTable) -> Callable[[], None]:
 
 def test_a_row_is_put_behind_a_fence_and_names_it(table: DeltaTable) -> None:
     assert table.sink().replace_row(None, ROW)
-    notes = (encode_fence(epoch=1, nonce="n1"), encode_row(ROW, fenced_at=1))
+    notes = (encode_fence(epoch=1, nonce="n1"), encode_row(ROW, fenced_at=1, seen=1))
     assert table.committed == [
         Identity(app=APP, version=transaction_version(1, 1, slot), note=note)
         for slot, note in enumerate(notes)
@@ -82,7 +77,7 @@ def test_a_batch_is_committed_with_the_row_that_follows_from_it(
     assert sink.write(attempt(1), "b") == Apply()
     row = advance(advance(ROW, attempt(0)), attempt(1))
     assert table.committed[-1] == Identity(
-        app=APP, version=transaction_version(1, 1, 3), note=encode_row(row, fenced_at=1)
+        app=APP, version=transaction_version(1, 1, 3), note=encode_row(row, fenced_at=1, seen=3)
     )
     assert (sink.read_row("readings"), table.rows) == (row, ["a", "b"])
 
@@ -144,7 +139,7 @@ def test_a_fence_lets_only_its_epoch_write(table: DeltaTable, sink: Delta) -> No
     assert sink.write(attempt(0), "a") == Refuse(Reason.EPOCH_FENCED)
     assert other.write(attempt(0, epoch=2, nonce="n2"), "a") == Apply()
     row = advance(FENCED, attempt(0))
-    assert table.committed[-1].note == encode_row(row, fenced_at=3)
+    assert table.committed[-1].note == encode_row(row, fenced_at=3, seen=3)
     assert table.rows == ["a"]
 
 
@@ -182,7 +177,7 @@ def test_a_row_that_is_many_commits_old_is_written_anew_by_the_fence(
     assert sink.fence(ROW, epoch=2, nonce="n2") == FENCED
     new = [each.note for each in table.committed[before:]]
     fence = encode_fence(epoch=2, nonce="n2")
-    anew = encode_row(FENCED, fenced_at=others + 3)
+    anew = encode_row(FENCED, fenced_at=others + 3, seen=others + 3)
     assert new == ([fence] if others < COMMITS_BEFORE_ANEW else [fence, anew])
     assert sink.write(attempt(0, epoch=2, nonce="n2"), "a") == Apply()
 
@@ -329,9 +324,9 @@ def test_a_fence_that_was_replaced_takes_no_more(table: DeltaTable, sink: Delta)
             each.write(attempt(0), "a")
 
 
-def test_without_a_table_there_is_nothing_to_examine(table: DeltaTable) -> None:
+def test_a_table_that_is_gone_does_not_hold_what_its_row_says(table: DeltaTable) -> None:
     table.log.files.clear()
-    assert table.sink().examine(ROW) is None
+    assert table.sink().examine(ROW) == "it was deleted, or replaced by another table"
 
 
 def test_a_native_writer_is_found_and_fenced(table: DeltaTable, sink: Delta) -> None:
@@ -376,25 +371,3 @@ def test_a_sink_is_named_by_its_path_or_table() -> None:
             Delta(**given)
     with pytest.raises(ConfigError):
         Delta(path="a", sequence_by="at")
-
-
-def test_what_is_prepared_is_what_was_described(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: dict[str, Any] = {}
-    opened: Any = SimpleNamespace(reader=SimpleNamespace(location="file:///lake/gold"))
-
-    def open_target(df: Any, **given: Any) -> Any:
-        asked.update(given, df=df)
-        return opened
-
-    monkeypatch.setattr("holdfast.sinks.delta.sink.open_target", open_target)
-    df = SimpleNamespace(sparkSession="session")
-    sink = Delta(table="lake.gold", keys=["id"], sequence_by="at")
-    sink.prepare(df, output_mode="complete")
-    given = {"path": None, "table": "lake.gold", "keys": ("id",), "sequence_by": "at"}
-    assert asked == {"df": df, **given}
-    assert (sink._spark, sink._target, sink.place) == ("session", opened, "file:///lake/gold")
-    appending = Delta(path="/lake/gold")
-    with pytest.raises(ConfigError, match="the Delta table /lake/gold"):
-        appending.prepare(df, output_mode="complete")
-    appending.prepare(df, output_mode="append")
-    assert asked["path"] == "/lake/gold"

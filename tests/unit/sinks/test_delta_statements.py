@@ -21,7 +21,7 @@ AS_ME = {
 
 
 def target(**given: Any) -> Target:
-    return Target(**{"name": "gold", "path": None, "reader": MemoryStorage(), **given})
+    return Target(**{"name": "gold", "reader": MemoryStorage(), **given})
 
 
 class Writer:
@@ -38,19 +38,15 @@ class Writer:
         return ask
 
 
-@pytest.mark.parametrize(
-    ("path", "saved"), [(None, ("saveAsTable", "gold")), ("/lake/gold", ("save", "/lake/gold"))]
-)
-def test_rows_are_appended_as_somebody(path: str | None, saved: tuple[str, str]) -> None:
+def test_rows_are_appended_as_somebody_by_a_write_that_never_creates_a_table() -> None:
     writer = Writer()
-    append(SimpleNamespace(write=writer), target(path=path), ME)
+    append(writer, target(), ME)
     assert writer.asked == [
-        ("format", "delta"),
-        ("mode", "append"),
+        ("writeTo", "gold"),
         ("option", "txnAppId", ME.app),
-        ("option", "txnVersion", 7),
+        ("option", "txnVersion", "7"),
         ("option", "userMetadata", "note"),
-        saved,
+        ("append",),
     ]
 
 

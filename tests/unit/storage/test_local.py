@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
-from holdfast.errors import ReadError, WriteError
+from holdfast.errors import ReadError, UnsafePathError, WriteError
 from holdfast.storage import open_reader, parse_location
 from holdfast.storage.write import Writer, open_writer
 from holdfast.testing.storage_contract import StorageContract
@@ -87,3 +88,48 @@ def test_a_file_that_may_not_be_read_is_an_error_and_not_nothing(
     for look in (reader.read, reader.stat, reader.list):
         with pytest.raises(ReadError, match="Permission denied"):
             look("metadata")
+
+
+@pytest.mark.parametrize("root", ["/proc/nope", "/sys/x"])
+def test_a_place_where_nothing_can_be_made_is_an_error_with_a_code(root: str) -> None:
+    for change in ("put", "put_if_absent"):
+        with pytest.raises(WriteError):
+            getattr(open_writer(root), change)("a/b", b"1")
+
+
+@pytest.mark.parametrize("change", ["put", "put_if_absent"])
+def test_a_file_in_the_place_of_a_directory_is_an_error_with_a_code(
+    checkpoint: Path, change: str
+) -> None:
+    (checkpoint / "commits").write_text("")
+    with pytest.raises(WriteError):
+        getattr(open_writer(str(checkpoint)), change)("commits/0", b"1")
+
+
+def test_a_link_that_leads_outside_is_deleted_and_not_what_it_leads_to(checkpoint: Path) -> None:
+    (checkpoint / "offsets/0").symlink_to(checkpoint.parent / "secret")
+    (checkpoint / "up").symlink_to(checkpoint.parent)
+    writer = open_writer(str(checkpoint))
+    writer.delete("offsets/0")
+    for path in ("up/secret", "../secret", "offsets/.."):
+        with pytest.raises((UnsafePathError, WriteError)):
+            writer.delete(path)
+    assert (checkpoint.parent / "secret").read_text() == "secret"
+    assert list((checkpoint / "offsets").iterdir()) == []
+
+
+def test_a_part_of_a_small_file_takes_no_room_for_a_large_one(checkpoint: Path) -> None:
+    (checkpoint / "metadata").write_text("{}")
+    reader = open_reader(str(checkpoint))
+    tracemalloc.start()
+    assert reader.read("metadata", length=256 << 20) == b"{}"
+    assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    tracemalloc.stop()
+    assert reader.read("metadata", start=5, length=1) == b""
+
+
+def test_where_a_link_leads_cannot_steer_a_terminal(checkpoint: Path) -> None:
+    (checkpoint / "offsets/0").symlink_to("/evil\x1b[31m")
+    with pytest.raises(UnsafePathError) as refused:
+        open_reader(str(checkpoint)).read("offsets/0")
+    assert "\x1b" not in str(refused.value)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.errors import LocationError
+from holdfast.errors import CredentialsInLocationError, LocationError
 from holdfast.storage import Location, parse_location
 
 
@@ -27,6 +27,8 @@ from holdfast.storage import Location, parse_location
         ("wasbs://lake@acme.blob.core.windows.net/raw", "az://lake@acme/raw"),
         ("az://lake/raw", "az://lake/raw"),
         ("s3://lake/a%20b", "s3://lake/a%20b"),
+        ("s3://lake/user@example.com/x", "s3://lake/user@example.com/x"),
+        ("az://lake@acme/raw", "az://lake@acme/raw"),
     ],
 )
 def test_spellings_of_one_place_are_one_location(text: str, canonical: str) -> None:
@@ -40,6 +42,23 @@ def test_what_cannot_be_read_is_refused_with_the_reason(text: str) -> None:
     with pytest.raises(LocationError) as raised:
         parse_location(text)
     assert raised.value.text == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "s3a://KEY:SECRET@lake/x",
+        "gs://SECRET@lake/x",
+        "az://x:SECRET@acme/x",
+        "s3://b/x?sig=SECRET",
+    ],
+)
+def test_credentials_are_refused_and_not_kept(text: str) -> None:
+    with pytest.raises(CredentialsInLocationError) as raised:
+        parse_location(text)
+    assert "***" in raised.value.text
+    assert "SECRET" not in f"{raised.value} {raised.value.text}"
+    assert "fs.s3a.access.key" in raised.value.how
 
 
 def test_a_relative_path_is_made_absolute(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -39,6 +39,14 @@ def test_each_scheme_has_its_client(text: str, kind: type) -> None:
     assert store.prefix == ("cp" if text.endswith("cp") else None)  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize(("length", "read"), [(3, b"123"), (5, b"12345"), (99, b"12345")])
+def test_an_object_is_read_up_to_a_limit(length: int, read: bytes) -> None:
+    storage = ObjectWriter(PLACE, MemoryStore())
+    storage.put("metadata", b"12345")
+    assert storage.read("metadata", length=length) == read
+    assert storage.read("none", length=length) is None
+
+
 def test_azures_account_is_in_the_location() -> None:
     store = open_store(parse_location("abfss://lake@acme.dfs.core.windows.net/cp"), {})
     assert isinstance(store, AzureStore)

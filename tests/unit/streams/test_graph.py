@@ -15,6 +15,7 @@ def node(name: str, reads: str = "", writes: str = "", *, appends: bool = False)
         name=name,
         reads=tuple(reads.split()),
         writes=written,
+        tables=written,
         appends=written if appends else (),
     )
 
@@ -75,3 +76,12 @@ def test_tables_of_one_name_in_two_databases_are_two() -> None:
     sinks = {name: hf.Postgres(f"env:{name}", table="gold") for name in ("HERE", "THERE")}
     nodes = [node(name, writes=sink.place, appends=True) for name, sink in sinks.items()]
     assert find_edges(by_name(*nodes)) == {"HERE": (), "THERE": ()}
+
+
+def test_tables_of_two_names_in_one_database_are_two() -> None:
+    sinks = {name: hf.Postgres("env:HERE", table=name) for name in ("gold", "silver")}
+    nodes = [node(name, writes=normal(sink.place)) for name, sink in sinks.items()]
+    assert draw(by_name(*nodes), find_edges(by_name(*nodes))).splitlines() == [
+        "gold  →  postgresql:gold@env:HERE",
+        "silver  →  postgresql:silver@env:HERE",
+    ]

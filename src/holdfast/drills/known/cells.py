@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -118,21 +118,23 @@ class Cell:
 
     stream: Known
     phase: Phase
+    files: int = FILES
+    """How many there are to read; each is a batch."""
 
     @property
     def name(self) -> str:
         """As it is listed and asked for."""
         return f"{self.stream.name}/{self.phase.name}"
 
-    @property
-    def files(self) -> int:
-        """How many there are to read."""
-        return FILES_OF_A_CHAIN if self.phase.name == EVERY else FILES
+
+def _cell(stream: Known, phase: Phase) -> Cell:
+    files = FILES_OF_A_CHAIN if phase.name == EVERY else FILES
+    return Cell(stream=stream, phase=phase, files=files)
 
 
 CELLS = {
     cell.name: cell
-    for cell in (Cell(stream=each, phase=phase) for each in KNOWN.values() for phase in each.phases)
+    for cell in (_cell(each, phase) for each in KNOWN.values() for phase in each.phases)
 }
 
 
@@ -143,7 +145,7 @@ class KnownSubject:
     stream: Known
     files: int
     home: Path
-    dsn: str | None
+    dsn: str | None = field(repr=False)
 
     @cached_property
     def places(self) -> Sequence[Place]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -71,16 +71,20 @@ class DeltaPlace:
 class PostgresPlace:
     """A table of its own in a scratch database."""
 
-    dsn: str
+    dsn: str = field(repr=False)
     table: str
     shape: Shape
     kind: str = "postgres"
 
+    def scratch_database(self) -> str:
+        """Return the DSN; an error of the connection names this function, and not the DSN."""
+        return self.dsn
+
     def prepare(self) -> None:
         """Make the table."""
-        import psycopg
+        from holdfast.sinks.postgres.connect import connect
 
-        with psycopg.connect(self.dsn, autocommit=True) as connection:
+        with connect(self.scratch_database) as connection:
             connection.execute(f"CREATE TABLE {self.table} ({self.shape.columns})".encode())
 
     def config(self) -> Mapping[str, str]:
@@ -89,9 +93,9 @@ class PostgresPlace:
 
     def look(self) -> Iterator[Seen]:
         """Read table and ledger row in one snapshot."""
-        import psycopg
+        from holdfast.sinks.postgres.connect import connect
 
-        with psycopg.connect(self.dsn) as connection:
+        with connect(self.scratch_database) as connection, connection.transaction():
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             query = f"SELECT * FROM {self.table}"  # noqa: S608 - a name of ours
             rows = connection.execute(query.encode()).fetchall()
@@ -106,9 +110,9 @@ class PostgresPlace:
 
     def clean(self) -> None:
         """Drop the table, and what the ledger has of it, if it ever came so far."""
-        import psycopg
+        from holdfast.sinks.postgres.connect import connect
 
-        with psycopg.connect(self.dsn, autocommit=True) as connection:
+        with connect(self.scratch_database) as connection:
             connection.execute(f"DROP TABLE {self.table}".encode())
             if _has_ledger(connection):
                 for kept in ("ledger", "history"):

@@ -36,14 +36,13 @@ class Identity:
 
 
 def append(rows: Any, target: Target, identity: Identity) -> None:
-    """Append rows; none at all is a commit too."""
-    writer = rows.write.format("delta").mode("append")
-    writer = writer.option("txnAppId", identity.app).option("txnVersion", identity.version)
-    writer = writer.option("userMetadata", identity.note)
-    if target.path is None:
-        writer.saveAsTable(target.name)
-    else:
-        writer.save(target.path)
+    """Append rows; none at all is a commit too.
+
+    `save` and `saveAsTable` would create a table that was dropped meanwhile; this never does.
+    """
+    writer = rows.writeTo(target.name).option("txnAppId", identity.app)
+    writer = writer.option("txnVersion", str(identity.version))
+    writer.option("userMetadata", identity.note).append()
 
 
 def merge(rows: Any, target: Target, identity: Identity) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
+import copy
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import ConfigError, HoldfastError
-from holdfast.ledger.decide import Apply, Decision, decide
+from holdfast.errors import ConfigError
+from holdfast.ledger.decide import Apply, Decision, Refuse, decide
 from holdfast.ledger.delta import (
     FENCE_SLOT,
     FIRST_BATCH_SLOT,
@@ -17,53 +18,29 @@ from holdfast.ledger.delta import (
     DeltaLedger,
     Standing,
     app_id,
-    encode_fence,
-    encode_row,
     find_native_batch,
     transaction_version,
 )
+from holdfast.ledger.delta_notes import encode_fence, encode_replaced, encode_row
 from holdfast.ledger.row import advance
 from holdfast.points import reached
+from holdfast.sinks.delta.change import find_change
 from holdfast.sinks.delta.commit import Identity, append, merge
+from holdfast.sinks.delta.failures import CONFLICT, SAME_APPLICATION, LeftOutError, failure_of
 from holdfast.sinks.delta.target import Target, open_target
 from holdfast.sinks.merging import check_keys, check_output_mode
+from holdfast.sinks.table_changed import TableChangedError
+from holdfast.storage.location import refuse_credentials
 
 if TYPE_CHECKING:
     from holdfast.ledger.row import Attempt, LedgerRow
     from holdfast.sinks.sink import BeforeCommit
 
-
-CONFLICT, SAME_APPLICATION = "DELTA_CONCURRENT", "DELTA_CONCURRENT_TRANSACTION"
+_LOG = logging.getLogger("holdfast")
 COMMITS_BEFORE_ANEW = 8
 """After so many commits a start writes its row anew: Delta cleans old ones up."""
 TRIES = 3
 """Against other writers of the table: somebody optimises it, or appends to it."""
-
-
-class LeftOutError(HoldfastError):
-    """Delta left a commit out: something under a higher version had come before it."""
-
-    code = "LEFT_OUT"
-
-    def __init__(self, shown: str, batch_id: int) -> None:
-        super().__init__(
-            what=f"Batch {batch_id} did not arrive in {shown}.",
-            why="Delta left its commit out, and the log does not show by whom it was replaced.",
-            how="Start the stream again: Spark runs the batch again, and the ledger decides.",
-        )
-
-
-class TableChangedError(HoldfastError):
-    """The table does not hold any more what the ledger says; nothing was written."""
-
-    code = "TABLE_CHANGED"
-
-    def __init__(self, shown: str, batch_id: int, *, why: str) -> None:
-        super().__init__(
-            what=f"Batch {batch_id} was not written to {shown}.",
-            why=f"It is not as this stream has left it: {why}.",
-            how="Start the stream again: it says what can be done.",
-        )
 
 
 class Delta:
@@ -85,13 +62,16 @@ class Delta:
             table: Its name in a catalog, instead of a path.
             keys: Columns by which rows are merged; without them rows are appended.
             sequence_by: The column that says which of two rows with one key is newer.
-            name: Identity in the ledger; by default the last part of path or table.
+            name: Its label in a ledger that does not know the table yet; by default the last part
+                of path or table.
 
         Raises:
             ConfigError: Not one of path and table, or `sequence_by` without `keys`.
+            CredentialsInLocationError: The path holds credentials.
         """
         if (path is None) == (table is None):
             raise ConfigError("A Delta sink is given by path= or by table=.")
+        refuse_credentials(str(path or table))
         self._path = path
         self._table = table
         self.keys = check_keys(keys, sequence_by)
@@ -103,7 +83,7 @@ class Delta:
 
     @property
     def name(self) -> str:
-        """Its identity in the ledger."""
+        """Its label in the ledger; once it is prepared, the one its table has there already."""
         return self._name
 
     @property
@@ -117,21 +97,38 @@ class Delta:
         return self._path or (str(self._target.reader.location) if self._target else self._name)
 
     @property
+    def identity(self) -> str:
+        """The table's location; once it is prepared, the same however it is named."""
+        return self._target.identity if self._target else self.place
+
+    @property
     def is_appending(self) -> bool:
         """Whether it appends."""
         return not self.keys
 
-    def prepare(self, df: Any, *, output_mode: str) -> None:
-        """Find or make the table, and check that it takes the rows of a streaming DataFrame."""
+    def prepare(self, df: Any, *, stream: str, output_mode: str) -> Delta:
+        """Return this sink for one start, once its table takes the rows of a streaming DataFrame.
+
+        A table that is not there is made. What is returned shares nothing that changes.
+        """
         check_output_mode(output_mode, self.shown, keys=self.keys)
+        mine = copy.copy(self)
+        mine.open(df, stream)
+        return mine
+
+    def open(self, df: Any, stream: str) -> None:
+        """Find the table, or make it, and the label that its log has for the stream."""
+        self._ledgers = {}
         self._spark = df.sparkSession
+        keys, order = self.keys, self.sequence_by
         self._target = open_target(
-            df,
-            path=self._path,
-            table=self._table,
-            keys=self.keys,
-            sequence_by=self.sequence_by,
+            df, path=self._path, table=self._table, keys=keys, sequence_by=order
         )
+        self._standing(stream)
+        label = self._ledgers[stream].label
+        if label != self._name:
+            _LOG.info("holdfast: %s has the ledger row %s of %s", self.shown, label, stream)
+        self._name = label
 
     def read_row(self, stream: str) -> LedgerRow | None:
         """Return the ledger row of a stream."""
@@ -143,23 +140,19 @@ class Delta:
         return self._changed(row.stream, self._standing(row.stream))
 
     def _changed(self, stream: str, standing: Standing | None) -> str | None:
-        by = None if standing is None else standing.replaced_by
-        if by is not None:
-            return f"version {by.version} of it ({by.operation}) took out what was there"
-        lost = self._ledgers[stream].lost_fence()
-        if lost is not None:
-            return f"version {lost} of its log was replaced: a batch may be in it twice"
-        return None
+        assert self._target is not None
+        return find_change(self._ledgers[stream], standing, table_id=self._target.table_id)
 
     def fence(self, row: LedgerRow, *, epoch: int, nonce: str) -> LedgerRow | None:
-        """Let only this epoch write from now on; None when the row is not its to take."""
+        """Let only this epoch write from now on; None if the row is not this start's to take."""
         found = self.read_row(row.stream)
         if found is None or found.epoch >= epoch or found.binding != row.binding:
             return None
         fenced = self._fence(row.stream, found.generation, epoch=epoch, nonce=nonce)
         if fenced is None or fenced.row is None:
             return None
-        if fenced.newest - fenced.row_version > COMMITS_BEFORE_ANEW:
+        is_old = fenced.newest - fenced.row_version > COMMITS_BEFORE_ANEW
+        if is_old and self._changed(row.stream, fenced) is None:
             return fenced.row if self._commit_row(fenced.row, fenced) else None
         return fenced.row
 
@@ -183,8 +176,7 @@ class Delta:
 
     def fence_native(self, query_id: str) -> None:
         """Have Delta leave out everything that a query's own sink would still commit."""
-        note = json.dumps({"holdfast": "replaced", "query_id": query_id})
-        identity = Identity(app=query_id, version=NATIVE_FENCE, note=note)
+        identity = Identity(app=query_id, version=NATIVE_FENCE, note=encode_replaced(query_id))
         self._append_nothing(identity, is_there=lambda: False)
 
     def close(self) -> None:
@@ -197,24 +189,35 @@ class Delta:
         """Decide about a batch, and commit it when it is to be applied."""
         assert self._target is not None
         reached("S2")
-        standing = self._standing(attempt.stream)
-        row = None if standing is None else standing.row
-        decision = decide(row, attempt)  # S3
+        standing, decision = self._judge(attempt)  # S3
         reached("S3")
+        row = None if standing is None else standing.row
         if standing is None or row is None or not isinstance(decision, Apply):
             return decision
-        if (changed := self._changed(attempt.stream, standing)) is not None:
-            raise TableChangedError(self.shown, attempt.batch_id, why=changed)
         slot = FIRST_BATCH_SLOT + attempt.batch_id
         identity = Identity(
             app=app_id(attempt.stream, attempt.sink),
             version=transaction_version(attempt.generation, attempt.epoch, slot),
-            note=encode_row(advance(row, attempt), fenced_at=standing.fenced_at),
+            note=self._note(advance(row, attempt), standing),
         )
         before_commit(0)
         self._commit(batch, attempt, identity)  # S4 to S6
         reached("S6")
         return self._settle(attempt, identity)
+
+    def _judge(self, attempt: Attempt) -> tuple[Standing | None, Decision]:
+        """Decide about a batch, and see that the table is as the stream has left it.
+
+        Raises:
+            TableChangedError: It is not.
+        """
+        standing = self._standing(attempt.stream)
+        decision = decide(None if standing is None else standing.row, attempt)
+        if not isinstance(decision, Refuse):
+            changed = self._changed(attempt.stream, standing)
+            if changed is not None:
+                raise TableChangedError(self.shown, attempt.batch_id, why=changed)
+        return standing, decision
 
     def _settle(self, attempt: Attempt, identity: Identity) -> Decision:
         """Say what became of a commit, from the log: Delta does not tell that it left one out."""
@@ -237,24 +240,28 @@ class Delta:
                 commit(batch, self._target, identity)
             except (PySparkException, Py4JJavaError) as error:
                 # Its own commit decides too: a batch that is there is skipped.
-                decision = decide(self.read_row(attempt.stream), attempt)
+                _, decision = self._judge(attempt)
                 if not isinstance(decision, Apply):
                     return  # what has become of it is in the log
                 if not tries_left or CONFLICT not in str(error):
-                    raise
+                    raise failure_of(error, self.shown, attempt.batch_id) or error from error
             else:
                 return
 
     def _fence(self, stream: str, generation: int, *, epoch: int, nonce: str) -> Standing | None:
         version = transaction_version(generation, epoch, FENCE_SLOT)
-        note = encode_fence(epoch=epoch, nonce=nonce)
-        return self._commit_nothing(stream, version, note=note)
+        return self._commit_nothing(stream, version, note=encode_fence(epoch=epoch, nonce=nonce))
 
     def _commit_row(self, row: LedgerRow, fenced: Standing) -> bool:
         """Commit a row without data, under the epoch that has fenced the table."""
         version = transaction_version(row.generation, row.epoch, ROW_SLOT)
-        note = encode_row(row, fenced_at=fenced.fenced_at)
-        return self._commit_nothing(row.stream, version, note=note) is not None
+        return self._commit_nothing(row.stream, version, note=self._note(row, fenced)) is not None
+
+    def _note(self, row: LedgerRow, standing: Standing) -> str:
+        """Return a row as its commit carries it: with its fence and its table."""
+        assert self._target is not None
+        at, seen = standing.fenced_at, standing.newest
+        return encode_row(row, fenced_at=at, table_id=self._target.table_id, seen=seen)
 
     def _commit_nothing(self, stream: str, version: int, *, note: str) -> Standing | None:
         """Commit no rows under a version; None when the log then does not show it as the newest."""
@@ -270,7 +277,8 @@ class Delta:
 
         assert self._target is not None
         try:
-            append(self._spark.table(self._target.name).limit(0), self._target, identity)
+            nothing = self._spark.table(self._target.name).select(*self._target.columns).limit(0)
+            append(nothing, self._target, identity)
         except (PySparkException, Py4JJavaError) as error:
             if SAME_APPLICATION not in str(error) and not is_there():
                 raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,15 +38,23 @@ class Target:
 
     name: str
     """As SQL takes it."""
-    path: str | None
-    """None when it goes by its name."""
     reader: Reader
+    table_id: str | None = None
+    """Delta's own, in the table's metadata."""
+    columns: tuple[str, ...] = ()
+    """Those of the stream that the table has."""
     keys: tuple[str, ...] = ()
     sequence_by: str | None = None
     is_ordered: bool = True
     """Whether Spark can compare values of every column; of maps it cannot."""
     is_evolving: bool = False
     """Whether the session asks for columns to be added that the table lacks."""
+
+    @property
+    def identity(self) -> str:
+        """Its location, the same through every link that leads to it."""
+        location = self.reader.location
+        return os.path.realpath(location.path) if location.scheme == "file" else str(location)
 
 
 def open_target(
@@ -61,7 +70,7 @@ def open_target(
     shown = f"The Delta table {table or path}"
     _check_session(spark, shown)
     _check_delta(spark, shown)
-    name = table or f"delta.`{path}`"
+    name = table or f"delta.`{str(path).replace('`', '``')}`"
     _make_table(df, path=path, table=table)
     detail = spark.sql(f"DESCRIBE DETAIL {name}").first()
     location = parse_location(detail.location)
@@ -70,14 +79,15 @@ def open_target(
         why = f"Its property {_RETENTION} makes Delta forget which batches it holds."
         how = f"ALTER TABLE {name} UNSET TBLPROPERTIES ('{_RETENTION}')"
         raise DeltaTableError(shown, why=why, how=how)
-    _check_columns(df, name, shown)
+    columns = _check_columns(df, name, shown)
     for key in (*keys, *((sequence_by,) if sequence_by else ())):
         if key not in df.columns:
             raise ConfigError(f"The stream has no column {key}.")
     return Target(
         name=name,
-        path=path,
         reader=open_reader(location, store_options(spark, location)),
+        table_id=detail.id,
+        columns=columns,
         keys=keys,
         sequence_by=sequence_by,
         is_ordered=not any(_has_no_order(field.dataType.simpleString()) for field in df.schema),
@@ -164,7 +174,8 @@ def _check_log_store(spark: Any, location: Location, shown: str) -> None:
         )
 
 
-def _check_columns(df: Any, name: str, shown: str) -> None:
+def _check_columns(df: Any, name: str, shown: str) -> tuple[str, ...]:
+    """Return the columns of the stream that the table has."""
     spark = df.sparkSession
     there = {field.name.lower(): field for field in spark.table(name).schema}
     brought = {column.lower() for column in df.columns}
@@ -191,3 +202,4 @@ def _check_columns(df: Any, name: str, shown: str) -> None:
                 why=f"Its column {field.name} is {kept}; the stream brings {mine}.",
                 how=f"Cast it in the query: .withColumn({field.name!r}, col.cast({kept!r})).",
             )
+    return tuple(column for column in df.columns if column.lower() in there)

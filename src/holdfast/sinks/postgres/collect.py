@@ -1,26 +1,22 @@
-"""A batch from Spark to the driver, record batch by record batch, while Spark still computes.
+"""Collects a batch on the driver, record batch by record batch, while Spark still computes it.
 
-Spark hands over a partition when its task is done, so its retries are over before a row gets here.
-A thread takes everything at once, whatever the database does: Spark's scheduler itself writes into
-the socket, and who reads it slowly holds up every query of the application.
+Spark sends a partition when its task has finished, so retries are over before its rows arrive.
+A thread reads everything as it arrives, even if the database is slow. Spark's scheduler itself
+writes into the socket, and a slow reader would block every query of the application.
 
-When a task fails, Spark ends the stream as if it were whole. Only the result of the thread that
-serves it says otherwise: so the end of the data is not the end until that has been asked.
+If a task fails, Spark ends the stream as if the data were complete. So the end of the data is only
+believed once Spark has reported that its job succeeded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any
 
-RecordBatch = Any
-"""A `pyarrow.RecordBatch`, which has no types of its own."""
-Order = list[int]
-"""How Spark's partitions lie among what came: one number per record batch, after the last."""
-
+from holdfast.spark.arrow import ArrowJob, Order, RecordBatch
 
 MAX_RESULT_SIZE = "spark.driver.maxResultSize"
 """Spark's own limit of what a job brings to the driver; its error names it."""
@@ -48,12 +44,11 @@ def collected(batch: Any, *, budget: int) -> Iterator[Iterator[RecordBatch]]:
         PySparkException, Py4JError: Spark could not compute it; also while it is iterated.
         TooLargeError: More waits than may, while it is iterated.
     """
-    *address, server = batch._jdf.collectAsArrowToPython()  # noqa: SLF001 - as `toArrow` does
-    stream = _Stream(address, budget)
+    stream = _Stream(ArrowJob(batch), budget)
     reader = Thread(target=stream.read, name="holdfast-collect", daemon=True)
     reader.start()
     try:
-        yield stream.until_whole(stream.arrived.get(), server)
+        yield stream.until_whole(stream.arrived.get())
     finally:
         stream.is_left = True
         reader.join()
@@ -62,8 +57,8 @@ def collected(batch: Any, *, budget: int) -> Iterator[Iterator[RecordBatch]]:
 class _Stream:
     """What has arrived from Spark and was not taken yet."""
 
-    def __init__(self, address: list[Any], budget: int) -> None:
-        self._address = address
+    def __init__(self, job: ArrowJob, budget: int) -> None:
+        self._job = job
         self._budget = budget
         self._came_bytes = 0
         self._taken_bytes = 0
@@ -72,14 +67,10 @@ class _Stream:
         self.is_left = False
 
     def read(self) -> None:
-        """Take everything that comes; leave off when more waits than may."""
-        from pyspark.sql.pandas.serializers import ArrowCollectSerializer
-        from pyspark.util import _load_from_socket
-
+        """Read everything that Spark sends; stop if more waits than the budget allows."""
         try:
-            serializer: Any = ArrowCollectSerializer()  # type: ignore[no-untyped-call]
-            with _load_from_socket(self._address, serializer) as found:
-                for each in found:
+            with closing(self._job.messages()) as messages:
+                for each in messages:
                     if self._is_too_much(each):
                         self.arrived.put(TooLargeError())
                         return
@@ -93,11 +84,10 @@ class _Stream:
             self._came_bytes += each.nbytes
         return self._came_bytes - self._taken_bytes > self._budget and not self.is_left
 
-    def until_whole(self, first: Any, server: Any) -> Iterator[RecordBatch]:
-        """Yield what arrives, and end only when Spark says that it was all."""
+    def until_whole(self, first: Any) -> Iterator[RecordBatch]:
+        """Yield what arrives, and end only when Spark says that this was all."""
         from py4j.protocol import Py4JJavaError
         from pyspark.errors import PySparkException
-        from pyspark.errors.exceptions.captured import unwrap_spark_exception
 
         each, came, sent = first, 0, None
         while each is not None:
@@ -111,8 +101,7 @@ class _Stream:
                 self._taken_bytes += each.nbytes
             each = self.arrived.get()
         try:
-            with unwrap_spark_exception():
-                server.getResult()
+            self._job.wait()
         except (PySparkException, Py4JJavaError) as error:  # the latter is what that limit raises
             raise TooLargeError if MAX_RESULT_SIZE in str(error) else error from None
         if came != sent:

@@ -55,8 +55,21 @@ class Varying:
 Encoder = Fixed | Varying
 
 
+class InexactError(ValueError):
+    """A column holds a value that PostgreSQL would change, or has no form for."""
+
+    def __init__(self, place: int, reason: str) -> None:
+        super().__init__(reason)
+        self.place = place
+        """Which of the columns, from 0."""
+
+
 def encode_batch(batch: Any, encoders: Sequence[Encoder]) -> memoryview:
-    """Return the tuples of a record batch, without COPY's header and trailer."""
+    """Return the tuples of a record batch, without COPY's header and trailer.
+
+    Raises:
+        InexactError: A value cannot be written as it is.
+    """
     if batch.num_rows == 0:
         return memoryview(b"")
     fields = struct.pack("<h", batch.num_columns)
@@ -66,15 +79,23 @@ def encode_batch(batch: Any, encoders: Sequence[Encoder]) -> memoryview:
 def join_fields(
     start: bytes, columns: Sequence[Array], encoders: Sequence[Encoder], *, rows: int
 ) -> Array:
-    """Return, per row, a fixed start and then each column's value with its length before it."""
+    """Return, per row, a fixed start and then each column's value with its length before it.
+
+    Raises:
+        InexactError: A value cannot be written as it is.
+    """
     parts: list[Array] = []
     fixed: list[tuple[bytes, int]] = [(start, len(start))] if start else []
-    for column, encoder in zip(columns, encoders, strict=True):
-        if isinstance(encoder, Fixed) and column.null_count == 0:
+    for place, (column, encoder) in enumerate(zip(columns, encoders, strict=True)):
+        is_plain = isinstance(encoder, Fixed) and column.null_count == 0
+        try:
+            values: Any = encoder.encode(column) if is_plain else as_binary(column, encoder)
+        except ValueError as error:  # Arrow's are such too
+            raise InexactError(place, str(error)) from error
+        if isinstance(encoder, Fixed) and is_plain:
             fixed.append((struct.pack("<i", encoder.width), 4))
-            fixed.append((encoder.encode(column), encoder.width))
+            fixed.append((values, encoder.width))
             continue
-        values = as_binary(column, encoder)
         lengths = pc.binary_length(values).fill_null(-1)
         fixed.append((little_endian(lengths, 4), 4))
         parts += [lay_out(fixed, rows), values.fill_null(b"")]

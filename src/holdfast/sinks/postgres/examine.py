@@ -1,45 +1,87 @@
-"""Whether a table can still hold what its ledger row says: truncated or restored without it, no.
+"""Whether a table can still hold what its ledger row says: truncated or restored alone, it cannot.
 
 Data and ledger are written in one transaction, and go back together when a whole database is
 restored. A table that was emptied or restored alone leaves the ledger behind, and Spark would never
-run those batches again.
+run those batches again. Deleting rows is the right of whoever owns the table: it is noticed here
+only when none is left.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from holdfast.ledger.postgres import TARGET
+from holdfast.ledger.postgres import STORAGE, pin_storage
+from holdfast.sinks.postgres.storage import find_change, table_oid
 
 if TYPE_CHECKING:
     import psycopg
 
     from holdfast.ledger.row import LedgerRow
-    from holdfast.sinks.postgres.table import Target
+    from holdfast.sinks.postgres.target import Target
+
+LOCK_TIMEOUT_MS = 10_000
+"""For a table that somebody has locked; a start says so and does not wait for ever."""
+
+_FOUND = f"""\
+SELECT l.target, l.brought, (SELECT {STORAGE} FROM pg_class c WHERE c.oid = to_regclass(%s))
+FROM holdfast.ledger l WHERE l.stream = %s AND l.sink = %s"""  # noqa: S608 - no value in it
 
 
 def examine(connection: psycopg.Connection[Any], row: LedgerRow, target: Target) -> str | None:
-    """Say what shows that the table was emptied or replaced since its last batch; None if nothing.
+    """Say what shows that the table lacks what was brought into it; None if nothing does.
 
-    A table that was only rewritten (VACUUM FULL) and appended to still has all its rows. Rows are
-    counted only when something is wrong.
+    A table that was only rewritten (VACUUM FULL, a restore of everything) still has all its rows.
+    Rows are counted only when its storage has changed.
     """
+    with connection.transaction():
+        connection.execute(f"SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}".encode())
+        contradicts, _ = _judge(connection, row, target)
+    return contradicts
+
+
+def pin(connection: psycopg.Connection[Any], row: LedgerRow, target: Target) -> None:
+    """Write down the storage that the table has now, if it still holds what was brought."""
+    contradicts, storage = _judge(connection, row, target)
+    if contradicts is None and storage is not None:
+        pin_storage(connection, row, storage=storage)
+
+
+def _judge(
+    connection: psycopg.Connection[Any], row: LedgerRow, target: Target
+) -> tuple[str | None, str | None]:
+    """Return what contradicts the row, and the table's storage."""
+    found = connection.execute(_FOUND.encode(), (target.name, row.stream, row.sink)).fetchone()
+    if found is None:
+        return None, None
+    pinned, brought, storage = found
+    change = None if pinned is None else find_change(pinned, storage)
+    if storage is None:
+        return change if brought else None, None
+    if change is None:
+        is_empty = brought and not _has_rows(connection, target)
+        gone = f"it is empty, and {brought:,} rows were written into it"
+        return gone if is_empty else None, storage
+    elsewhere = _find_elsewhere(connection, pinned, storage)
+    if elsewhere is not None:
+        why = f"its rows went into {elsewhere}, and {target.shown} is another table"
+        return why if brought else None, storage
+    there = _count(connection, target)
+    if there >= brought:
+        return None, storage
+    return f"{change}: it holds {there:,} rows, and {brought:,} were written into it", storage
+
+
+def _find_elsewhere(connection: psycopg.Connection[Any], pinned: str, storage: str) -> str | None:
+    """Return the table that the row was written into, when it is there under another name."""
+    oid = table_oid(pinned)
+    if oid == table_oid(storage):
+        return None
     found = connection.execute(
-        f"SELECT target, {TARGET}, rows FROM holdfast.ledger"  # noqa: S608 - no value in it
-        " WHERE stream = %s AND sink = %s".encode(),
-        (target.name, row.stream, row.sink),
+        "SELECT n.nspname || '.' || c.relname FROM pg_class c"
+        " JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = %s",
+        (oid,),
     ).fetchone()
-    if found is None or found[0] is None:  # nothing of ours was written yet
-        return None
-    is_same, brought_rows = found[0] == found[1], bool(found[2])
-    if is_same and (not brought_rows or _has_rows(connection, target)):
-        return None
-    written = _count_written(connection, row)
-    there = _count(connection, f"SELECT count(*) FROM {target.name}")  # noqa: S608 - quoted
-    if there >= written and not target.keys:
-        return None
-    how = "is empty" if is_same else "was truncated, restored or rewritten since"
-    return f"it {how}: it holds {there:,} rows, and {written:,} were written into it"
+    return found[0] if found else None
 
 
 def _has_rows(connection: psycopg.Connection[Any], target: Target) -> bool:
@@ -48,16 +90,6 @@ def _has_rows(connection: psycopg.Connection[Any], target: Target) -> bool:
     return bool(found and found[0])
 
 
-def _count_written(connection: psycopg.Connection[Any], row: LedgerRow) -> int:
-    return _count(
-        connection,
-        "SELECT coalesce(sum(rows), 0)::bigint FROM holdfast.history"
-        " WHERE stream = %s AND sink = %s",
-        row.stream,
-        row.sink,
-    )
-
-
-def _count(connection: psycopg.Connection[Any], statement: str, *values: str) -> int:
-    found = connection.execute(statement.encode(), values).fetchone()
+def _count(connection: psycopg.Connection[Any], target: Target) -> int:
+    found = connection.execute(f"SELECT count(*) FROM {target.name}".encode()).fetchone()  # noqa: S608
     return int(found[0]) if found else 0

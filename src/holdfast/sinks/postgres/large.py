@@ -13,7 +13,7 @@ from holdfast.sinks.postgres.task import Task, find_missing, read_answer
 if TYPE_CHECKING:
     from holdfast.ledger.decide import Decision
     from holdfast.ledger.row import Attempt
-    from holdfast.sinks.postgres.table import Target
+    from holdfast.sinks.postgres.target import Target
     from holdfast.sinks.secrets import Secret
     from holdfast.sinks.sink import BeforeCommit
 

@@ -13,18 +13,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from holdfast.sinks.postgres.table import quote
+from holdfast.errors import HoldfastError
+from holdfast.sinks.postgres.failures import DroppedRowsError
+from holdfast.sinks.postgres.target import quote
 
 if TYPE_CHECKING:
     import psycopg
 
-    from holdfast.sinks.postgres.table import Target
+    from holdfast.sinks.postgres.target import Target
 
 STAGING = "holdfast_batch"
+_DROPPING_TRIGGERS = """\
+SELECT count(*) FROM pg_trigger g WHERE NOT g.tgisinternal AND g.tgenabled <> 'D'
+    AND g.tgtype & 3 = 3 AND g.tgrelid IN (SELECT to_regclass(%s)
+        UNION ALL SELECT relid FROM pg_partition_tree(to_regclass(%s)))"""
+"""BEFORE triggers that see each row."""
 
 
-class UnmergeableRowsError(Exception):
+class UnmergeableRowsError(HoldfastError):
     """Rows of a batch cannot be merged by their keys; nothing was committed."""
+
+    code = "UNMERGEABLE_ROWS"
+
+    def __init__(self, shown: str, *, why: str) -> None:
+        super().__init__(
+            what=f"A batch was not written to {shown}.",
+            why=why,
+            how="Filter or correct these rows in the query, then start the stream again.",
+        )
 
 
 def stage(connection: psycopg.Connection[Any], target: Target) -> None:
@@ -35,16 +51,42 @@ def stage(connection: psycopg.Connection[Any], target: Target) -> None:
     )
 
 
-def merge(connection: psycopg.Connection[Any], target: Target) -> None:
-    """Bring the staged rows into the table.
+def merge(connection: psycopg.Connection[Any], target: Target, *, has_triggers: bool) -> int:
+    """Bring the staged rows into the table; return how many of them it did not have before.
+
+    Args:
+        connection: Inside the transaction that has staged them.
+        target: The table.
+        has_triggers: Whether triggers of the table can drop rows, so that it is looked for them.
 
     Raises:
         UnmergeableRowsError: A key is NULL, or comes twice and nothing orders its rows.
+        DroppedRowsError: A trigger dropped rows.
     """
     _refuse_null_keys(connection, target)
     if target.sequence_by is None:
         _refuse_doubled_keys(connection, target)
-    connection.execute(merge_statement(target).encode())
+    can_drop = has_triggers and _count(connection, _DROPPING_TRIGGERS, target.name)
+    # A partition is locked only from the merge on: it can get a trigger until then.
+    due = _count_due(connection, target) if can_drop or target.is_partitioned else 0
+    added, changed = _merge(connection, target)
+    if changed < due:
+        raise DroppedRowsError(target.shown, due - changed)
+    return added
+
+
+def _merge(connection: psycopg.Connection[Any], target: Target) -> tuple[int, int]:
+    """Return how many rows were inserted, and how many inserted or updated."""
+    statement = merge_statement(target)
+    if target.is_partitioned:
+        # PostgreSQL does not tell there which rows of the statement were new ones.
+        added = _count_new_keys(connection, target)
+        return added, connection.execute(statement.encode()).rowcount
+    found = connection.execute(
+        f"WITH merged AS ({statement} RETURNING xmax = 0 AS is_new)"  # noqa: S608 - quoted
+        " SELECT count(*) FILTER (WHERE is_new), count(*) FROM merged".encode()
+    ).fetchone()
+    return (int(found[0]), int(found[1])) if found else (0, 0)
 
 
 def merge_statement(target: Target) -> str:
@@ -89,11 +131,10 @@ def _whole(side: str, target: Target) -> str:
 
 def _refuse_null_keys(connection: psycopg.Connection[Any], target: Target) -> None:
     condition = " OR ".join(f"{quote(key)} IS NULL" for key in target.keys)
-    found = connection.execute(
-        f"SELECT count(*) FROM {STAGING} WHERE {condition}".encode()  # noqa: S608 - quoted
-    ).fetchone()
-    if found and found[0]:
-        raise UnmergeableRowsError(f"{found[0]:,} rows have a NULL in {', '.join(target.keys)}")
+    found = _count(connection, f"SELECT count(*) FROM {STAGING} WHERE {condition}")  # noqa: S608
+    if found:
+        why = f"{found:,} rows have a NULL in {', '.join(target.keys)}."
+        raise UnmergeableRowsError(target.shown, why=why)
 
 
 def _refuse_doubled_keys(connection: psycopg.Connection[Any], target: Target) -> None:
@@ -102,7 +143,39 @@ def _refuse_doubled_keys(connection: psycopg.Connection[Any], target: Target) ->
         f"SELECT count(*) FROM (SELECT FROM {STAGING} GROUP BY {keys} HAVING count(*) > 1) d".encode()  # noqa: S608, E501 - quoted
     ).fetchone()
     if found and found[0]:
-        raise UnmergeableRowsError(
-            f"{found[0]:,} keys come twice in one batch, and without sequence_by nothing says"
-            " which row is later"
-        )
+        why = f"{found[0]:,} keys come twice in one batch, and without sequence_by no row is later."
+        raise UnmergeableRowsError(target.shown, why=why)
+
+
+def _count_due(connection: psycopg.Connection[Any], target: Target) -> int:
+    """Return how many keys of the batch must be inserted or updated, however ties are broken."""
+    if set(target.keys) >= set(target.columns):
+        return _count_new_keys(connection, target)
+    keys = ", ".join(map(quote, target.keys))
+    if target.sequence_by is None:
+        return _count(connection, f"SELECT count(*) FROM {STAGING}")  # noqa: S608
+    order, first = quote(target.sequence_by), quote(target.keys[0])
+    same = " AND ".join(f"t.{quote(key)} = s.{quote(key)}" for key in target.keys)
+    statement = (
+        f"SELECT count(*) FROM (SELECT DISTINCT ON ({keys}) {keys}, {order} AS newest"  # noqa: S608
+        f" FROM {STAGING} ORDER BY {keys}, {order} DESC NULLS LAST) s"
+        f" LEFT JOIN {target.name} t ON {same} WHERE t.{first} IS NULL OR s.newest > t.{order}"
+        f" OR (t.{order} IS NULL AND s.newest IS NOT NULL)"
+    )
+    return _count(connection, statement)
+
+
+def _count_new_keys(connection: psycopg.Connection[Any], target: Target) -> int:
+    """Return how many keys of the batch the table does not have."""
+    keys = ", ".join(map(quote, target.keys))
+    same = " AND ".join(f"t.{quote(key)} = s.{quote(key)}" for key in target.keys)
+    statement = (
+        f"SELECT count(*) FROM (SELECT DISTINCT {keys} FROM {STAGING}) s"  # noqa: S608 - quoted
+        f" WHERE NOT EXISTS (SELECT FROM {target.name} t WHERE {same})"
+    )
+    return _count(connection, statement)
+
+
+def _count(connection: psycopg.Connection[Any], statement: str, name: str | None = None) -> int:
+    found = connection.execute(statement.encode(), (name, name) if name else None).fetchone()
+    return int(found[0]) if found else 0

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import HoldfastError
+from holdfast.ledger.postgres import STORAGE
 from holdfast.sinks.postgres.encode import Encoder
+from holdfast.sinks.postgres.look import SHAPE, UNSAFE
+from holdfast.sinks.postgres.target import Target, quote, quote_table
 from holdfast.sinks.postgres.types import find_encoder, suggest_type
 
 if TYPE_CHECKING:
     import psycopg
 
+_TABLE = f"""\
+SELECT n.nspname, c.relname, c.relkind::text,
+    EXISTS (SELECT FROM pg_rewrite w WHERE w.ev_class = c.oid AND w.ev_type IN ('2', '3')),
+    {STORAGE}, {UNSAFE}, {SHAPE}
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass(%s)
+"""  # noqa: S608 - no value in it
 _COLUMNS = """\
-SELECT a.attname, t.typname, format_type(a.atttypid, a.atttypmod),
+SELECT a.attname,
+       CASE WHEN n.nspname = 'pg_catalog' OR t.typname = 'citext' THEN t.typname::text
+            ELSE n.nspname || '.' || t.typname END,
+       a.atttypmod, format_type(a.atttypid, a.atttypmod),
        a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' AS must_be_given,
-       a.attgenerated <> '' AS is_generated
+       a.attgenerated <> '' AS is_generated, a.attidentity = 'a' AS is_identity
 FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+JOIN pg_namespace n ON n.oid = t.typnamespace
 WHERE a.attrelid = to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped
 """
 _TEXTS = ("text", "varchar", "bpchar")
@@ -25,9 +38,12 @@ _WITHOUT_ORDER = ("json", "_json", "xml", "point")
 _UNIQUE = """\
 SELECT array_agg(a.attname::text ORDER BY a.attname) FROM pg_index i
 JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
-WHERE i.indrelid = to_regclass(%s) AND i.indisunique AND i.indpred IS NULL AND i.indexprs IS NULL
+WHERE i.indrelid = to_regclass(%s) AND i.indisunique AND i.indisvalid
+  AND i.indpred IS NULL AND i.indexprs IS NULL
 GROUP BY i.indexrelid
 """
+_ORDINARY, _PARTITIONED = "r", "p"
+_KINDS = {"f": "a foreign table", "m": "a materialised view", "v": "a view"}
 
 
 class TableError(HoldfastError):
@@ -41,39 +57,22 @@ class TableError(HoldfastError):
         super().__init__(
             what=f"The table {table} does not take this stream; nothing was written.",
             why=why,
-            how=f"This would mend it:  {sql}",
+            how=f"To fix the table, run:  {sql}",
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """A table, and how each column of the stream is written into it."""
+class _Column:
+    """A column of the table."""
 
-    name: str
-    """Quoted, and with its schema where it was given."""
-    columns: tuple[str, ...]
-    encoders: tuple[Encoder, ...]
-    keys: tuple[str, ...] = ()
-    sequence_by: str | None = None
-    is_ordered: bool = True
-    """Whether PostgreSQL can compare values of every column; of type json it cannot."""
-    texts: frozenset[str] = frozenset()
-    """The columns of text, which are compared byte by byte and not as a language has it."""
-
-    @property
-    def column_list(self) -> str:
-        """The columns, quoted."""
-        return ", ".join(map(quote, self.columns))
-
-
-def quote(name: str) -> str:
-    """Return an identifier that can be nothing else."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def quote_table(table: str) -> str:
-    """Return a table's name, quoted part by part: `public.readings` has two."""
-    return ".".join(map(quote, table.split(".", 1)))
+    kind: str
+    """`typname`; with its schema where it is not one of PostgreSQL's own."""
+    modifier: int
+    shown: str
+    must_be_given: bool
+    is_generated: bool
+    is_identity: bool
+    """Whether it is GENERATED ALWAYS AS IDENTITY, which INSERT refuses and COPY takes."""
 
 
 def find_schema(df: Any, table: str) -> Any:
@@ -83,10 +82,11 @@ def find_schema(df: Any, table: str) -> Any:
         TableError: A column's type has no form in Arrow.
     """
     from pyspark.errors import PySparkException
-    from pyspark.sql.pandas.types import to_arrow_schema
+
+    from holdfast.spark.arrow import arrow_schema
 
     try:
-        return to_arrow_schema(df.schema, timezone="UTC")
+        return arrow_schema(df)
     except PySparkException as error:
         raise TableError(
             table,
@@ -103,68 +103,127 @@ def check_table(
     keys: Sequence[str] = (),
     sequence_by: str | None = None,
 ) -> Target:
-    """Hold a table against the Arrow schema of a stream.
+    """Hold a table against the Arrow schema of a stream, and pin it by its oid.
 
     Raises:
         TableError: A table, a column, a type or a key is missing or does not fit; it names the SQL.
     """
-    name = quote_table(table)
-    found = {row[0]: row[1:] for row in connection.execute(_COLUMNS, (name,)).fetchall()}
-    if not found:
-        raise TableError(table, why="There is no such table.", sql=_create(name, schema, keys))
-    encoders = tuple(_check_column(table, field, found) for field in schema)
-    given = {field.name for field in schema}
-    for column, (_, shown, must_be_given, _) in found.items():
-        if must_be_given and column not in given:
-            sql = f"ALTER TABLE {name} ALTER COLUMN {quote(column)} DROP NOT NULL;"
-            why = f"Its column {column} ({shown}) must not be NULL, and the stream has no such one."
-            raise TableError(table, why=why, sql=sql)
-    for key in (*keys, *([sequence_by] if sequence_by else [])):
-        if key not in given:
-            raise TableError(
-                table, why=f"The stream has no column {key}.", sql="-- correct the keys"
-            )
-    _check_key(connection, table, keys=keys)
+    given = [field.name for field in schema]
+    found = connection.execute(_TABLE.encode(), (given, quote_table(table))).fetchone()
+    if found is None:
+        sql = _create(quote_table(table), schema, keys)
+        raise TableError(table, why="There is no such table.", sql=sql)
+    namespace, relation, kind, has_rules, storage, unsafe, shape = found
+    shown, name = f"{namespace}.{relation}", f"{quote(namespace)}.{quote(relation)}"
+    _check_kind(shown, name, kind=kind, unsafe=unsafe)
+    columns = _read_columns(connection, name)
+    encoders = tuple(_check_column(shown, name, field=field, found=columns) for field in schema)
+    _check_required(shown, name, columns, given=given)
+    _check_keys(given, shown, keys=(*keys, *([sequence_by] if sequence_by else [])))
+    if keys:
+        _check_merge(connection, shown, name, keys=keys)
+        _check_inserts(shown, columns, given=given, has_rules=has_rules)
     return Target(
         name=name,
-        columns=tuple(field.name for field in schema),
+        shown=shown,
+        storage=storage,
+        shape=shape,
+        columns=tuple(given),
         encoders=encoders,
         keys=tuple(keys),
         sequence_by=sequence_by,
-        is_ordered=not any(found[field.name][0] in _WITHOUT_ORDER for field in schema),
-        texts=frozenset(field.name for field in schema if found[field.name][0] in _TEXTS),
+        is_ordered=not any(columns[each].kind in _WITHOUT_ORDER for each in given),
+        texts=frozenset(each for each in given if columns[each].kind in _TEXTS),
     )
 
 
-def _check_column(table: str, field: Any, found: dict[str, Any]) -> Encoder:
-    name = quote_table(table)
+def _read_columns(connection: psycopg.Connection[Any], name: str) -> dict[str, _Column]:
+    return {
+        column: _Column(
+            kind=kind,
+            modifier=modifier,
+            shown=shown,
+            must_be_given=must_be_given,
+            is_generated=is_generated,
+            is_identity=is_identity,
+        )
+        for column, kind, modifier, shown, must_be_given, is_generated, is_identity in (
+            connection.execute(_COLUMNS, (name,)).fetchall()
+        )
+    }
+
+
+def _check_kind(shown: str, name: str, *, kind: str, unsafe: str | None) -> None:
+    """Refuse what does not hold data and ledger in one transaction of this server."""
+    if kind not in (_ORDINARY, _PARTITIONED):
+        why = f"It is {_KINDS.get(kind, 'not a table')}; rows and ledger would not be one step."
+        raise TableError(shown, why=why, sql="-- name an ordinary or a partitioned table")
+    if unsafe is not None:
+        sql = f"ALTER TABLE {name} SET LOGGED;  -- or DISABLE ROW LEVEL SECURITY, by its owner"
+        raise TableError(shown, why=f"A batch in it can be lost or hidden: {unsafe}.", sql=sql)
+
+
+def _check_column(shown: str, name: str, *, field: Any, found: Mapping[str, _Column]) -> Encoder:
     wanted = suggest_type(field.type)
-    if field.name not in found:
+    column = found.get(field.name)
+    if column is None:
         if wanted is None:
             why = f"The stream's column {field.name} ({field.type}) has no type in PostgreSQL."
-            raise TableError(table, why=why, sql=f"-- select something else than {field.name}")
+            raise TableError(shown, why=why, sql=f"-- select something else than {field.name}")
         sql = f"ALTER TABLE {name} ADD COLUMN {quote(field.name)} {wanted};"
-        raise TableError(table, why=f"It has no column {field.name} ({field.type}).", sql=sql)
-    kind, shown, _, is_generated = found[field.name]
-    encoder = None if is_generated else find_encoder(field.type, kind)
+        raise TableError(shown, why=f"It has no column {field.name} ({field.type}).", sql=sql)
+    encoder = None
+    if not column.is_generated:
+        encoder = find_encoder(field.type, column.kind, modifier=column.modifier)
     if encoder is None:
-        why = f"Its column {field.name} is {shown}; the stream brings {field.type}."
+        why = f"Its column {field.name} is {column.shown}; the stream brings {field.type}."
         sql = f"ALTER TABLE {name} ALTER COLUMN {quote(field.name)} TYPE {wanted};"
-        if wanted is None or is_generated:
+        if wanted is None or column.is_generated:
             sql = f"-- select something else than {field.name}"
-        raise TableError(table, why=why, sql=sql)
+        raise TableError(shown, why=why, sql=sql)
     return encoder
 
 
-def _check_key(connection: psycopg.Connection[Any], table: str, *, keys: Sequence[str]) -> None:
-    if not keys:
-        return
-    name = quote_table(table)
+def _check_required(
+    shown: str, name: str, found: Mapping[str, _Column], *, given: Sequence[str]
+) -> None:
+    for column, each in found.items():
+        if each.must_be_given and column not in given:
+            sql = f"ALTER TABLE {name} ALTER COLUMN {quote(column)} DROP NOT NULL;"
+            why = f"Its column {column} ({each.shown}) is NOT NULL, and the stream has none."
+            raise TableError(shown, why=why, sql=sql)
+
+
+def _check_keys(given: Sequence[str], shown: str, *, keys: Sequence[str]) -> None:
+    for key in keys:
+        if key not in given:
+            raise TableError(
+                shown, why=f"The stream has no column {key}.", sql="-- correct the keys"
+            )
+
+
+def _check_merge(
+    connection: psycopg.Connection[Any], shown: str, name: str, *, keys: Sequence[str]
+) -> None:
     unique = [set(row[0]) for row in connection.execute(_UNIQUE, (name,)).fetchall()]
     if set(keys) not in unique:
         columns = ", ".join(map(quote, keys))
         why = f"It has no unique index on exactly {', '.join(keys)}."
-        raise TableError(table, why=why, sql=f"CREATE UNIQUE INDEX ON {name} ({columns});")
+        raise TableError(shown, why=why, sql=f"CREATE UNIQUE INDEX ON {name} ({columns});")
+
+
+def _check_inserts(
+    shown: str, found: Mapping[str, _Column], *, given: Sequence[str], has_rules: bool
+) -> None:
+    """Refuse what only INSERT stumbles over, in the first batch."""
+    if has_rules:
+        why = "It has rules, and PostgreSQL does not merge into a table with rules on INSERT."
+        raise TableError(shown, why=why, sql="-- drop the rules: see pg_rules")
+    always = [column for column in given if found[column].is_identity]
+    if always:
+        why = f"Its column {always[0]} is GENERATED ALWAYS AS IDENTITY, which INSERT cannot set."
+        sql = f"-- leave {always[0]} out of the stream, or SET GENERATED BY DEFAULT"
+        raise TableError(shown, why=why, sql=sql)
 
 
 def _create(name: str, schema: Any, keys: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ be; nothing else is imported here.
 from __future__ import annotations
 
 import importlib.util
+import pickle
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.errors import HoldfastError
 from holdfast.ledger.decide import Apply, Decision, Reason, Refuse, Skip, decide
 from holdfast.ledger.postgres import read_row
+from holdfast.sinks.postgres.failures import is_gone, refusal_of
 from holdfast.sinks.postgres.fence import end_blockers, look_at_blockers
 from holdfast.sinks.postgres.write import write_batch
 from holdfast.sinks.secrets import Secret, reveal
@@ -28,9 +30,11 @@ if TYPE_CHECKING:
     import psycopg
 
     from holdfast.ledger.row import Attempt
-    from holdfast.sinks.postgres.table import Target
+    from holdfast.sinks.postgres.target import Target
 
 
+RAISED = "raised "
+"""Before an error that a task brings back instead of a decision."""
 WAITS = "ClientRead"
 """What PostgreSQL says of a session that waits for its client, inside COPY too."""
 
@@ -52,15 +56,25 @@ class Task:
         """Write the batch, and give back one row: what became of it."""
         import pyarrow as pa
 
-        decision = self._write(iter(batches))
-        said = decision.reason.name if isinstance(decision, Refuse) else type(decision).__name__
+        rows = iter(batches)
+        try:
+            decision = self._write(rows)
+            said = decision.reason.name if isinstance(decision, Refuse) else type(decision).__name__
+        except HoldfastError as error:
+            if error.retryable:
+                raise  # Spark tries again, perhaps elsewhere
+            # Spark would run a task that fails four times, and lose the error's code on the way.
+            said = RAISED + pickle.dumps(error).hex()
+        for _ in rows:  # not written by this one: run out all the same
+            pass
         yield pa.RecordBatch.from_pydict({"said": [said]})
 
     def _write(self, batches: Iterator[Any]) -> Decision:
-        import psycopg
-        from psycopg import errors
+        from psycopg import Error, errors
 
-        with psycopg.connect(reveal(self.dsn), autocommit=True, prepare_threshold=None) as session:
+        from holdfast.sinks.postgres.connect import connect
+
+        with connect(self.dsn) as session:
             decision: Decision | None = None
             seen: dict[int, tuple[Any, ...]] = {}
             while decision is None:
@@ -78,8 +92,11 @@ class Task:
                     waiting = all(doing[0] == WAITS for doing in seen.values())
                     if decision is None and waiting and seen == before:
                         end_blockers(session, self.attempt)
-        for _ in batches:  # not written by this one: run out all the same
-            pass
+                except Error as error:
+                    if is_gone(session, error):
+                        raise
+                    shown = self.target.shown
+                    raise refusal_of(error, shown, self.attempt.batch_id) from error
         return decision
 
     def _settle(self, session: psycopg.Connection[Any]) -> Decision | None:
@@ -109,7 +126,13 @@ def expecting(rows: int) -> Callable[[int], None]:
 
 
 def read_answer(said: str) -> Decision:
-    """Return what a task has decided."""
+    """Return what a task has decided.
+
+    Raises:
+        HoldfastError: What the task raised; nothing was committed.
+    """
+    if said.startswith(RAISED):
+        raise pickle.loads(bytes.fromhex(said.removeprefix(RAISED)))  # noqa: S301 - our own task's
     if said in Reason.__members__:
         return Refuse(Reason[said])
     return Skip() if said == Skip.__name__ else Apply()

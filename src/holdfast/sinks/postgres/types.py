@@ -2,7 +2,9 @@
 
 Exact or not at all: integers go into integers of their size and larger, floats into floats,
 decimals into `numeric`, strings into text, `uuid`, `json` and `jsonb`, lists into arrays of what
-their elements go into. Whatever else is refused before any batch, by name.
+their elements go into. Everything else is refused before any batch, by name. Type modifiers count:
+`numeric(10,2)` does not take `decimal(20,4)`, and a value that `timestamp(0)` would round or
+`varchar(5)` would cut is refused with its batch (`modifiers.py`).
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from holdfast.sinks.postgres import modifiers
 from holdfast.sinks.postgres.encode import (
     Array,
     Encoder,
@@ -80,28 +83,30 @@ def suggest_type(kind: Any) -> str | None:
     return next((name for fits, name in _SUGGESTED if fits(kind)), None)
 
 
-def find_encoder(kind: Any, target: str) -> Encoder | None:
+def find_encoder(kind: Any, target: str, *, modifier: int = modifiers.NONE) -> Encoder | None:
     """Return how values of an Arrow type are written into a type of PostgreSQL; None when not.
 
     Args:
         kind: The Arrow type.
         target: PostgreSQL's own name of the type, `typname`: `int8`, `_text` for an array of it.
+        modifier: Its `atttypmod`: the length, precision or scale that it is limited to.
     """
     if target.startswith("_"):
-        return _find_array(kind, target[1:])
+        return _find_array(kind, target[1:], modifier)
     if pa.types.is_integer(kind):
         return _find_integer(kind, target)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return _find_text(target)
+        return _find_text(target, modifier)
     if pa.types.is_decimal(kind) and target == "numeric":
-        return _numeric(kind)
+        return _numeric(kind) if modifiers.holds_scale(modifier, kind.scale) else None
+    stamp = _timestamp(modifier)
     plain: dict[str, tuple[Callable[[Any], bool], Encoder]] = {
         "bool": (pa.types.is_boolean, _BOOL),
         "float4": (pa.types.is_float32, _FLOAT4),
         "float8": (pa.types.is_floating, _FLOAT8),
         "date": (pa.types.is_date32, _DATE),
-        "timestamp": (lambda each: pa.types.is_timestamp(each) and not each.tz, _TIMESTAMP),
-        "timestamptz": (lambda each: pa.types.is_timestamp(each) and bool(each.tz), _TIMESTAMP),
+        "timestamp": (lambda each: pa.types.is_timestamp(each) and not each.tz, stamp),
+        "timestamptz": (lambda each: pa.types.is_timestamp(each) and bool(each.tz), stamp),
         "bytea": (lambda each: pa.types.is_binary(each) or pa.types.is_large_binary(each), _BYTES),
     }
     fits, encoder = plain.get(target, (pa.types.is_null, _BYTES))
@@ -117,9 +122,10 @@ def _find_integer(kind: Any, target: str) -> Encoder | None:
     return Fixed(width, lambda column: little_endian(column.cast(wide), width))
 
 
-def _find_text(target: str) -> Encoder | None:
+def _find_text(target: str, modifier: int) -> Encoder | None:
     if target in _TEXTS or target == "json":
-        return _BYTES
+        check = modifiers.find_length_check(target, modifier)
+        return _BYTES if check is None else Varying(lambda column: _as_bytes(check(column)))
     if target == "jsonb":
         return Varying(
             lambda column: pc.binary_join_element_wise(b"\x01", column.cast(pa.binary()), b"")
@@ -127,20 +133,31 @@ def _find_text(target: str) -> Encoder | None:
     return Varying(_encode_uuids) if target == "uuid" else None
 
 
+def _as_bytes(column: Array) -> Array:
+    return column.cast(pa.binary())
+
+
 def _shifted(column: Array, kind: Any, epoch: int) -> bytes:
     raw = pc.subtract_checked(column.cast(kind), pa.scalar(epoch, kind))
-    return little_endian(raw, kind.bit_width // 8)
+    return little_endian(modifiers.refuse_infinities(raw), kind.bit_width // 8)
+
+
+def _timestamp(modifier: int) -> Encoder:
+    check = modifiers.find_precision_check(modifier)
+
+    def encode(column: Array) -> bytes:
+        exact = column.cast(pa.timestamp("us", column.type.tz))
+        return _shifted(check(exact) if check else exact, pa.int64(), EPOCH_US)
+
+    # What stands for NULL meanwhile is 1970, which is exact in every precision.
+    return Fixed(8, encode)
 
 
 _BOOL = Fixed(1, lambda column: little_endian(column.cast(pa.uint8()), 1), filler=False)
 _FLOAT4 = Fixed(4, lambda column: little_endian(column, 4), filler=0.0)
 _FLOAT8 = Fixed(8, lambda column: little_endian(column.cast(pa.float64()), 8), filler=0.0)
 _DATE = Fixed(4, lambda column: _shifted(column, pa.int32(), EPOCH_DAYS))
-_TIMESTAMP = Fixed(
-    8,
-    lambda column: _shifted(column.cast(pa.timestamp("us", column.type.tz)), pa.int64(), EPOCH_US),
-)
-_BYTES = Varying(lambda column: column.cast(pa.binary()))
+_BYTES = Varying(_as_bytes)
 
 
 def _encode_uuids(column: Array) -> Array:
@@ -230,7 +247,7 @@ def _reverse_values(values: Array, width: int) -> bytes:
     return bytes(out)
 
 
-def _find_array(kind: Any, element: str) -> Encoder | None:
+def _find_array(kind: Any, element: str, modifier: int) -> Encoder | None:
     """Write lists as arrays of one dimension.
 
     int32 dimensions · int32 whether there are NULLs · int32 type · int32 length · int32 first index
@@ -238,7 +255,7 @@ def _find_array(kind: Any, element: str) -> Encoder | None:
     """
     if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)) or element not in _OIDS:
         return None
-    inner = find_encoder(kind.value_type, element)
+    inner = find_encoder(kind.value_type, element, modifier=modifier)
     if inner is None or element.startswith("_"):
         return None
     return Varying(lambda column: _encode_lists(column, inner, _OIDS[element]))

@@ -9,18 +9,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from holdfast.ledger.decide import Apply, Decision, decide
-from holdfast.ledger.postgres import advance_row, read_row
+from holdfast.ledger.decide import Apply, Decision, Refuse, decide
+from holdfast.ledger.postgres import advance_row, pin_storage
 from holdfast.points import reached
-from holdfast.sinks.postgres.encode import HEADER, TRAILER, encode_batch
+from holdfast.sinks.postgres.encode import HEADER, TRAILER, InexactError, encode_batch
+from holdfast.sinks.postgres.failures import DroppedRowsError, ValueRefusedError
 from holdfast.sinks.postgres.fence import session_name
+from holdfast.sinks.postgres.look import Look, look_under_lock
 from holdfast.sinks.postgres.merge import STAGING, merge, stage
+from holdfast.sinks.table_changed import TableChangedError
 
 if TYPE_CHECKING:
     import psycopg
 
     from holdfast.ledger.row import Attempt
-    from holdfast.sinks.postgres.table import Target
+    from holdfast.sinks.postgres.target import Target
     from holdfast.sinks.sink import BeforeCommit
 
 LOCK_TIMEOUT_MS = 60_000
@@ -53,63 +56,105 @@ def write_batch(
         before_commit: Called last, with the number of rows; what it raises rolls everything back.
 
     Raises:
-        UnmergeableRowsError: Rows cannot be merged by their keys.
+        TableChangedError: The table is not the one that the stream has written into so far.
+        UnmergeableRowsError, ValueRefusedError, DroppedRowsError: The table would not hold the
+            rows as they are.
         psycopg.Error: The server did not take it. When that happens in the commit it may have.
     """
+    step = Step(connection=connection, target=target, attempt=attempt)
     with connection.transaction():  # S2
-        _set_limits(connection, attempt)
+        step.lock_table()
         reached("S2")
-        row = read_row(connection, attempt.stream, attempt.sink, lock=True)
-        decision = decide(row, attempt)  # S3
+        look = look_under_lock(connection, target, attempt)
+        decision = step.decide(look)  # S3
         reached("S3")
         rows = 0
         if isinstance(decision, Apply):
-            rows = _write_rows(connection, target, batches)  # S4
+            rows, added = step.write_rows(batches, look)  # S4
             reached("S4")
-            advance_row(connection, attempt, rows=rows, target=target.name)  # S5
+            advance_row(connection, attempt, rows=rows, added=added)  # S5
+            step.pin(look)
             reached("S5")
             before_commit(rows)
     reached("S6")  # committed
     return Written(decision=decision, rows=rows)
 
 
-def _set_limits(connection: psycopg.Connection[Any], attempt: Attempt) -> None:
-    """Set what holds for this transaction alone: behind a proxy the session is shared."""
-    connection.execute(
-        f"SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS};"
-        f" SET LOCAL idle_in_transaction_session_timeout = {IDLE_TIMEOUT_MS};"
-        f" SET LOCAL application_name = '{session_name(attempt.stream, attempt.sink)}'".encode()
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """The atomic step of one batch: what is done inside its transaction."""
 
+    connection: psycopg.Connection[Any]
+    target: Target
+    attempt: Attempt
 
-def _write_rows(connection: psycopg.Connection[Any], target: Target, batches: Iterable[Any]) -> int:
-    if not target.keys:
-        return _copy(connection, target, batches, into=target.name)
-    stage(connection, target)
-    rows = _copy(connection, target, batches, into=STAGING)
-    merge(connection, target)
-    return rows
+    def lock_table(self) -> None:
+        """Keep the table as it is until the transaction ends; others may read and write rows.
 
+        What is set holds for this transaction alone: behind a proxy the session is shared. The
+        table is locked before the ledger row, so that a driver that waits for it does not hold up
+        a fence.
+        """
+        from psycopg import errors
 
-def _copy(
-    connection: psycopg.Connection[Any],
-    target: Target,
-    batches: Iterable[Any],
-    *,
-    into: str,
-) -> int:
-    from holdfast.sinks.postgres.send import Sender
+        name = session_name(self.attempt.stream, self.attempt.sink)
+        try:
+            self.connection.execute(
+                "SET LOCAL transaction_isolation = 'read committed';"
+                f" SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS};"
+                f" SET LOCAL idle_in_transaction_session_timeout = {IDLE_TIMEOUT_MS};"
+                f" SET LOCAL application_name = '{name}';"
+                f" LOCK TABLE ONLY {self.target.name} IN ROW EXCLUSIVE MODE".encode()
+            )
+        except (errors.UndefinedTable, errors.InvalidSchemaName, errors.WrongObjectType) as error:
+            raise self._changed("it was dropped or renamed") from error
 
-    rows = 0
-    statement = f"COPY {into} ({target.column_list}) FROM STDIN BINARY".encode()
-    with (
-        connection.cursor() as cursor,
-        cursor.copy(statement, writer=Sender(cursor)) as stream,
-    ):
-        stream.write(HEADER)
-        for batch in batches:
-            stream.write(encode_batch(batch, target.encoders))
-            rows += batch.num_rows
-            reached("copying")
-        stream.write(TRAILER)
-    return rows
+    def decide(self, look: Look) -> Decision:
+        """Decide about the batch, and see that the table is the one the row was written into."""
+        decision = decide(look.row, self.attempt)
+        if look.changed is not None and not isinstance(decision, Refuse):
+            raise self._changed(look.changed)
+        return decision
+
+    def write_rows(self, batches: Iterable[Any], look: Look) -> tuple[int, int]:
+        """Write the rows; return how many came, and how many more the table has now."""
+        if not self.target.keys:
+            rows = self._copy(batches, into=self.target.name)
+            return rows, rows
+        stage(self.connection, self.target)
+        rows = self._copy(batches, into=STAGING)
+        return rows, merge(self.connection, self.target, has_triggers=look.has_triggers)
+
+    def pin(self, look: Look) -> None:
+        """Keep the table's storage in the ledger row, where it has changed harmlessly."""
+        if look.row is not None and look.new_storage is not None:
+            pin_storage(self.connection, look.row, storage=look.new_storage)
+
+    def _changed(self, why: str) -> TableChangedError:
+        return TableChangedError(self.target.shown, self.attempt.batch_id, why=why)
+
+    def _copy(self, batches: Iterable[Any], *, into: str) -> int:
+        from holdfast.sinks.postgres.send import Sender
+
+        rows = 0
+        statement = f"COPY {into} ({self.target.column_list}) FROM STDIN BINARY".encode()
+        with self.connection.cursor() as cursor:
+            with cursor.copy(statement, writer=Sender(cursor)) as stream:
+                stream.write(HEADER)
+                for batch in batches:
+                    stream.write(self._encode(batch))
+                    rows += batch.num_rows
+                    reached("copying")
+                stream.write(TRAILER)
+            if cursor.rowcount != rows:
+                raise DroppedRowsError(self.target.shown, rows - cursor.rowcount)
+        return rows
+
+    def _encode(self, batch: Any) -> memoryview:
+        try:
+            return encode_batch(batch, self.target.encoders)
+        except InexactError as error:
+            column, number = self.target.columns[error.place], self.attempt.batch_id
+            raise ValueRefusedError(
+                self.target.shown, number, column=column, why=str(error)
+            ) from error

@@ -1,0 +1,3 @@
+"""Changes to a Delta table."""
+
+from __future__ import annotations

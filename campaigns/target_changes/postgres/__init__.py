@@ -1,0 +1,3 @@
+"""Changes to a table of PostgreSQL."""
+
+from __future__ import annotations

@@ -1,0 +1,79 @@
+"""The other versions of Spark that Holdfast supports, each with a Python environment of its own.
+
+The environment of development has the newest one. `make lock` resolves the requirements of the
+others into `requirements/spark-<version>.txt`. They have Delta, and neither Kafka nor s3a.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from holdfast.drills.known.places import DSN_NAME
+from holdfast.drills.summary import SummaryJson
+from lab.cache import sha256_of_text
+from lab.environments import make_environment
+from lab.spark import Installation, environment
+
+REPOSITORY = Path(__file__).parents[1]
+OTHER_VERSIONS = ("4.0", "4.1")
+_PROGRAM = Path(__file__).with_name("programs") / "known_drills.py"
+
+
+def requirements_of(version: str) -> Path:
+    """Return the locked requirements of a version: PySpark, and what Holdfast itself needs."""
+    return REPOSITORY / "requirements" / f"spark-{version}.txt"
+
+
+def installation_of(version: str) -> Installation:
+    """Return the PySpark of a version; the first call installs it.
+
+    Raises:
+        InstallFailedError: uv could not install it.
+    """
+    locked = requirements_of(version)
+    name = f"spark-{version}-{sha256_of_text(sys.version, locked.read_text())}"
+    python = make_environment(name, ["--require-hashes", "--requirement", str(locked)])
+    (package,) = python.parents[1].glob("lib/python*/site-packages/pyspark")
+    return Installation(python=python, package=package, connectors=f"spark-{version}")
+
+
+def drill_known(
+    installation: Installation,
+    chains: Mapping[str, Sequence[str]],
+    *,
+    directory: Path,
+    dsn: str,
+) -> SummaryJson:
+    """Run known drills in the Python of an installation, judge and drivers alike.
+
+    Args:
+        installation: The PySpark to run them on.
+        chains: The known streams, and the points at which each one is killed, in turn.
+        directory: Takes the drills and Spark's own files.
+        dsn: A scratch database.
+
+    Raises:
+        CalledProcessError: The drills could not be run at all.
+    """
+    variables = {
+        **environment(directory / "spark", {}, installation=installation),
+        DSN_NAME: dsn,
+        "PYTHONPATH": str(REPOSITORY / "src"),  # Holdfast itself is not installed there
+    }
+    command = [
+        str(installation.python),
+        str(_PROGRAM),
+        str(directory / "drills"),
+        json.dumps(chains),
+    ]
+    ended = subprocess.run(
+        command, check=True, env={**os.environ, **variables}, stdout=subprocess.PIPE
+    )
+    return msgspec.json.decode(ended.stdout, type=SummaryJson)

@@ -1,0 +1,104 @@
+"""The ledger's tables in PostgreSQL: created and upgraded by a start, or by a database owner."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from holdfast.errors import HoldfastError
+
+if TYPE_CHECKING:
+    import psycopg
+
+VERSION = 2
+_NO_TABLES, _OLDER = -1, (1,)
+
+_DDL = """\
+CREATE SCHEMA IF NOT EXISTS holdfast;
+CREATE TABLE IF NOT EXISTS holdfast.version (version integer NOT NULL);
+CREATE TABLE IF NOT EXISTS holdfast.ledger (
+    stream text NOT NULL,
+    sink text NOT NULL,
+    generation bigint NOT NULL,
+    epoch bigint NOT NULL,
+    nonce text NOT NULL,
+    query_id text NOT NULL,
+    checkpoint text NOT NULL,
+    last_batch bigint NOT NULL,
+    digest text,
+    end_offsets text NOT NULL,
+    target text,
+    rows bigint,
+    committed_at timestamptz,
+    brought bigint NOT NULL DEFAULT 0,
+    PRIMARY KEY (stream, sink)
+) WITH (fillfactor = 50);
+CREATE TABLE IF NOT EXISTS holdfast.history (
+    stream text NOT NULL,
+    sink text NOT NULL,
+    generation bigint NOT NULL,
+    batch bigint NOT NULL,
+    epoch bigint NOT NULL,
+    digest text NOT NULL,
+    rows bigint NOT NULL,
+    committed_at timestamptz NOT NULL,
+    PRIMARY KEY (stream, sink, generation, batch, epoch)
+);
+INSERT INTO holdfast.version SELECT {version} WHERE NOT EXISTS (SELECT FROM holdfast.version);
+ALTER TABLE holdfast.ledger ADD COLUMN IF NOT EXISTS brought bigint NOT NULL DEFAULT 0;
+UPDATE holdfast.ledger l SET brought = (SELECT coalesce(sum(h.rows), 0) FROM holdfast.history h
+    WHERE (h.stream, h.sink) = (l.stream, l.sink))
+    WHERE EXISTS (SELECT FROM holdfast.version WHERE version < 2);
+UPDATE holdfast.version SET version = {version} WHERE version < {version};
+"""
+
+
+class LedgerTablesError(HoldfastError):
+    """The ledger's tables are not there, not ours to use, or of another version."""
+
+    code = "LEDGER_TABLES"
+
+    def __init__(self, *, why: str, how: str) -> None:
+        super().__init__(what="The ledger in PostgreSQL cannot be used.", why=why, how=how)
+
+
+def ddl() -> str:
+    """Return the statements that make the ledger's tables; they can be run again."""
+    return _DDL.format(version=VERSION)
+
+
+def ensure_tables(connection: psycopg.Connection[Any]) -> None:
+    """Make the ledger's tables where they are missing; leave the transaction as it was found.
+
+    Raises:
+        LedgerTablesError: They cannot be made, or are of a newer version.
+    """
+    from psycopg import errors
+
+    found = _find_version(connection)
+    if found in (_NO_TABLES, *_OLDER):
+        try:
+            with connection.transaction():
+                # One at a time: "IF NOT EXISTS" of two at once can still fail.
+                connection.execute("SELECT pg_advisory_xact_lock(hashtext('holdfast.ddl'))")
+                connection.execute(ddl().encode())
+        except errors.InsufficientPrivilege as error:
+            state = "do not exist" if found == _NO_TABLES else f"are of version {found}"
+            raise LedgerTablesError(
+                why=f"Its tables {state}, and this role may not change that: {error}".rstrip(),
+                how="Ask a database owner to run the output of: holdfast ledger ddl",
+            ) from error
+        found = _find_version(connection)
+    if found != VERSION:
+        raise LedgerTablesError(
+            why=f"Its tables are of version {found}; this Holdfast knows {VERSION}.",
+            how="Use the Holdfast that created them, or a newer one.",
+        )
+
+
+def _find_version(connection: psycopg.Connection[Any]) -> int | None:
+    """Return the version of the ledger's tables; None where they do not tell."""
+    there = connection.execute("SELECT to_regclass('holdfast.version') IS NOT NULL").fetchone()
+    if not there or not there[0]:
+        return _NO_TABLES
+    found = connection.execute("SELECT max(version) FROM holdfast.version").fetchone()
+    return found[0] if found else None

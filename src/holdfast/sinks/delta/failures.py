@@ -1,0 +1,64 @@
+"""What can go wrong while Delta takes a batch: by code, with Delta's own reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from holdfast.errors import HoldfastError
+from holdfast.sinks.table_changed import TableChangedError
+
+CONFLICT, SAME_APPLICATION = "DELTA_CONCURRENT", "DELTA_CONCURRENT_TRANSACTION"
+_MISSING = (
+    "DELTA_MISSING_DELTA_TABLE",
+    "DELTA_PATH_DOES_NOT_EXIST",
+    "DELTA_TABLE_NOT_FOUND",
+    "DELTA_TABLE_ONLY_OPERATION",
+    "DELTA_CANNOT_READ_CHANGED_TABLE",
+    "TABLE_OR_VIEW_NOT_FOUND",
+)
+"""What Spark and Delta answer for a table that is not there any more."""
+
+
+class LeftOutError(HoldfastError):
+    """Delta left a commit out: something under a higher version had come before it."""
+
+    code = "LEFT_OUT"
+
+    def __init__(self, shown: str, batch_id: int) -> None:
+        super().__init__(
+            what=f"Batch {batch_id} did not arrive in {shown}.",
+            why="Delta left its commit out, and the log does not show by whom it was replaced.",
+            how="Start the stream again: Spark runs the batch again, and the ledger decides.",
+        )
+
+
+class DeltaRefusedError(HoldfastError):
+    """Delta did not take a batch, and said why; nothing of it was committed."""
+
+    code = "DELTA_REFUSED"
+
+    def __init__(self, shown: str, batch_id: int, *, condition: str, said: str) -> None:
+        self.condition = condition
+        super().__init__(
+            what=f"Batch {batch_id} was not written to {shown}.",
+            why=f"Delta answered {condition}: {said}",
+            how="Remove the cause, then start the stream again: Spark runs the batch again.",
+        )
+
+
+def failure_of(error: Any, shown: str, batch_id: int) -> HoldfastError | None:
+    """Return what an error of Spark says of the table; None if it is about something else."""
+    condition = condition_of(error)
+    if condition.startswith(_MISSING):
+        return TableChangedError(shown, batch_id, why=f"it was dropped or renamed ({condition})")
+    if not condition.startswith("DELTA_"):
+        return None
+    said = str(error).partition("\n")[0]
+    return DeltaRefusedError(shown, batch_id, condition=condition, said=said)
+
+
+def condition_of(error: Any) -> str:
+    """Return the name of Spark's error condition; empty when it has none."""
+    from pyspark.errors import PySparkException
+
+    return (error.getCondition() or "") if isinstance(error, PySparkException) else ""

@@ -1,0 +1,116 @@
+"""What can go wrong while PostgreSQL takes a batch: by code, with the server's own reason.
+
+psycopg has one class, OperationalError, for a connection that broke and for a server that said no:
+`statement_timeout`, a lock that was waited for too long, a full disk. After a refusal it is certain
+that nothing was committed; after a broken connection only the ledger knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from holdfast.errors import HoldfastError
+
+if TYPE_CHECKING:
+    import psycopg
+
+_GONE = ("08", "57P")
+"""SQLSTATE of sessions that end: connection exceptions, and an administrator's shutdown."""
+_REASONS = {
+    "57014": "the server cancelled the statement: statement_timeout, or somebody's cancel",
+    "55P03": "somebody holds a lock on the table: see pg_locks and pg_stat_activity",
+    "40P01": "the server ended a deadlock with another session",
+    "25P03": "idle_in_transaction_session_timeout ended the session",
+}
+
+
+class LostAnswerError(HoldfastError):
+    """The connection broke while a batch was written: it is not there, or cannot be asked for."""
+
+    code = "LOST_ANSWER"
+    retryable = True
+
+    def __init__(self, shown: str, batch_id: int, *, arrived: bool | None) -> None:
+        known = "did not arrive in" if arrived is False else "may or may not be in"
+        asked = "has no such batch" if arrived is False else "cannot be read"
+        super().__init__(
+            what=f"Batch {batch_id} {known} {shown}.",
+            why=f"The connection broke while it was written, and the ledger {asked}.",
+            how="Start the stream again: Spark runs the batch again, and the ledger decides.",
+        )
+
+
+class ServerRefusedError(HoldfastError):
+    """PostgreSQL refused something, and said why; nothing was committed."""
+
+    code = "SERVER_REFUSED"
+
+    def __init__(self, shown: str, batch_id: int | None, *, sqlstate: str, said: str) -> None:
+        self.sqlstate = sqlstate
+        reason = _REASONS.get(sqlstate)
+        what = f"The stream was not started on {shown}; nothing was written."
+        if batch_id is not None:
+            what = f"Batch {batch_id} was not written to {shown}."
+        super().__init__(
+            what=what,
+            why=f"PostgreSQL answered {sqlstate}: {said}" + (f" ({reason})." if reason else "."),
+            how="Remove the cause, then start the stream again.",
+        )
+
+
+class ValueRefusedError(HoldfastError):
+    """A value of a batch would be changed by the table; nothing of the batch was committed."""
+
+    code = "VALUE_REFUSED"
+
+    def __init__(self, shown: str, batch_id: int, *, column: str, why: str) -> None:
+        self.column = column
+        super().__init__(
+            what=f"Batch {batch_id} was not written to {shown}.",
+            why=f"In the column {column} {why}.",
+            how="Change the column's type, or the value in the query; then start it again.",
+        )
+
+
+class DroppedRowsError(HoldfastError):
+    """The table kept fewer rows than it was given; nothing of the batch was committed."""
+
+    code = "ROWS_DROPPED"
+
+    def __init__(self, shown: str, rows: int) -> None:
+        super().__init__(
+            what=f"A batch was not written to {shown}.",
+            why=f"The server dropped {rows:,} of its rows: a BEFORE trigger returns NULL for them.",
+            how="Change the trigger, or filter these rows in the query; then start it again.",
+        )
+
+
+def is_gone(connection: psycopg.Connection[Any], error: psycopg.Error) -> bool:
+    """Return whether a session ended, so that only the ledger knows what became of its batch."""
+    sqlstate = error.sqlstate
+    return sqlstate is None or connection.closed or sqlstate.startswith(_GONE)
+
+
+@contextmanager
+def naming_refusals(shown: str) -> Iterator[None]:
+    """Turn what the server refuses at a start into an error with a code."""
+    from psycopg import Error
+
+    try:
+        yield
+    except Error as error:
+        if isinstance(error, HoldfastError):
+            raise
+        raise refusal_of(error, shown) from error
+
+
+def refusal_of(error: psycopg.Error, shown: str, batch_id: int | None = None) -> ServerRefusedError:
+    """Return what the server said, of a batch or of a start."""
+    return ServerRefusedError(
+        shown,
+        batch_id,
+        sqlstate=error.sqlstate or "no code",
+        said=error.diag.message_primary or type(error).__name__,
+    )

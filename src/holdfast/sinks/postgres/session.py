@@ -1,0 +1,106 @@
+"""The connection of one start, made again when it is gone, and how long a server is waited for."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from holdfast import clock
+from holdfast.errors import HoldfastError, MissingExtraError
+from holdfast.sinks.postgres.failures import is_gone
+
+if TYPE_CHECKING:
+    import psycopg
+
+    from holdfast.sinks.secrets import Secret
+
+_LOG = logging.getLogger("holdfast")
+WAIT_S = 60.0
+"""How long a batch waits for a server that is away; a restart of PostgreSQL takes seconds."""
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 5.0
+
+Answer = TypeVar("Answer")
+
+
+class Session:
+    """One connection, opened when it is needed."""
+
+    def __init__(self, dsn: Secret) -> None:
+        """Connect to nothing yet."""
+        self._dsn = dsn
+        self._connection: psycopg.Connection[Any] | None = None
+
+    def connection(self) -> psycopg.Connection[Any]:
+        """Return the connection, or a new one if it is gone.
+
+        Raises:
+            ConnectError: There is none to be had.
+        """
+        try:
+            from holdfast.sinks.postgres.connect import connect
+        except ImportError as error:
+            raise MissingExtraError(
+                "Writing to PostgreSQL", module="psycopg", extra="postgres"
+            ) from error
+        if self._connection is None or self._connection.closed or self._connection.broken:
+            self._connection = connect(self._dsn)
+        return self._connection
+
+    def ask(self, question: Callable[[psycopg.Connection[Any]], Answer]) -> Answer:
+        """Ask something that changes nothing; once more if the connection had died meanwhile."""
+        from psycopg import OperationalError
+
+        connection = self.connection()
+        try:
+            return question(connection)
+        except OperationalError as error:
+            if not is_gone(connection, error):
+                raise
+            self.close()
+            return question(self.connection())
+
+    @contextmanager
+    def closing_on_error(self) -> Iterator[psycopg.Connection[Any]]:
+        """Give the connection; close it if what is done with it fails."""
+        with ExitStack() as undone:
+            undone.callback(self.close)
+            yield self.connection()
+            undone.pop_all()
+
+    def close(self) -> None:
+        """Close the connection; the next use makes a new one."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+class Patience:
+    """How long one batch is tried again while its server is away."""
+
+    def __init__(self, shown: str, batch_id: int) -> None:
+        """Begin with all of it."""
+        self._shown = shown
+        self._batch_id = batch_id
+        self._since: float | None = None
+        self._pause_s = _FIRST_PAUSE_S
+
+    def wait(self, error: HoldfastError) -> bool:
+        """Wait a little longer than the last time; False if there is no point, or no time left."""
+        now = clock.monotonic()
+        self._since = now if self._since is None else self._since
+        left = WAIT_S - (now - self._since)
+        if not error.retryable or left <= 0:
+            return False
+        _LOG.warning(
+            "holdfast: batch %s for %s waits, %.0f s at most: %s",
+            self._batch_id,
+            self._shown,
+            left,
+            error.why,
+        )
+        time.sleep(min(self._pause_s, left))
+        self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
+        return True

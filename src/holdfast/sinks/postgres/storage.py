@@ -1,0 +1,60 @@
+"""What became of a table's storage between two looks at it. Pure.
+
+The ledger row keeps the storage of its table as text: a line for the table and, below a partitioned
+one, a line for each partition (`holdfast.ledger.postgres.STORAGE`). Partitions come and go: a new
+one is created for each day, an old one is dropped for retention. What must not happen unnoticed is
+that the table, or a partition that stays in use, is emptied or replaced.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """One line: a table or a partition."""
+
+    oid: str
+    file: str
+    bounds: str
+    """Its parent and the values it takes; empty for the table itself."""
+
+
+def find_change(before: str, now: str | None) -> str | None:
+    """Return how the table was replaced, emptied or rewritten; None if it still has its rows."""
+    if now is None:
+        return "it was dropped or renamed"
+    old, new = _parse(before), _parse(now)
+    if old[0].oid != new[0].oid:
+        return "it was dropped and created again, or another table has its name"
+    if old[0].file != new[0].file:
+        return "it was truncated, restored or rewritten"
+    return _find_partition_change(old[1:], new[1:])
+
+
+def _find_partition_change(old: list[Relation], new: list[Relation]) -> str | None:
+    there = {each.oid: each for each in new}
+    created = {each.bounds for each in new} - {each.bounds for each in old if each.oid in there}
+    for each in old:
+        if each.oid in there and there[each.oid].file != each.file:
+            return f"its partition {each.bounds.partition(' ')[2]} was truncated or rewritten"
+        if each.oid not in there and each.bounds in created:
+            return f"its partition {each.bounds.partition(' ')[2]} was replaced"
+    if old and not any(each.oid in there for each in old):
+        return "all its partitions were detached or dropped"
+    return None
+
+
+def table_oid(storage: str) -> int:
+    """Return the oid of the table that a storage is of."""
+    return int(_parse(storage)[0].oid)
+
+
+def _parse(storage: str) -> list[Relation]:
+    relations = []
+    for line in storage.split("\n"):
+        place, _, bounds = line.partition(" ")
+        oid, _, file = place.partition("/")
+        relations.append(Relation(oid=oid, file=file, bounds=bounds))
+    return relations

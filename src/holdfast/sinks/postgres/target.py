@@ -1,0 +1,49 @@
+"""The table that a start has found and checked: what one writer writes into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from holdfast.sinks.postgres.encode import Encoder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A table, and how each column of the stream is written into it."""
+
+    name: str
+    """Quoted, with its schema: no `search_path` can make it another table."""
+    shown: str
+    """Schema and table as people write them."""
+    storage: str
+    """As the ledger keeps it; its first number is the table's oid."""
+    shape: str
+    """The stream's columns in the table, with the types that the encoders were made for."""
+    columns: tuple[str, ...]
+    encoders: tuple[Encoder, ...]
+    keys: tuple[str, ...] = ()
+    sequence_by: str | None = None
+    is_ordered: bool = True
+    """Whether PostgreSQL can compare values of every column; of type json it cannot."""
+    texts: frozenset[str] = frozenset()
+    """The columns of text, which are compared byte by byte and not as a language has it."""
+
+    @property
+    def is_partitioned(self) -> bool:
+        """Whether its rows are in partitions: it has no file of its own."""
+        return self.storage.partition("\n")[0].endswith("/0")
+
+    @property
+    def column_list(self) -> str:
+        """The columns, quoted."""
+        return ", ".join(map(quote, self.columns))
+
+
+def quote(name: str) -> str:
+    """Return an identifier that can be nothing else."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quote_table(table: str) -> str:
+    """Return a table's name, quoted part by part: `public.readings` has two."""
+    return ".".join(map(quote, table.split(".", 1)))

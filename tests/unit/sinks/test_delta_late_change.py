@@ -1,0 +1,64 @@
+"""A Delta table that is emptied between a driver's look at the log and its own commit.
+
+The model check found this (`dates_look` in `tests/unit/ledger/closings.py`). Delta has no lock: an
+append does not conflict with a TRUNCATE, and the row in it hides the TRUNCATE from then on.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.ledger import Apply
+from holdfast.sinks.delta.sink import COMMITS_BEFORE_ANEW, Delta
+from holdfast.sinks.table_changed import TableChangedError
+from tests.unit.sinks.delta_commits import ROW, DeltaTable, attempt, table
+
+__all__ = ["table"]
+EMPTIED = {"commitInfo": {"operation": "TRUNCATE"}}
+OPTIMIZED = {"commitInfo": {"operation": "OPTIMIZE"}}
+
+
+@pytest.fixture
+def sink(table: DeltaTable) -> Delta:
+    """A sink that holds batch 0."""
+    found = table.sink()
+    assert found.replace_row(None, ROW)
+    assert found.write(attempt(0), "a") == Apply()
+    return found
+
+
+def empty_before_the_next_commit(table: DeltaTable) -> None:
+    def emptied() -> None:
+        table.before = lambda: None
+        table.put(EMPTIED)
+
+    table.before = emptied
+
+
+@pytest.mark.parametrize("is_same_driver", [True, False])
+def test_a_table_that_is_emptied_during_a_batch_takes_no_more(
+    table: DeltaTable, sink: Delta, *, is_same_driver: bool
+) -> None:
+    empty_before_the_next_commit(table)
+    assert sink.write(attempt(1), "b") == Apply(), "it could not know"
+    row = sink.read_row("readings")
+    assert row is not None
+    each = sink if is_same_driver else table.sink()
+    assert each.examine(row) is not None
+    with pytest.raises(TableChangedError):
+        each.write(attempt(2), "c")
+
+
+def test_a_table_that_is_emptied_before_a_fence_is_still_seen_after_it(
+    table: DeltaTable, sink: Delta
+) -> None:
+    row = sink.read_row("readings")
+    assert row is not None
+    for _ in range(COMMITS_BEFORE_ANEW):
+        table.put(OPTIMIZED)
+    starting = table.sink()
+    assert starting.examine(row) is None
+    table.put(EMPTIED)
+    fenced = starting.fence(row, epoch=2, nonce="n2")
+    assert fenced is not None
+    assert starting.examine(fenced) is not None
