@@ -82,6 +82,7 @@ bench: ## The other figures of the README: damage of a restart, what everything 
 	$(BIN)/python -m benchmarks.guard_cost
 	$(BIN)/python -m benchmarks.kill_cost
 	$(BIN)/python -m benchmarks.ledger_growth
+	$(BIN)/python -m benchmarks.look_cost
 	$(BIN)/python -m benchmarks.postgres_speed
 	$(BIN)/python -m benchmarks.restart_damage
 	$(BIN)/python -m benchmarks.restart_time

@@ -125,8 +125,11 @@ class PostgresScene:
         return self._is_any_waiting(is_changer=False)
 
     def _is_any_waiting(self, *, is_changer: bool) -> bool:
-        with psycopg.connect(self.dsn) as connection:
-            found = connection.execute(_IS_WAITING, (CHANGER, is_changer)).fetchone()
+        try:
+            with psycopg.connect(self.dsn) as connection:
+                found = connection.execute(_IS_WAITING, (CHANGER, is_changer)).fetchone()
+        except psycopg.OperationalError:  # the change is that the server is away
+            return False
         return bool(found and found[0])
 
     def release(self) -> None:
