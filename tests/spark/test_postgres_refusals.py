@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import uuid
+
 import psycopg
+import pyarrow as pa
 import pytest
 
 from holdfast.errors import HoldfastError
 from holdfast.ledger import Apply
+from holdfast.ledger.postgres import replace_row
+from holdfast.ledger.postgres_tables import ensure_tables
 from holdfast.sinks.postgres import write
 from holdfast.sinks.postgres.failures import ServerRefusedError
 from holdfast.sinks.postgres.session import Session
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
+from holdfast.sinks.postgres.table import check_table
+from holdfast.sinks.postgres.write import write_batch
 from holdfast.sinks.table_changed import TableChangedError
+from lab import Postgres
 from tests.ledger_rows import ROW, attempt
 from tests.spark.test_postgres_sink import BUDGET, Batch, ids, sink, without_spark
 
@@ -122,3 +130,32 @@ def test_what_a_task_refuses_keeps_its_code(
     with pytest.raises(HoldfastError) as raised:
         sink.write(attempt(1), large)
     assert raised.value.code == code
+
+
+@pytest.mark.parametrize("where", ["role", "environment", "database"])
+def test_a_text_is_never_taken_for_another_encoding(
+    postgres: Postgres, monkeypatch: pytest.MonkeyPatch, *, where: str
+) -> None:
+    """Rows are sent as UTF-8; what a client says by default is set in many places."""
+    name = f"latin_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(postgres.dsn("postgres"), autocommit=True) as admin:
+        kind = "LATIN1" if where == "database" else "UTF8"
+        made = f"CREATE DATABASE {name} TEMPLATE template0 ENCODING '{kind}' LOCALE 'C'"
+        admin.execute(made.encode())
+        if where == "role":
+            admin.execute(f"ALTER DATABASE {name} SET client_encoding = 'LATIN1'".encode())
+    if where == "environment":
+        monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    dsn, schema = postgres.dsn(name), pa.schema([("value", pa.string())])
+    with Session(lambda: dsn).closing_on_error() as connection:
+        ensure_tables(connection)
+        connection.execute("CREATE TABLE readings (value text)")
+        assert replace_row(connection, None, ROW, target="readings")
+        target = check_table(connection, "readings", schema)
+        batch = pa.record_batch([pa.array(["Zürich é"])], schema=schema)
+        write_batch(connection, target, attempt(0), batches=[batch])
+        connection.close()
+    with psycopg.connect(dsn, client_encoding="utf8") as reader:
+        assert reader.execute("SELECT value, length(value) FROM readings").fetchall() == [
+            ("Zürich é", 8)
+        ]

@@ -11,6 +11,7 @@ import psycopg
 import pyarrow as pa
 import pytest
 
+from holdfast.ids import BatchId
 from holdfast.ledger import Apply
 from holdfast.ledger.postgres import find_identity, find_label, read_row, replace_row
 from holdfast.ledger.postgres_tables import ensure_tables
@@ -196,6 +197,40 @@ def test_a_table_of_the_same_name_elsewhere_in_the_search_path_gets_nothing(
     row = read_row(connection, "readings", "readings")
     assert row is not None
     assert "its rows went into public.readings" in (examine(connection, row, other) or "")
+
+
+def test_a_batch_that_went_into_another_table_is_rolled_back(
+    connection: Connection, database: str
+) -> None:
+    """Renaming a schema takes no lock on its tables: the name can change during a batch."""
+    connection.execute("CREATE SCHEMA live; CREATE SCHEMA next")
+    for schema in ("live", "next"):
+        made = f"CREATE TABLE {schema}.readings (id bigint PRIMARY KEY, v bigint)"
+        connection.execute(made.encode())
+    assert replace_row(connection, None, ROW, target="live.readings")
+    target = check_table(connection, "live.readings", SCHEMA, keys=["id"])
+
+    def swapping() -> Iterator[Any]:
+        yield rows(1)
+        with psycopg.connect(database, autocommit=True) as other:
+            other.execute("ALTER SCHEMA live RENAME TO old; ALTER SCHEMA next RENAME TO live")
+        yield rows(2)
+
+    with pytest.raises(TableChangedError, match="stands for another table"):
+        write_batch(connection, target, attempt(0), batches=swapping())
+    for schema in ("old", "live"):
+        assert connection.execute(f"SELECT id FROM {schema}.readings".encode()).fetchall() == []
+
+
+def test_rows_that_were_there_when_a_row_was_accepted_must_stay(connection: Connection) -> None:
+    target = opened(connection, "CREATE TABLE readings (id bigint, v bigint)")
+    connection.execute("INSERT INTO readings SELECT i, i FROM generate_series(1, 50) i")
+    held = replace(ROW, epoch=2, nonce="n2", last_batch=BatchId(7), digest="d7")
+    assert replace_row(connection, ROW, held, target="readings")
+    connection.execute("VACUUM FULL readings")
+    assert examine(connection, held, target) is None
+    connection.execute("TRUNCATE readings")
+    assert "50 were written" in (examine(connection, held, target) or "")
 
 
 def test_a_sink_is_its_table_however_it_is_named(connection: Connection) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from holdfast.ids import BatchId, QueryId
-from holdfast.ledger.row import Attempt, Binding, LedgerRow
+from holdfast.ledger.row import NO_BATCH, Attempt, Binding, LedgerRow
 
 if TYPE_CHECKING:
     import psycopg
@@ -84,25 +84,34 @@ def replace_row(
     """Put a row in the place of another, or of none; False if the old one is no longer there.
 
     The new row carries the epoch of the driver that writes it: settling and fencing is one step.
-    What was brought is counted from here on, into the table as it is now.
+    What was brought is counted from here on, into the table as it is now; if the row says that
+    batches have arrived, the rows that are there count as brought.
     """
+    brought = "0"
+    if new.last_batch > NO_BATCH:
+        brought = f"(SELECT count(*) FROM {target})"  # noqa: S608 - quoted
     values = (*_values(new), target)
     if old is None:
         made = connection.execute(
-            f"INSERT INTO holdfast.ledger ({COLUMNS}, target)"  # noqa: S608 - no value in it
-            f" VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, {_STORAGE_OF})"
+            f"INSERT INTO holdfast.ledger ({COLUMNS}, target, brought)"  # noqa: S608 - quoted
+            f" VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, {_STORAGE_OF}, {_escaped(brought)})"
             " ON CONFLICT DO NOTHING".encode(),
             values,
         )
         return made.rowcount == 1
     made = connection.execute(
-        f"UPDATE holdfast.ledger SET ({COLUMNS}, target, rows, brought) ="  # noqa: S608 - no value in it
-        f" (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, {_STORAGE_OF}, NULL, 0)"
+        f"UPDATE holdfast.ledger SET ({COLUMNS}, target, rows, brought) ="  # noqa: S608 - quoted
+        f" (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, {_STORAGE_OF}, NULL, {_escaped(brought)})"
         f" WHERE ({COLUMNS}) IS NOT DISTINCT FROM"
         " (%s, %s, %s::bigint, %s::bigint, %s, %s, %s, %s::bigint, %s, %s)".encode(),
         (*values, *_values(old)),
     )
     return made.rowcount == 1
+
+
+def _escaped(statement: str) -> str:
+    """Return a part of a statement with values, in which a name can hold a %."""
+    return statement.replace("%", "%%")
 
 
 def _values(row: LedgerRow) -> tuple[Any, ...]:

@@ -79,6 +79,7 @@ def ensure_tables(connection: psycopg.Connection[Any]) -> None:
         try:
             with connection.transaction():
                 # One at a time: "IF NOT EXISTS" of two at once can still fail.
+                connection.execute("SET LOCAL lock_timeout = '10s'")
                 connection.execute("SELECT pg_advisory_xact_lock(hashtext('holdfast.ddl'))")
                 connection.execute(ddl().encode())
         except errors.InsufficientPrivilege as error:
@@ -86,6 +87,11 @@ def ensure_tables(connection: psycopg.Connection[Any]) -> None:
             raise LedgerTablesError(
                 why=f"Its tables {state}, and this role may not change that: {error}".rstrip(),
                 how="Ask a database owner to run the output of: holdfast ledger ddl",
+            ) from error
+        except errors.LockNotAvailable as error:
+            raise LedgerTablesError(
+                why="They must be created or upgraded, and another session holds a lock on them.",
+                how="Stop the drivers that use them, and start again.",
             ) from error
         found = _find_version(connection)
     if found != VERSION:

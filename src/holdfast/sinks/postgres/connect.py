@@ -42,6 +42,7 @@ JDBC = Reason(
     "The DSN is a JDBC URL. Write it as postgresql://user:password@host:5432/database instead."
 )
 UNKNOWN = Reason("The connection failed for a reason that Holdfast does not recognise.")
+CLOSED = Reason("The server closed the connection.", retryable=True)
 TIMEOUT = Reason("The server did not answer in time.", retryable=True)
 
 _REASONS = {
@@ -83,6 +84,12 @@ _REASONS = {
 _FREE_TEXT = {"application_name", "fallback_application_name", "options", "password", "user"}
 """Parameters of a URL that can hold an unencoded @."""
 _MAX_PORT = 65535
+_KEEPALIVE = {
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,
+}
 
 
 class ConnectError(HoldfastError, psycopg.OperationalError):
@@ -121,7 +128,14 @@ def _open(dsn: Secret) -> Connection | ConnectError:
         return ConnectError(name, problem)
     try:
         with _unlogged():
-            return psycopg.connect(text, autocommit=True, prepare_threshold=None)
+            # Texts are sent as UTF-8, whatever a role, the environment or the database is set to.
+            return psycopg.connect(
+                text,
+                autocommit=True,
+                prepare_threshold=None,
+                client_encoding="utf8",
+                **_keepalive(text),
+            )
     except (psycopg.Error, ValueError, OSError) as error:
         return ConnectError(name, reason_of(error))
 
@@ -139,6 +153,12 @@ def _unlogged() -> Iterator[None]:
         yield
     finally:
         logger.removeFilter(is_elsewhere)
+
+
+def _keepalive(text: str) -> dict[str, Any]:
+    """Return what makes a connection notice within a minute that its server is gone."""
+    given = conninfo_to_dict(text)
+    return {name: value for name, value in _KEEPALIVE.items() if name not in given}
 
 
 def find_problem(text: str) -> Reason | None:

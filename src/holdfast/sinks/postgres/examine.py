@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from holdfast.ledger.postgres import STORAGE, pin_storage
+from holdfast.ledger.row import NO_BATCH
 from holdfast.sinks.postgres.storage import find_change, table_oid
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def _judge(
     elsewhere = _find_elsewhere(connection, pinned, storage)
     if elsewhere is not None:
         why = f"its rows went into {elsewhere}, and {target.shown} is another table"
-        return why if brought else None, storage
+        return why if brought or row.last_batch > NO_BATCH else None, storage
     there = _count(connection, target)
     if there >= brought:
         return None, storage

@@ -26,9 +26,19 @@ Changed = TypeVar("Changed")
 
 
 def take(
-    connection: psycopg.Connection[Any], row: LedgerRow, change: Callable[[], Changed]
+    connection: psycopg.Connection[Any],
+    row: LedgerRow | Attempt,
+    change: Callable[[], Changed],
+    *,
+    point: str = "fenced",
 ) -> Changed:
-    """Change a ledger row against whoever holds it.
+    """Change a ledger row, or read it under its lock, against whoever holds it.
+
+    Args:
+        connection: Not in a transaction.
+        row: The row, or a batch that has the same stream and sink.
+        change: Run inside a transaction, again when the row was locked.
+        point: What is reached when it has been run.
 
     Raises:
         psycopg.Error: The server did not answer, or somebody kept the row locked whom we may not
@@ -46,7 +56,7 @@ def take(
             with connection.transaction():
                 connection.execute(settings.encode())
                 changed = change()
-                reached("fenced")
+                reached(point)
                 return changed
         except errors.LockNotAvailable:
             if attempt == TRIES:

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
     from holdfast.sinks.postgres.target import Target
 
-STAGING = "holdfast_batch"
+_BATCH = "holdfast_batch"
+STAGING = f"pg_temp.{_BATCH}"
+"""With its schema: a table of that name elsewhere in the `search_path` is another."""
 _DROPPING_TRIGGERS = """\
 SELECT count(*) FROM pg_trigger g WHERE NOT g.tgisinternal AND g.tgenabled <> 'D'
     AND g.tgtype & 3 = 3 AND g.tgrelid IN (SELECT to_regclass(%s)
@@ -46,7 +48,7 @@ class UnmergeableRowsError(HoldfastError):
 def stage(connection: psycopg.Connection[Any], target: Target) -> None:
     """Make a table of this transaction's own, which the batch is copied into."""
     connection.execute(
-        f"CREATE TEMP TABLE {STAGING} ON COMMIT DROP AS"  # noqa: S608 - identifiers are quoted
+        f"CREATE TEMP TABLE {_BATCH} ON COMMIT DROP AS"  # noqa: S608 - identifiers are quoted
         f" SELECT {target.column_list} FROM {target.name} WITH NO DATA".encode()
     )
 
@@ -95,12 +97,12 @@ def merge_statement(target: Target) -> str:
     others = [column for column in target.columns if column not in target.keys]
     order = ""
     if target.sequence_by is not None:
-        order = f", {quote(target.sequence_by)} DESC NULLS LAST, {_whole(STAGING, target)} DESC"
+        order = f", {quote(target.sequence_by)} DESC NULLS LAST, {_whole(_BATCH, target)} DESC"
     changes = ", ".join(f"{quote(column)} = excluded.{quote(column)}" for column in others)
     action = f"DO UPDATE SET {changes}{_newer(target)}" if others else "DO NOTHING"
     return (
         f"INSERT INTO {target.name} AS target ({target.column_list})"  # noqa: S608 - quoted
-        f" SELECT DISTINCT ON ({keys}) {target.column_list} FROM {STAGING}"
+        f" SELECT DISTINCT ON ({keys}) {target.column_list} FROM {STAGING} AS {_BATCH}"
         f" ORDER BY {keys}{order} ON CONFLICT ({keys}) {action}"
     )
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from holdfast import clock
 from holdfast.errors import HoldfastError, MissingExtraError
 from holdfast.sinks.postgres.failures import is_gone
+from holdfast.sinks.secrets import shown_name
 
 if TYPE_CHECKING:
     import psycopg
@@ -53,6 +54,8 @@ class Session:
         """Ask something that changes nothing; once more if the connection had died meanwhile."""
         from psycopg import OperationalError
 
+        from holdfast.sinks.postgres.connect import CLOSED, ConnectError
+
         connection = self.connection()
         try:
             return question(connection)
@@ -60,7 +63,13 @@ class Session:
             if not is_gone(connection, error):
                 raise
             self.close()
-            return question(self.connection())
+        connection = self.connection()
+        try:
+            return question(connection)
+        except OperationalError as error:
+            if not is_gone(connection, error):
+                raise
+        raise ConnectError(shown_name(self._dsn), CLOSED)
 
     @contextmanager
     def closing_on_error(self) -> Iterator[psycopg.Connection[Any]]:

@@ -116,6 +116,10 @@ class Postgres:
 
     def read_row(self, stream: str) -> LedgerRow | None:
         """Return the ledger row of a stream; a connection that died meanwhile is made anew."""
+        with naming_refusals(self.shown):
+            return self._read_row(stream)
+
+    def _read_row(self, stream: str) -> LedgerRow | None:
         from holdfast.ledger.postgres import read_row
 
         return self._session.ask(lambda connection: read_row(connection, stream, self._name))
@@ -174,6 +178,8 @@ class Postgres:
         While the server is away it is tried again, for a bounded time. Every try asks the ledger
         first, so a batch whose answer was lost is not written twice.
         """
+        from psycopg import Error
+
         from holdfast.sinks.postgres.connect import ConnectError
 
         patience = Patience(self.shown, attempt.batch_id)
@@ -184,12 +190,14 @@ class Postgres:
                 before_commit(0)  # nobody waits for a query that is being stopped
                 if not patience.wait(error):
                     raise
+            except Error as error:
+                raise refusal_of(error, self.shown, attempt.batch_id) from error
 
     def _write_once(self, attempt: Attempt, batch: Any, before_commit: BeforeCommit) -> Decision:
         from holdfast.sinks.postgres.large import is_large
 
         # Asked once before, so that a batch that is there is not computed again.
-        before = decide(self.read_row(attempt.stream), attempt)
+        before = decide(self._read_row(attempt.stream), attempt)
         if not isinstance(before, Apply):
             return before
         write = self._write_in_task if is_large(batch) else self._write_here
@@ -255,11 +263,11 @@ class Postgres:
     def _ask_under_lock(self, attempt: Attempt) -> Decision:
         """Read the ledger when the session that may still be committing is done with the row."""
         from holdfast.ledger.postgres import read_row
+        from holdfast.sinks.postgres.fence import take
 
         self.close()
-        connection = self._session.connection()
-        with connection.transaction():
-            row = read_row(connection, attempt.stream, attempt.sink, lock=True)
+        connection, of = self._session.connection(), (attempt.stream, attempt.sink)
+        row = take(connection, attempt, lambda: read_row(connection, *of, lock=True), point="asked")
         return decide(row, attempt)
 
     @property

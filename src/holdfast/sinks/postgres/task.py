@@ -86,9 +86,12 @@ class Task:
                         batches=batches,
                         before_commit=expecting(self.expected_rows),
                     ).decision
-                except errors.LockNotAvailable:
+                except errors.LockNotAvailable as error:
                     before, seen = seen, look_at_blockers(session, self.attempt)
                     decision = self._settle(session)
+                    if decision is None and not seen:  # not by an attempt of this task
+                        shown = self.target.shown
+                        raise refusal_of(error, shown, self.attempt.batch_id) from error
                     waiting = all(doing[0] == WAITS for doing in seen.values())
                     if decision is None and waiting and seen == before:
                         end_blockers(session, self.attempt)

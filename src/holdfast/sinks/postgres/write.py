@@ -17,6 +17,7 @@ from holdfast.sinks.postgres.failures import DroppedRowsError, ValueRefusedError
 from holdfast.sinks.postgres.fence import session_name
 from holdfast.sinks.postgres.look import Look, look_under_lock
 from holdfast.sinks.postgres.merge import STAGING, merge, stage
+from holdfast.sinks.postgres.storage import table_oid
 from holdfast.sinks.table_changed import TableChangedError
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ class Step:
         try:
             self.connection.execute(
                 "SET LOCAL transaction_isolation = 'read committed';"
+                " SET LOCAL client_encoding = 'UTF8';"
                 f" SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS};"
                 f" SET LOCAL idle_in_transaction_session_timeout = {IDLE_TIMEOUT_MS};"
                 f" SET LOCAL application_name = '{name}';"
@@ -126,7 +128,15 @@ class Step:
         return rows, merge(self.connection, self.target, has_triggers=look.has_triggers)
 
     def pin(self, look: Look) -> None:
-        """Keep the table's storage in the ledger row, where it has changed harmlessly."""
+        """See that the rows went into the table that is locked, and keep its storage if it is new.
+
+        Statements name the table, and renaming its schema takes no lock on it.
+        """
+        found = self.connection.execute(
+            "SELECT to_regclass(%s)::oid::bigint", (self.target.name,)
+        ).fetchone()
+        if found is None or found[0] != table_oid(self.target.storage):
+            raise self._changed("its name stands for another table since the batch began")
         if look.row is not None and look.new_storage is not None:
             pin_storage(self.connection, look.row, storage=look.new_storage)
 
