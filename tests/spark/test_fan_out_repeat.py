@@ -158,3 +158,18 @@ def test_a_materialised_batch_is_used_by_an_edited_query_too(one_batch: Stream) 
     assert edited.rows("second") == written + Counter(["8"])
     kept = [path for path in one_batch.root.rglob("_holdfast/readings/batches/*") if path.is_file()]
     assert not kept, "the rows are deleted once both sinks have them"
+
+
+def test_a_batch_that_was_materialised_with_other_columns_is_refused(one_batch: Stream) -> None:
+    """A column that the kept rows lack would be read as NULL, for every row."""
+    around = Surroundings()
+    before = TwoTables(one_batch, value("upper(value)"))
+    with pytest.raises(StreamingQueryException, match="killed between"):
+        before.run(around, is_killed=True)
+    for table in ("first", "second"):
+        one_batch.execute(f"ALTER TABLE {table} ADD COLUMN other text")
+    after = TwoTables(one_batch, lambda source: source.selectExpr("upper(value) AS other"))
+    with pytest.raises(StreamingQueryException, match="materialised it with the columns value"):
+        after.run(around)
+    before.run(around)
+    assert before.rows("first") == before.rows("second") == Counter(LINES)

@@ -96,6 +96,8 @@ class Standing:
     """The commit that has the newest fence."""
     table_id: str | None = None
     """Of the table that the row was written into; None in rows of older versions."""
+    schema: str | None = None
+    """The table's columns, as the newest commit that was looked at sets them; None if none did."""
     is_gone: bool = False
     """Whether the stream's newest commit is no longer in the log, and was not cleaned up."""
 
@@ -117,6 +119,8 @@ class DeltaLedger:
         self._app = app
         self._of_stream = "/".join(app.split("/", 2)[:2]) + "/"
         self._known: Standing | None = None
+        self._is_resolved = False
+        """Whether the log was asked for a label: it does not change while a stream runs."""
 
     @property
     def label(self) -> str:
@@ -171,7 +175,7 @@ class DeltaLedger:
     def _read_all(self, newest: int) -> Standing:
         """Walk back to the row, and to what its driver had not seen; then come forward again."""
         found: list[Commit] = []
-        label_is_known = False
+        label_is_known = self._is_resolved
         seen: int | None = None
         for commit in walk_back(self._reader, newest):
             found.append(commit)
@@ -182,6 +186,7 @@ class DeltaLedger:
                 seen = seen_by(commit)
             if seen is not None and commit.version <= seen + 1:
                 break
+        self._is_resolved = True
         before = found[-1].version - 1 if found else newest
         nothing = Standing(newest=before, row=None, own=None)
         return self._add(nothing, reversed(found), newest=newest)
@@ -189,7 +194,9 @@ class DeltaLedger:
     def _add(self, known: Standing, commits: Iterable[Commit], *, newest: int) -> Standing:
         row, own, replaced_by = known.row, known.own, known.replaced_by
         row_version, fenced_at, table_id = known.row_version, known.fenced_at, known.table_id
+        schema = known.schema
         for commit in commits:
+            schema = commit.schema or schema
             if self._app not in commit.transactions:
                 since = known.newest if own is None else own.version
                 replaced_by = commit if is_replacing(commit, since) else replaced_by
@@ -212,6 +219,7 @@ class DeltaLedger:
             replaced_by=None if row is None else replaced_by,
             fenced_at=fenced_at,
             table_id=table_id,
+            schema=schema,
         )
 
 

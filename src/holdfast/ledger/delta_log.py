@@ -1,7 +1,7 @@
 """The log of a Delta table, as far as a ledger needs it: whose a commit is, and what it did.
 
-Read as files, without Spark: `_delta_log/<version>.json`, one action per line, of which only
-`commitInfo` and `txn` are looked at. The newest version is found by asking for the next ones, not
+Read as files, without Spark: `_delta_log/<version>.json`, one action per line. Only `commitInfo`,
+`txn` and `metaData` are looked at. The newest version is found by asking for the next ones, not
 by listing: a table can have a hundred thousand commits.
 """
 
@@ -18,6 +18,7 @@ from holdfast.storage.read import Reader
 LOG = "_delta_log"
 _LAST_CHECKPOINT = f"{LOG}/_last_checkpoint"
 _AT_ONCE = 16
+_ACTIONS = (b'"commitInfo"', b'"txn"', b'"metaData"')
 _HEAD_BYTES = 24
 """Of a line: its action is named there."""
 
@@ -33,6 +34,8 @@ class Commit:
     """Its user metadata."""
     transactions: Mapping[str, int] = field(default_factory=dict)
     """The version that it sets for an application, by the application's id."""
+    schema: str | None = None
+    """The table's columns from then on, as Delta writes them; None when it does not set them."""
 
 
 def read_commit(reader: Reader, version: int) -> Commit | None:
@@ -45,12 +48,16 @@ def parse_commit(version: int, raw: bytes) -> Commit:
     """Return what the lines of a commit say; what is not understood says nothing."""
     info: Mapping[str, Any] = {}
     transactions: dict[str, int] = {}
+    schema: str | None = None
     for line in raw.splitlines():
         head = line[:_HEAD_BYTES]
-        if b'"commitInfo"' not in head and b'"txn"' not in head:
+        if not any(name in head for name in _ACTIONS):
             continue
         action = parse_json_object(line.decode("utf-8", "replace")) or {}
         found, txn = action.get("commitInfo"), action.get("txn")
+        metadata = action.get("metaData")
+        if isinstance(metadata, dict) and isinstance(metadata.get("schemaString"), str):
+            schema = metadata["schemaString"]
         if isinstance(found, dict):
             info = found
         if isinstance(txn, dict) and (number := whole_number(txn.get("version"))) is not None:
@@ -62,6 +69,7 @@ def parse_commit(version: int, raw: bytes) -> Commit:
         parameters=parameters if isinstance(parameters, dict) else {},
         note=str(info.get("userMetadata", "")),
         transactions=transactions,
+        schema=schema,
     )
 
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from holdfast.errors import HoldfastError
 from holdfast.points import reached
 from holdfast.record.batches import (
     JournalledBatch,
@@ -34,6 +35,19 @@ class Rows:
     frame: Any
     was_run: bool
     """Whether the batch itself has been run for them; else its state has not been written."""
+
+
+class OtherColumnsError(HoldfastError):
+    """A batch was materialised by a query with other columns; no sink got anything of it now."""
+
+    code = "OTHER_COLUMNS"
+
+    def __init__(self, stream: str, batch_id: int, *, kept: str, brought: str) -> None:
+        super().__init__(
+            what=f"Batch {batch_id} of {stream} was not written.",
+            why=f"An earlier run materialised it with the columns {kept}; this one has {brought}.",
+            how="Start the query as it was until this batch is done, and then the changed one.",
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +79,8 @@ class Journal:
                 batch.unpersist()
             return
         where = spark_location(self.record.location.join(found.rows))
+        if not was_run:
+            _check_columns(batch, where, attempt)
         frame = batch.sparkSession.read.schema(batch.schema).parquet(where)
         yield Rows(frame=frame, was_run=was_run)
 
@@ -92,3 +108,17 @@ class Journal:
         found = mine if is_mine else self._read(attempt)
         assert found is not None
         return found
+
+
+def _check_columns(batch: Any, where: str, attempt: Attempt) -> None:
+    """Refuse rows of another query: a column that they lack would be read as NULL."""
+    kept = batch.sparkSession.read.parquet(where).schema
+    before, now = (
+        {field.name: field.dataType.simpleString() for field in schema}
+        for schema in (kept, batch.schema)
+    )
+    if before != now:
+        shown = [
+            ", ".join(f"{name} {kind}" for name, kind in each.items()) for each in (before, now)
+        ]
+        raise OtherColumnsError(attempt.stream, attempt.batch_id, kept=shown[0], brought=shown[1])

@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from holdfast.checkpoint.text import parse_json_object
 
 if TYPE_CHECKING:
     from holdfast.ledger.delta import DeltaLedger, Standing
+    from holdfast.sinks.delta.target import Target
 
 
-def find_change(
-    ledger: DeltaLedger, standing: Standing | None, *, table_id: str | None
-) -> str | None:
+_WIDER = {
+    "byte": ("short", "integer", "long"),
+    "short": ("integer", "long"),
+    "integer": ("long",),
+    "float": ("double",),
+}
+"""Types that hold every value of another one."""
+
+
+def find_change(ledger: DeltaLedger, standing: Standing | None, *, target: Target) -> str | None:
     """Say what shows that the table does not hold what its ledger row says; None if nothing does.
 
     Args:
         ledger: Of the stream.
         standing: What it has read last; None when there is no table.
-        table_id: Of the table that the start has found.
+        target: The table that the start has found.
     """
     if standing is None or standing.is_gone:
         return "it was deleted, or replaced by another table"
-    if standing.table_id not in (None, table_id):
+    if standing.table_id not in (None, target.table_id):
         return "it is another table: its id differs from the one in the ledger row"
+    if standing.schema is not None:
+        changed = find_other_types(standing.schema, target.types or {})
+        if changed:
+            return f"its columns {', '.join(changed)} have other types now: Delta would cast values"
     by = standing.replaced_by
     if by is not None:
         return f"version {by.version} of it ({by.operation}) took out what was there"
@@ -29,3 +44,23 @@ def find_change(
     if lost is not None:
         return f"version {lost} of its log was replaced: a batch may be in it twice"
     return None
+
+
+def find_other_types(schema: str, types: Mapping[str, str]) -> list[str]:
+    """Return the stream's columns that a table has with a type that changes their values.
+
+    Args:
+        schema: Of the table, as Delta writes it.
+        types: Of the stream's columns, by their names in lower case, where they are plain ones.
+    """
+    fields = (parse_json_object(schema) or {}).get("fields")
+    there: dict[str, Any] = {
+        str(field.get("name")).lower(): field.get("type")
+        for field in (fields if isinstance(fields, list) else [])
+        if isinstance(field, dict)
+    }
+    return [
+        name
+        for name, kind in types.items()
+        if isinstance(there.get(name), str) and there[name] not in (kind, *_WIDER.get(kind, ()))
+    ]

@@ -141,7 +141,7 @@ class Delta:
 
     def _changed(self, stream: str, standing: Standing | None) -> str | None:
         assert self._target is not None
-        return find_change(self._ledgers[stream], standing, table_id=self._target.table_id)
+        return find_change(self._ledgers[stream], standing, target=self._target)
 
     def fence(self, row: LedgerRow, *, epoch: int, nonce: str) -> LedgerRow | None:
         """Let only this epoch write from now on; None if the row is not this start's to take."""

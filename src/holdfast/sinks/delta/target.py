@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +44,8 @@ class Target:
     """Delta's own, in the table's metadata."""
     columns: tuple[str, ...] = ()
     """Those of the stream that the table has."""
+    types: Mapping[str, str] | None = None
+    """The stream's columns of a plain type, as Delta names it, by their names in lower case."""
     keys: tuple[str, ...] = ()
     sequence_by: str | None = None
     is_ordered: bool = True
@@ -88,11 +91,18 @@ def open_target(
         reader=open_reader(location, store_options(spark, location)),
         table_id=detail.id,
         columns=columns,
+        types=_types_of(df),
         keys=keys,
         sequence_by=sequence_by,
         is_ordered=not any(_has_no_order(field.dataType.simpleString()) for field in df.schema),
         is_evolving=_is_evolving(spark),
     )
+
+
+def _types_of(df: Any) -> dict[str, str]:
+    """Return the columns of a plain type, as Delta names it, by their names in lower case."""
+    kinds = {each.name.lower(): each.dataType.jsonValue() for each in df.schema}
+    return {name: kind for name, kind in kinds.items() if isinstance(kind, str)}
 
 
 def _has_no_order(kind: str) -> bool:
