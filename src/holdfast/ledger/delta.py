@@ -98,6 +98,8 @@ class Standing:
     """Of the table that the row was written into; None in rows of older versions."""
     schema: str | None = None
     """The table's columns, as the newest commit that was looked at sets them; None if none did."""
+    is_rewound: bool = False
+    """Whether the row's driver had seen another commit in its place: an older copy is there."""
     is_gone: bool = False
     """Whether the stream's newest commit is no longer in the log, and was not cleaned up."""
 
@@ -194,7 +196,7 @@ class DeltaLedger:
     def _add(self, known: Standing, commits: Iterable[Commit], *, newest: int) -> Standing:
         row, own, replaced_by = known.row, known.own, known.replaced_by
         row_version, fenced_at, table_id = known.row_version, known.fenced_at, known.table_id
-        schema = known.schema
+        schema, is_rewound = known.schema, known.is_rewound
         for commit in commits:
             schema = commit.schema or schema
             if self._app not in commit.transactions:
@@ -204,6 +206,7 @@ class DeltaLedger:
             own = commit
             if (carried := decode_row(commit.note)) is not None:
                 row, row_version = carried, commit.version
+                is_rewound = seen_by(commit) >= commit.version
                 # Delta has no lock: what came in while the batch was written is still to be judged.
                 if replaced_by is not None and replaced_by.version <= seen_by(commit):
                     replaced_by = None
@@ -220,6 +223,7 @@ class DeltaLedger:
             fenced_at=fenced_at,
             table_id=table_id,
             schema=schema,
+            is_rewound=is_rewound,
         )
 
 

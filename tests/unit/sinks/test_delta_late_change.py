@@ -62,3 +62,25 @@ def test_a_table_that_is_emptied_before_a_fence_is_still_seen_after_it(
     fenced = starting.fence(row, epoch=2, nonce="n2")
     assert fenced is not None
     assert starting.examine(fenced) is not None
+
+
+def test_an_older_copy_that_is_put_in_place_during_a_batch_is_noticed(
+    table: DeltaTable, sink: Delta
+) -> None:
+    """The batch lands in a version that its driver had seen already."""
+    kept = dict(table.log.files)
+    assert sink.write(attempt(1), "b") == Apply()
+    assert sink.write(attempt(2), "c") == Apply()
+
+    def put_back() -> None:
+        table.before = lambda: None
+        table.log.files.clear()
+        table.log.files.update(kept)
+
+    table.before = put_back
+    with pytest.raises(TableChangedError):
+        sink.write(attempt(3), "d")
+    starting = table.sink()
+    row = starting.read_row("readings")
+    assert row is not None
+    assert "older copy" in (starting.examine(row) or "")

@@ -31,12 +31,21 @@ def find_change(ledger: DeltaLedger, standing: Standing | None, *, target: Targe
     """
     if standing is None or standing.is_gone:
         return "it was deleted, or replaced by another table"
+    return _find_replaced(standing, target) or _find_lost(ledger, standing)
+
+
+def _find_replaced(standing: Standing, target: Target) -> str | None:
+    if standing.is_rewound:
+        return "it was replaced by an older copy of itself while a batch was written"
     if standing.table_id not in (None, target.table_id):
         return "it is another table: its id differs from the one in the ledger row"
-    if standing.schema is not None:
-        changed = find_other_types(standing.schema, target.types or {})
-        if changed:
-            return f"its columns {', '.join(changed)} have other types now: Delta would cast values"
+    changed = find_other_types(standing.schema or "", target.types or {})
+    if changed:
+        return f"its columns {', '.join(changed)} have other types now: Delta would cast values"
+    return None
+
+
+def _find_lost(ledger: DeltaLedger, standing: Standing) -> str | None:
     by = standing.replaced_by
     if by is not None:
         return f"version {by.version} of it ({by.operation}) took out what was there"

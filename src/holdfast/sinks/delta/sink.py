@@ -223,7 +223,7 @@ class Delta:
         """Say what became of a commit, from the log: Delta does not tell that it left one out."""
         if self._find(attempt.stream, identity) is not None:
             return Apply()
-        decision = decide(self.read_row(attempt.stream), attempt)
+        _, decision = self._judge(attempt)
         if isinstance(decision, Apply):
             raise LeftOutError(self.shown, attempt.batch_id)
         return decision
