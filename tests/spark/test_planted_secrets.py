@@ -49,7 +49,6 @@ DSNS: dict[str, tuple[str, str]] = {
     "sslmode": (S, WORDS.replace("disable", "{s}") + "password={right}"),
     "timeout": (S, WORDS + "password={right} connect_timeout={s}"),
     "options": (S, WORDS + "password={right} options='-c {s}=1'"),
-    "encoding": (S, WORDS + "password={right} client_encoding={s}"),
     "key file": (S, WORDS.replace("disable", "verify-full") + "password=x sslkey=/{s}"),
     "certificate": (S, WORDS.replace("disable", "verify-ca") + "password=x sslrootcert=/{s}"),
     "socket": (S, "host=/{s} user=postgres password=x"),
