@@ -18,11 +18,10 @@ from holdfast.errors import ConfigError
 from holdfast.ids import BatchId
 from holdfast.ledger import Apply, Reason, Refuse, Skip
 from holdfast.ledger.postgres_tables import ensure_tables
-from holdfast.sinks.postgres import large
+from holdfast.sinks.postgres import fence, large
 from holdfast.sinks.postgres.collect import TooLargeError
 from holdfast.sinks.postgres.failures import LostAnswerError
 from holdfast.sinks.postgres.fence import session_name
-from holdfast.sinks.postgres.session import Session
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from holdfast.sinks.postgres.table import TableError
 from tests.ledger_rows import ROW, attempt
@@ -274,11 +273,11 @@ def test_a_batch_that_did_not_arrive_is_known_not_to(sink: PostgresSink, databas
 
 
 def test_the_ledger_is_asked_when_who_may_still_commit_is_done(
-    sink: PostgresSink, database: str
+    sink: PostgresSink, monkeypatch: pytest.MonkeyPatch, *, database: str
 ) -> None:
     """The old session holds the row until its commit is through, or it is rolled back."""
-    sink.close()
-    sink._session = Session(lambda: f"{database} options='-c lock_timeout=40'")
+    monkeypatch.setattr(fence, "LOCK_TIMEOUT_MS", 40)
+    monkeypatch.setattr(fence, "TRIES", 2)
     with psycopg.connect(database) as old:
         old.execute("SELECT * FROM holdfast.ledger FOR UPDATE")
         with pytest.raises(psycopg.errors.LockNotAvailable):
