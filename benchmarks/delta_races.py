@@ -43,6 +43,7 @@ REPLACED = (
     "was fenced by another driver",
     "The lease is lost",
     "another driver wrote it",
+    "Another start of the stream has opened a generation meanwhile",
     "Multiple streaming jobs detected",  # the entry is there
     "Multiple streaming queries are concurrently using",  # it came just now
     "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY",  # in the first batch: it is being written
