@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import holdfast as hf
+from holdfast.errors import ConfigError
 from holdfast.sinks.delta.target import DeltaTableError
 from holdfast.streams.place import SharedCheckpointError
 from tests.spark.delta_streams import TXN_APP_ID, DeltaStream, differs
@@ -194,12 +195,12 @@ def test_the_second_statement_of_one_batch_is_lost(stream: DeltaStream) -> None:
     assert stream.judge("a", "b") == differs(rows_in=2, lost=1)
 
 
-def test_guarded_two_sinks_of_one_batch_are_two_applications(stream: DeltaStream) -> None:
-    names = ("one", "two")
+def test_guarded_two_sinks_of_one_table_are_refused(stream: DeltaStream) -> None:
     stream.add("a")
-    stream.run_guarded(into=[hf.Delta(path=str(stream.table), name=name) for name in names])
-    assert {app for app, _ in stream.transactions()} == {f"holdfast/readings/{n}" for n in names}
-    assert stream.judge("a", "a") == differs(rows_in=2)
+    both = [hf.Delta(path=str(stream.table), name=name) for name in ("one", "two")]
+    with pytest.raises(ConfigError, match="Two sinks of the stream are the same"):
+        stream.run_guarded(into=both)
+    assert not stream.table.exists()
 
 
 def test_settings_left_behind_lose_the_write_of_somebody_else(stream: DeltaStream) -> None:

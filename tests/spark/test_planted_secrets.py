@@ -19,6 +19,7 @@ from psycopg import sql
 from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
+from holdfast.drills.kill.waiting import wait_until
 from holdfast.errors import HoldfastError
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from holdfast.streams.start import start
@@ -117,6 +118,10 @@ class Listener(StreamingQueryListener):
     def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
         self.told.append(f"{event.exception} {event.errorClassOnException}")
 
+    def wait_for(self, words: str) -> bool:
+        """Wait until something with these words was told: Spark tells it from a thread."""
+        return wait_until(lambda: any(words in each for each in self.told), seconds=60)
+
 
 @dataclass
 class Running:
@@ -194,8 +199,8 @@ def test_a_dsn_that_is_replaced_while_a_stream_runs_is_not_shown(
 ) -> None:
     planted, form = TYPOS[name]
     fail(running, form.format(planted, postgres.port), end_sessions)
+    assert running.listener.wait_for("ConnectError")
     assert find_leaks(running.all(), planted) == []
-    assert any("ConnectError" in each for each in running.listener.told)
 
 
 def test_a_dsn_that_only_a_task_reads_is_not_shown(running: Running, postgres: Postgres) -> None:
@@ -219,7 +224,7 @@ def test_a_stream_that_runs_well_shows_no_password(running: Running, postgres: P
     running.file.write_text(f"postgresql://{address}")
     running.stream.run(into=running.sink())
     assert running.stream.rows() == ["row 0", "row 1", "row 2"]
-    assert any("numInputRows" in each for each in running.listener.told)
+    assert running.listener.wait_for("numInputRows")
     assert find_leaks(running.all(), planted) == []
 
 

@@ -149,6 +149,7 @@ TABLES = (
     ),
     Change(
         name="CREATE OR REPLACE TABLE",
+        setup="by_name",  # of a table named by its path it has no effect
         act=(f"CREATE OR REPLACE TABLE {{table}} {_TABLE_OF}",),
         effect=remove_all,
         appended=REPLACED,
