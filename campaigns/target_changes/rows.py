@@ -89,7 +89,12 @@ def remove_first(rows: Rows) -> Rows:
 
 
 def keep_first(rows: Rows) -> Rows:
-    """Go back to what was there after the first batch."""
+    """Take out what came after the first batch."""
+    return [row for row in rows if row.seq < 1]
+
+
+def first_again(rows: Rows) -> Rows:
+    """Go back to what was there after the first batch, rows included that were merged since."""
     del rows
     return rows_of(0)
 

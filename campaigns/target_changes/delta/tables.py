@@ -15,7 +15,7 @@ from campaigns.target_changes.cells import (
     refused_at_once,
 )
 from campaigns.target_changes.delta.rows import clean_up, their_row
-from campaigns.target_changes.rows import SCHEMA, keep_first, only_theirs, remove_all
+from campaigns.target_changes.rows import SCHEMA, first_again, only_theirs, remove_all
 from holdfast.ledger.delta_log import LOG
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ TABLES = (
     Change(
         name="directory replaced by an older state",
         act=replace_by_older,
-        effect=keep_first,
+        effect=first_again,
         appended=_REWOUND,
         merged=_REWOUND,
     ),
