@@ -12,8 +12,8 @@ import sys
 
 import psycopg
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
+from campaigns.streams import guarded_to_postgres
 from holdfast.points import reached
 
 TABLES = """
@@ -27,16 +27,9 @@ def main(arguments: list[str]) -> None:
     """Run the stream over all there is."""
     bootstrap, topic, dsn, checkpoint, rows_per_batch = arguments
     spark = SparkSession.builder.getOrCreate()
-    messages = (
-        spark.readStream.format("kafka")
-        .option("kafka.bootstrap.servers", bootstrap)
-        .option("subscribe", topic)
-        .option("startingOffsets", "earliest")
-        .option("maxOffsetsPerTrigger", rows_per_batch)
-        .load()
-    )
+    rows = guarded_to_postgres.read(spark, bootstrap, topic, rows_per_batch=rows_per_batch)
     query = (
-        messages.select(F.col("value").cast("string").cast("long").alias("id"))
+        rows.select("id")
         .writeStream.foreachBatch(lambda batch, number: write(dsn, batch, number))
         .option("checkpointLocation", checkpoint)
         .trigger(availableNow=True)

@@ -2,34 +2,28 @@
 
     python -m benchmarks.kill_cost
 
-Prints CPU seconds per kill of the whole driver tree. After every death the table must hold whole
-batches, each row once, as the ledger says; at the end every row exactly once.
+Prints CPU seconds per kill of the whole driver tree. After every death the table must hold exactly
+the batches that the ledger tells of; at the end every row exactly once.
 """
 
 from __future__ import annotations
 
 import sys
 import uuid
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
 
 from benchmarks import kafka_to_postgres
-from benchmarks.chains import describe_bound
-from holdfast.drills.kill import (
-    Driver,
-    Link,
-    Named,
-    Point,
-    Rename,
-    S3Proxy,
-    S3Request,
-    cpu_seconds_per_kill,
-)
-from holdfast.drills.kill.chain import run_chain
-from holdfast.proof.multiset import Difference, compare
+from campaigns.outcome import cpu_seconds_per_kill, describe, describe_bound
+from campaigns.streams.driven import Driven
+from holdfast.drills.drill import Answer, Drilled, Seen, run_drill
+from holdfast.drills.history import Ended, History, Row, Started
+from holdfast.drills.kill import Driver, Named, Point, Rename
 from lab import S3, Kafka, Postgres
+from lab.faults.s3_proxy import S3Proxy, S3Request
 from lab.scratch import scratch_directory
 from lab.spark import environment
 from lab.warm_up import ensure_archive
@@ -69,7 +63,7 @@ ON_S3: list[Point] = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """A topic with known rows and an empty database to bring them to."""
+    """A topic with known rows and an empty table to write them to; `Sinks` of a drill."""
 
     kafka: Kafka
     topic: str
@@ -80,23 +74,24 @@ class Workload:
         arguments = [self.kafka.address, self.topic, self.dsn, checkpoint, str(ROWS_PER_BATCH)]
         return [kafka_to_postgres.__file__, *arguments]
 
-    def judge(self, point: Point | None) -> None:
-        """Check that the table holds exactly the batches the ledger says, and all at the end."""
+    @property
+    def answers(self) -> Sequence[Answer]:
+        """What the table must hold after each batch."""
+        batches = range(ROWS // ROWS_PER_BATCH + 1)
+        return [Answer(sink="readings", after=[rows_after(each) for each in batches])]
+
+    def look(self) -> Iterator[Seen]:
+        """Read the table and the ledger, in one snapshot."""
         with psycopg.connect(self.dsn) as connection:
+            connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
             found = connection.execute("select id, batch from readings").fetchall()
             (last,) = connection.execute("select last_batch from ledger").fetchone() or (-1,)
-        batches = {batch for _, batch in found}
-        assert batches == set(range(last + 1)), f"{point}: ledger at {last}, batches {batches}"
-        assert len(found) == ROWS_PER_BATCH * (last + 1), f"{point}: a batch is there in part"
-        difference = compare(range(ROWS), (row for row, _ in found))
-        assert (difference.doubled, difference.foreign) == (0, 0), f"{point}: {difference}"
-        assert point is not None or difference.exact, f"at the end: {difference}"
+        yield Seen(sink="readings", parts=last + 1, rows=found)
 
-    def difference(self) -> Difference:
-        """Compare what the table holds now with everything that was sent."""
-        with psycopg.connect(self.dsn) as connection:
-            found = connection.execute("select id from readings").fetchall()
-        return compare(range(ROWS), (row for (row,) in found))
+
+def rows_after(batches: int) -> list[Row]:
+    """Return what the table must hold after so many batches: each row with its batch."""
+    return [(row, row // ROWS_PER_BATCH) for row in range(batches * ROWS_PER_BATCH)]
 
 
 def make_workload(kafka: Kafka, postgres: Postgres) -> Workload:
@@ -110,53 +105,53 @@ def make_workload(kafka: Kafka, postgres: Postgres) -> Workload:
     return Workload(kafka=kafka, topic=name, dsn=dsn)
 
 
-def chain_on_disk(work: Workload, directory: Path, points: list[Point]) -> list[Link]:
+def chain_on_disk(work: Workload, directory: Path, points: list[Point]) -> Drilled:
     """Run the chain with the checkpoint on local disk."""
     driver = Driver(
         work.program(str(directory / "checkpoint")),
         environment=environment(directory, {}),
         directory=directory / "runs",
     )
-    return run_chain(driver, points, judge=work.judge)
+    return run_drill("on-disk", Driven(work=work, driver=driver), points, directory=directory)
 
 
-def chain_on_s3(work: Workload, directory: Path, points: list[Point], *, s3: S3) -> list[Link]:
+def chain_on_s3(work: Workload, directory: Path, points: list[Point], *, s3: S3) -> Drilled:
     """Run the chain with the checkpoint on S3, every request by way of the proxy."""
     with S3Proxy(s3.port) as proxy:
         driver = Driver(
             work.program(f"s3a://lake/{work.topic}"),
             environment=environment(directory, s3.spark_settings(port=proxy.port)),
             directory=directory / "runs",
-            s3_proxy=proxy,
+            striker=proxy,
         )
-        return run_chain(driver, points, judge=work.judge)
+        return run_drill("on-s3", Driven(work=work, driver=driver), points, directory=directory)
 
 
 def main() -> None:
     """Run both chains, print what they cost, and fail when a kill costs too much."""
     ensure_archive()
     with Kafka() as kafka, Postgres() as postgres, S3() as s3, scratch_directory() as scratch:
-        work = make_workload(kafka, postgres)
-        disk = chain_on_disk(work, scratch / "disk", ON_DISK)
-        print_chain("checkpoint on local disk", disk, work.difference())
-        work = make_workload(kafka, postgres)
-        store = chain_on_s3(work, scratch / "s3", ON_S3, s3=s3)
-        print_chain("checkpoint on S3, through the proxy", store, work.difference())
-    kills = len(ON_DISK) + len(ON_S3)
-    print(describe_bound(kills))
-    if max(map(cpu_seconds_per_kill, (disk, store))) > MOST_CPU_SECONDS:
+        disk = chain_on_disk(make_workload(kafka, postgres), scratch / "disk", ON_DISK)
+        print_chain(disk)
+        store = chain_on_s3(make_workload(kafka, postgres), scratch / "s3", ON_S3, s3=s3)
+        print_chain(store)
+        costs = [cpu_seconds_per_kill(History(each.directory)) for each in (disk, store)]
+    if any(each.verdict for each in (disk, store)):
+        sys.exit("A chain does not pass.")
+    print(describe_bound(len(ON_DISK) + len(ON_S3)))
+    if max(costs) > MOST_CPU_SECONDS:
         sys.exit(f"A kill costs more than {MOST_CPU_SECONDS} CPU seconds.")
 
 
-def print_chain(title: str, links: list[Link], found: Difference) -> None:
-    """Print the cost per kill with what was lost and doubled, then one line per run."""
-    print(
-        f"{title}: {cpu_seconds_per_kill(links):.1f} CPU s per kill, {len(links) - 1} kills, "
-        f"{found.missing} lost, {found.doubled} doubled"
-    )
-    for link in links:
-        point = "ran to its end" if link.point is None else str(link.point)
-        print(f"  {point:<42}{link.ended.cpu_seconds:6.1f} CPU s{link.ended.wall_seconds:7.1f} s")
+def print_chain(drilled: Drilled) -> None:
+    """Print what a chain showed and cost, then one line per run."""
+    print(describe(drilled), flush=True)
+    events = History(drilled.directory).events()
+    started = {each.run: each for each in events if isinstance(each, Started)}
+    for end in (each for each in events if isinstance(each, Ended)):
+        begun = started[end.run]
+        point = begun.point or "ran to its end"
+        print(f"  {point:<42}{end.cpu_seconds:6.1f} CPU s{end.at - begun.at:7.1f} s")
 
 
 if __name__ == "__main__":

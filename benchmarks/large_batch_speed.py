@@ -25,6 +25,7 @@ from pyspark.sql import functions as F
 from benchmarks.attempts import FORGET_TABLE, NONCE, attempts, new_row
 from benchmarks.measuring import ratios, spread
 from holdfast.ledger import Apply
+from holdfast.sinks.kinds import resolve_writer
 from holdfast.sinks.postgres.large import BUDGET_SETTING
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from lab import Postgres
@@ -68,10 +69,12 @@ def by_one_task(frame: DataFrame, dsn: str, directory: Path) -> Callable[[], Non
     """Return a function that writes one more batch as the guard would."""
     secret = directory / "dsn"
     secret.write_text(dsn)
-    sink = PostgresSink(f"file:{secret}", table="readings")
-    sink = sink.prepare(frame, stream="large", output_mode="append")
+    described = PostgresSink(f"file:{secret}", table="readings")
+    sink = resolve_writer(described, frame, stream="large", output_mode="append")
+    sink.create()
     row = new_row("large", sink.name)
-    assert sink.replace_row(None, replace(row, epoch=1, nonce=NONCE))
+    assert sink.ledger is not None
+    assert sink.ledger.replace(None, replace(row, epoch=1, nonce=NONCE))
     following = attempts(row)
 
     def write() -> None:

@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 
 from holdfast.storage.location import Location
-from holdfast.storage.read import FileInfo, Listing
+from holdfast.storage.read import PAGE_ENTRIES, FileInfo, Listing, Page, WalkPage, cut_page
 
 ARCHIVES = Path(__file__).parents[1] / "tests/checkpoints"
 BATCHES = 100
@@ -115,6 +115,17 @@ class GeneratedReader:
             directories=tuple(sorted(directories)),
         )
 
+    def list_after(self, directory: str, after: str) -> Page:
+        """Return one page of what is directly in a directory, from a name on and without it."""
+        listing = self.list(directory)
+        files = {info.path.rpartition("/")[2]: info for info in listing.files}
+        names, next_after = cut_page([*files, *(f"{each}/" for each in listing.directories)], after)
+        return Page(
+            files=tuple(files[name] for name in names if name in files),
+            directories=tuple(name[:-1] for name in names if name not in files),
+            next_after=next_after,
+        )
+
     def walk(self, directory: str = "") -> Iterator[FileInfo]:
         """Yield every file below a directory."""
         prefix = f"{directory}/" if directory else ""
@@ -124,6 +135,13 @@ class GeneratedReader:
         for path, content in self._checkpoint.files() if everywhere else chain(logs, inside):
             if path.startswith(prefix):
                 yield _describe(path, content)
+
+    def walk_page(self, directory: str, *, after: str = "") -> WalkPage:
+        """Return the first files below a directory, after a path."""
+        inside = sorted(
+            (info for info in self.walk(directory) if info.path > after), key=lambda info: info.path
+        )
+        return WalkPage(files=tuple(inside[:PAGE_ENTRIES]), is_last=len(inside) < PAGE_ENTRIES)
 
     def stat(self, path: str) -> FileInfo | None:
         """Return what a listing shows of a file, or None when it is not there."""

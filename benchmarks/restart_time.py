@@ -18,13 +18,14 @@ from pathlib import Path
 
 import click
 
-from benchmarks import guarded_to_delta, native_to_delta
+from benchmarks import native_to_delta
 from benchmarks.measuring import exit_when_missed, spread
 from benchmarks.pairs import compare_medians
+from campaigns.streams import guarded_to_delta
+from holdfast.drills.builtin.delta_table import DeltaTable
+from holdfast.drills.builtin.workload import write_files
 from holdfast.drills.kill import Driver
 from holdfast.drills.kill.waiting import wait_until
-from holdfast.drills.known.delta_table import DeltaTable
-from holdfast.drills.known.workload import write_files
 from holdfast.proof.multiset import compare
 from holdfast.storage import open_reader
 from holdfast.storage.options import from_hadoop

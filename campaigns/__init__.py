@@ -1,3 +1,3 @@
-"""Campaigns: a matrix of situations, each one played on real servers and judged row by row."""
+"""Fault campaigns: what is killed, broken and changed under a stream, and what comes of it."""
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from obstore.exceptions import BaseError
 
 from holdfast.drills.kill.driver import Driver
 from holdfast.errors import HoldfastError
+from lab.errors import ToolMissingError
 from lab.kafka import Kafka
 from lab.pgbouncer import PgBouncer
 from lab.postgres import Postgres
@@ -25,6 +26,8 @@ from lab.spark import environment
 from lab.warm_up import ensure_archive
 
 _TOPIC = "check"
+OPTIONAL = {"pgbouncer": "the tests and kills behind a connection pool"}
+"""Programs that only some tests need, and which: those fail by name where it is missing."""
 FAILURES = (
     BaseError,
     HoldfastError,
@@ -38,7 +41,10 @@ _SPARK_PROGRAM = Path(__file__).with_name("programs") / "check.py"
 
 
 def check() -> bool:
-    """Check every server and spark, one line each; return whether all answered."""
+    """Check every server and spark, one line each; return whether all answered.
+
+    An `OPTIONAL` program that is not on this machine fails nothing: its line says what to install.
+    """
     kafka, postgres, s3 = Kafka(), Postgres(), S3()
     with ExitStack() as servers:
         answered = {
@@ -62,6 +68,11 @@ def _report(name: str, one: Callable[[], None]) -> bool:
     try:
         one()
     except FAILURES as error:
+        if isinstance(error, ToolMissingError) and error.tool in OPTIONAL:
+            click.echo(
+                f"{name:<10} not installed; only {OPTIONAL[error.tool]} need it. {error.how}"
+            )
+            return True
         click.echo(f"{name:<10}{time.monotonic() - began:6.1f} s  failed\n  {error}")
         return False
     click.echo(f"{name:<10}{time.monotonic() - began:6.1f} s  ok")

@@ -76,7 +76,7 @@ class WarmUpFailedError(HoldfastError):
         last = "\n".join(said.strip().splitlines()[-20:])
         super().__init__(
             what=f"The class archive for {name} was not made.",
-            why=f"Spark did not run to its end. It said last:\n{last}",
+            why=f"The run of Spark that makes it failed. It said last:\n{last}",
             how="Run `python -m lab check`; it tests Spark and the servers one by one.",
         )
 

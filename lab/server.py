@@ -74,11 +74,13 @@ class Server(ABC):
 
         Raises:
             ServerDidNotStartError: It ended, or did not answer in time; carries the end of its log.
+            ToolMissingError: Its program is not on this machine.
         """
+        command = self._command()  # first: without the program nothing is made
         self._prepare()
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                self._command(),
+                command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from holdfast.drills.known.places import DSN_NAME
+from holdfast.drills.builtin.places import DSN_NAME
 from holdfast.drills.summary import SummaryJson
 from lab.cache import sha256_of_text
 from lab.environments import make_environment
@@ -23,7 +23,7 @@ from lab.spark import Installation, environment
 
 REPOSITORY = Path(__file__).parents[1]
 OTHER_VERSIONS = ("4.0", "4.1")
-_PROGRAM = Path(__file__).with_name("programs") / "known_drills.py"
+_PROGRAM = Path(__file__).with_name("programs") / "builtin_drills.py"
 
 
 def requirements_of(version: str) -> Path:
@@ -44,18 +44,18 @@ def installation_of(version: str) -> Installation:
     return Installation(python=python, package=package, connectors=f"spark-{version}")
 
 
-def drill_known(
+def drill_builtin(
     installation: Installation,
     chains: Mapping[str, Sequence[str]],
     *,
     directory: Path,
     dsn: str,
 ) -> SummaryJson:
-    """Run known drills in the Python of an installation, judge and drivers alike.
+    """Run built-in drills in the Python of an installation, judge and drivers alike.
 
     Args:
         installation: The PySpark to run them on.
-        chains: The known streams, and the points at which each one is killed, in turn.
+        chains: The built-in streams, and the points at which each one is killed, in turn.
         directory: Takes the drills and Spark's own files.
         dsn: A scratch database.
 

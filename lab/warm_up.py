@@ -14,8 +14,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from holdfast.drills.known.cells import STATES
-from holdfast.drills.known.workload import write_files
+from holdfast.drills.builtin.cells import STATES
+from holdfast.drills.builtin.workload import write_files
 from lab.errors import WarmUpFailedError
 from lab.kafka import Kafka
 from lab.s3 import S3
@@ -46,6 +46,8 @@ def ensure_archive(installation: Installation = OWN) -> Path:
             _run_on_servers(scratch, half_made)
         else:
             _run_on_files(installation, scratch, half_made)
+        if not half_made.exists():
+            raise WarmUpFailedError(installation.connectors, said="The JVM wrote no archive.")
         beside = archive.with_suffix(f".{os.getpid()}")
         shutil.copy(half_made, beside)
         beside.rename(archive)  # whole or not there

@@ -14,7 +14,7 @@ import pytest
 pytest_plugins = ["lab.fixtures"]
 
 COSTS = ("unit", "spark", "drill")
-FOLDERS = {"lab": "spark", "spark": "spark", "drills": "drill"}
+FOLDERS = {"lab": "spark", "spark": "spark", "wheel": "spark", "drills": "drill"}
 ALL = "HOLDFAST_ALL" in os.environ
 """Set to run every test of the modules of which a sample is enough."""
 SEED = int(os.environ.setdefault("HOLDFAST_SEED", str(random.randrange(2**32))))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from holdfast import points
-from holdfast.streams.keeper import THREAD
+from holdfast.streams.heartbeat import THREAD
 
 PATIENCE_S = 90.0
 """Longer than any batch or start here takes on a busy machine: what takes longer hangs."""

@@ -15,35 +15,52 @@ from holdfast.proof.multiset import Difference, compare
 
 _READING = ("reading_id", "sensor_id", "event_time", "value")
 _WHERE_FROM = ("partition", "offset")
+_COLUMNS = {
+    "raw": ("topic", *_WHERE_FROM, "timestamp", "key", "value"),
+    "typed": (*_READING, *_WHERE_FROM),
+    "quarantine": ("value", "reason", *_WHERE_FROM),
+    "gold": _READING,
+}
+Row = tuple[object, ...]
 
 
 def judge(spark: SparkSession, sensors: Sensors, sent: list[Message]) -> dict[str, Difference]:
     """Return how each table differs from what the messages sent so far must have become."""
-    raw = ((sensors.topic, *row) for row in messages.raw_rows(sent))
-    answers: dict[str, tuple[Iterator[tuple[object, ...]], tuple[str, ...]]] = {
-        "raw": (raw, ("topic", *_WHERE_FROM, "timestamp", "key", "value")),
-        "typed": (messages.typed_rows(sent), (*_READING, *_WHERE_FROM)),
-        "quarantine": (messages.quarantine_rows(sent), ("value", "reason", *_WHERE_FROM)),
-        "gold": (messages.latest_rows(sent), _READING),
+    found = rows_found(spark, sensors)
+    return {
+        table: compare(expected, found[table])
+        for table, expected in rows_expected(sensors, sent).items()
     }
+
+
+def rows_expected(sensors: Sensors, sent: list[Message]) -> dict[str, Iterator[Row]]:
+    """Return what the messages sent so far must have become in each table."""
+    return {
+        "raw": ((sensors.topic, *row) for row in messages.raw_rows(sent)),
+        "typed": messages.typed_rows(sent),
+        "quarantine": messages.quarantine_rows(sent),
+        "gold": messages.latest_rows(sent),
+        "postgres": messages.latest_rows(sent),
+    }
+
+
+def rows_found(spark: SparkSession, sensors: Sensors) -> dict[str, Iterator[Row]]:
+    """Return what is in each table."""
     found = {
-        table: compare(expected, delta_rows(spark, sensors.table(table), columns))
-        for table, (expected, columns) in answers.items()
+        table: delta_rows(spark, sensors.table(table), columns)
+        for table, columns in _COLUMNS.items()
     }
-    found["postgres"] = compare(messages.latest_rows(sent), serving_rows(sensors.dsn))
-    return found
+    return {**found, "postgres": serving_rows(sensors.dsn)}
 
 
-def delta_rows(
-    spark: SparkSession, location: str, columns: tuple[str, ...]
-) -> Iterator[tuple[object, ...]]:
+def delta_rows(spark: SparkSession, location: str, columns: tuple[str, ...]) -> Iterator[Row]:
     """Yield the rows of a Delta table."""
     table = spark.read.format("delta").load(location).select(*columns).toArrow()
     for row in table.to_pylist():
         yield tuple(row[column] for column in columns)
 
 
-def serving_rows(dsn: str) -> Iterator[tuple[object, ...]]:
+def serving_rows(dsn: str) -> Iterator[Row]:
     """Yield the rows that PostgreSQL serves."""
     with psycopg.connect(dsn) as connection:
         rows = connection.execute("select reading_id, sensor_id, event_time, value from latest")

@@ -2,7 +2,7 @@
 
 It does what a careful engineer can do with Spark and Delta alone: stable checkpoint locations, one
 per stream; `txnAppId` and `txnVersion` where one batch writes two tables; upserts that may repeat.
-`benchmarks/restart_damage.py` shows what less care costs.
+`campaigns/restart_damage` shows what less care costs.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from benchmarks.restart_damage import SCENARIOS
+from campaigns.restart_damage.scenarios import SCENARIOS
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.record.acceptances import Acceptance
 from holdfast.record.batches import JournalledBatch, rows_path
@@ -85,7 +85,7 @@ def test_every_make_command_and_module_that_is_named_exists(page: Path) -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     for target in re.findall(r"`make ([a-z]+)", text):
         assert target in targets, target
-    for module in re.findall(r"python -m ((?:lab|examples|benchmarks)[a-z_.]*)", text):
+    for module in re.findall(r"python -m ((?:lab|examples|benchmarks|campaigns)[a-z_.]*)", text):
         path = ROOT.joinpath(*module.split("."))
         assert path.with_suffix(".py").exists() or (path / "__main__.py").exists(), module
 

@@ -1,6 +1,6 @@
 """Two drivers, one with a clock that is ten minutes wrong: one owner, and nothing doubled.
 
-Two hundred races, and real Spark drivers, are `python -m benchmarks.clock_races`.
+Two hundred races, and real Spark drivers, are `python -m campaigns.clock_races`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.clock_drivers import MINUTES_10
-from benchmarks.clock_races import Course, Plan, draw, make_course, run
+from campaigns.clock_races.drivers import MINUTES_10
+from campaigns.clock_races.races import Course, Plan, draw, make_course, run
 from lab import S3, Postgres
 
 RACES = 4

@@ -1,4 +1,4 @@
-"""States that a crash can leave behind, drawn by the seed; all are `benchmarks.crash_states`."""
+"""States that a crash can leave behind, drawn by the seed; all are `campaigns.crash_states`."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import psycopg
 import pytest
 from pyspark.sql import SparkSession
 
-from benchmarks.crash_recordings import PostgresSink, Recording, State, find_states, record
-from benchmarks.crash_states import in_one_session, replay, run
-from holdfast.drills.kill.trace import Operation
-from holdfast.drills.known.places import DSN_NAME
-from holdfast.drills.known.workload import APPEND, ROWS_PER_FILE
+from campaigns.crash_states.recordings import PostgresSink, Recording, State, find_states, record
+from campaigns.crash_states.replay import in_one_session, replay, run
+from holdfast.drills.builtin.places import DSN_NAME
+from holdfast.drills.builtin.workload import APPEND, ROWS_PER_FILE
 from holdfast.ledger.decide import Apply
 from lab import Postgres
+from lab.faults.trace import Operation
 
-STATES = 300
+STATES = 150
 FILES = {"postgres-append": 12, "postgres-counts-rocksdb": 4, "postgres-counts-rocksdb2": 3}
 STUCK = "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY"
 
@@ -98,7 +98,7 @@ def test_a_sink_that_ignores_its_ledger_is_reported(
 ) -> None:
     recording = recordings[0]
     state = next(each for each in states_of(recording) if each.batches == 1)
-    for module in ("sink", "write"):
+    for module in ("writer", "write"):
         monkeypatch.setattr(f"holdfast.sinks.postgres.{module}.decide", lambda *_: Apply())
     assert f"doubled={ROWS_PER_FILE}," in (replay(spark, recording, state) or "")
 

@@ -1,6 +1,6 @@
 """Two drivers of one Delta table at the same time: nothing is lost and nothing doubled.
 
-More of them, and on S3, is `python -m benchmarks.delta_races`.
+More of them, and on S3, is `python -m campaigns.delta_races`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.delta_races import GOES_ON_AT, HALTED_AT, make_course, race, take_over
+from campaigns.delta_races import GOES_ON_AT, HALTED_AT, make_course, race, take_over
 
 pytestmark = pytest.mark.usefixtures("class_archive")
 

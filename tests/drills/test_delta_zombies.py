@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.delta_races import make_course
+from campaigns.delta_races import make_course
+from campaigns.judging import judge
 from holdfast.drills.kill import Named, Point
 
 KEPT: list[Point] = [Named("S3")]
@@ -34,12 +35,12 @@ def test_a_driver_that_wakes_up_too_late_commits_nothing(tmp_path: Path, point: 
     with course.driver("first").start(point, strike=signal.SIGSTOP) as sleeper:
         sleeper.wait_until_halted()
         course.driver("second", "--takeover").run_to_end()
-        course.work.judge(None)
+        judge(course.work)
         before = course.work.open("table").read()
         sleeper.resume()
         ended = sleeper.wait()
     assert not ended.timed_out
-    course.work.judge(None)
+    judge(course.work)
     assert course.work.open("table").read() == before, "it committed after it was replaced"
     # Past its fence and before its first batch it finds nothing left to write, and ends well.
     if point not in NOTHING_IN_HAND:

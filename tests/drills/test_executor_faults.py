@@ -1,6 +1,6 @@
 """Tasks that fail and executors that die in the middle of a batch: every row exactly once.
 
-Every sink on both kinds of cluster is `python -m benchmarks.executor_faults`.
+Every sink on both kinds of cluster is `python -m campaigns.executor_faults`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.executor_faults import local_settings, make_work
-from benchmarks.faulty_tasks import KILLED, RAISED, SINKS
+from campaigns.executor_faults.faulty_tasks import KILLED, RAISED, SINKS
+from campaigns.executor_faults.runs import local_settings, make_work
 from lab import Postgres
 
 

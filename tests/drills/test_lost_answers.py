@@ -1,6 +1,6 @@
 """Commits that landed and whose answer was lost or an error: recognised, and nothing is doubled.
 
-A hundred and fifty of them, and S3, are `python -m benchmarks.lost_answers`.
+A hundred and fifty of them, and S3, are `python -m campaigns.lost_answers`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from benchmarks.guard_shapes import APPENDED, MERGED
-from benchmarks.lost_answers import Lab, fail_on_disk, lose_in_postgres, lose_in_task
-from benchmarks.lost_in_postgres import LANDED, NEVER_ARRIVED
+from campaigns.lost_answers.in_postgres import LANDED, NEVER_ARRIVED
+from campaigns.lost_answers.scenes import Lab, fail_on_disk, lose_in_postgres, lose_in_task
+from campaigns.streams.postgres_shapes import APPENDED, MERGED
 from lab import Kafka, Postgres
 
 

@@ -1,4 +1,4 @@
-"""Two deaths of streams without a guard; `python -m benchmarks.other_sinks` has them all."""
+"""Two deaths of streams without a guard; `python -m campaigns.other_sinks` has them all."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import plain_streams
-from benchmarks.other_sinks import FILES, write_sample
-from benchmarks.plain_readers import ROWS_PER_FILE, beside, is_whole, look_at_table
+from campaigns.other_sinks import plain_streams
+from campaigns.other_sinks.plain_readers import ROWS_PER_FILE, is_whole, look_at_table, polling
+from campaigns.other_sinks.table import FILES, write_sample
 from holdfast.drills.checks import READER, Past, count_rows
 from holdfast.drills.drill import Drilled, run_drill
 from holdfast.drills.history import History
 from holdfast.drills.kill import Point, Rename, Send
+from holdfast.drills.user_stream import Expected, Target, UserStream
 from holdfast.drills.verdict import Verdict
-from holdfast.drills.yours import Expected, Target, Yours
 from lab import Postgres
 from lab.spark import environment
 
@@ -31,12 +31,12 @@ def servers(postgres: Postgres, database: str, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.fixture
-def jdbc_append(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Yours:
+def jdbc_append(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> UserStream:
     """A stream that appends with Spark's JDBC writer, in a database of its own."""
     for each, value in environment(tmp_path / "spark", {}).items():
         monkeypatch.setenv(each, value)
     module = plain_streams.__name__
-    return Yours(
+    return UserStream(
         of=Target(
             start=f"{module}:jdbc_append",
             sample=write_sample(tmp_path / "sample"),
@@ -47,13 +47,13 @@ def jdbc_append(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Yours:
     )
 
 
-def kill(stream: Yours, point: Point) -> Drilled:
-    reading = partial(beside, look_at_table, stream.home)
+def kill(stream: UserStream, point: Point) -> Drilled:
+    reading = partial(polling, look_at_table, stream.home)
     return run_drill("once", stream, [point], directory=stream.home, reading=reading)
 
 
 @pytest.mark.usefixtures("class_archive", "servers")
-def test_bare_spark_is_stuck_when_it_dies_before_its_first_offsets(jdbc_append: Yours) -> None:
+def test_bare_spark_is_stuck_when_it_dies_before_its_first_offsets(jdbc_append: UserStream) -> None:
     drilled = kill(jdbc_append, Rename("before", "offsets/0"))
     told = {each.check: each for each in drilled.checked}
     assert told["fired"].verdict == Verdict.PASS
@@ -62,7 +62,7 @@ def test_bare_spark_is_stuck_when_it_dies_before_its_first_offsets(jdbc_append: 
 
 
 @pytest.mark.usefixtures("class_archive", "servers")
-def test_tasks_that_had_committed_are_doubled_and_were_seen(jdbc_append: Yours) -> None:
+def test_tasks_that_had_committed_are_doubled_and_were_seen(jdbc_append: UserStream) -> None:
     drilled = kill(jdbc_append, Send("before", f"row-{ROWS_PER_FILE - 1:06}"))
     told = {each.check: each for each in drilled.checked if each.verdict}
     assert list(told) == ["nothing-doubled"], told

@@ -1,6 +1,6 @@
 """The whole sensors pipeline under kills: all five tables are exact.
 
-Many more, with servers among them, are `python -m benchmarks.pipeline_kills`.
+Many more, with servers among them, are `python -m campaigns.pipeline_kills`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from benchmarks.pipeline_kills import Plan, Servers, run
-from examples.sensors.judge import judge
-from holdfast.drills.kill import S3Proxy
+from campaigns.judging import assert_passed
+from campaigns.outcome import differences_of, kills_of
+from campaigns.pipeline_kills import Plan, Servers, run
 from lab import S3, Kafka, Postgres
+from lab.faults.s3_proxy import S3Proxy
 
 KILLS = 1
 
@@ -26,7 +27,7 @@ def test_the_pipeline_is_exact_after_kills_wherever_they_come(
     with S3Proxy(s3.port) as proxy:
         servers = Servers(kafka=kafka, postgres=postgres, s3=s3, proxy=proxy)
         ran = run(plan, servers, tmp_path)
-    assert sum(ended.fired is not None for ended in ran.runs) == KILLS
-    differences = judge(spark, ran.sensors, ran.sent)
-    assert {name: found for name, found in differences.items() if not found.exact} == {}
-    assert differences["raw"].expected == plan.messages
+    assert_passed(ran.judge(spark))
+    found = differences_of(ran.recording.history)
+    assert kills_of(ran.recording.history) == KILLS
+    assert (found["raw"].expected, len(found)) == (plan.messages, 5)

@@ -1,4 +1,4 @@
-"""One planted bug, drawn by the seed, is found; all are `python -m benchmarks.planted_bugs`.
+"""One planted bug, drawn by the seed, is found; all are `python -m campaigns.planted`.
 
 Drawn of those that tests find: a drill is run twice for a bug, and takes too long here.
 """
@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.planted.bug import read_bugs
-from benchmarks.planted.run import Bench
-from benchmarks.planted_bugs import catch, run_unchanged
+from campaigns.planted.bug import read_bugs
+from campaigns.planted.catch import catch, run_unchanged
+from campaigns.planted.run import Bench
 
 
 @pytest.mark.usefixtures("class_archive")

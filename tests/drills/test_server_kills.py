@@ -1,6 +1,6 @@
 """PostgreSQL is killed under a guarded stream, once in every way: nothing lost, nothing doubled.
 
-Thirty times each is `python -m benchmarks.guard_server_kills`.
+Thirty times each is `python -m campaigns.server_kills`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ import psycopg
 import pytest
 from pyspark.sql import SparkSession
 
-from benchmarks.guard_reader import PostgresReader
-from benchmarks.guard_server_kills import Stream, kill_in_every_way
-from benchmarks.guard_shapes import APPENDED, COUNTS, Shape
-from benchmarks.guard_workload import make_workload
+from campaigns.judging import end_session, judge
+from campaigns.server_kills import Stream, kill_in_every_way
+from campaigns.streams.postgres_shapes import APPENDED, COUNTS, Shape
+from campaigns.streams.postgres_workload import make_workload
+from holdfast.drills.drill import Recording
 from holdfast.ledger.postgres import advance_row
 from holdfast.ledger.row import Attempt
 from holdfast.sinks.postgres import write
@@ -40,7 +41,8 @@ def test_a_killed_server_loses_and_doubles_nothing(
     monkeypatch.setenv("READINGS_DSN", "")  # so that it is as before afterwards
     every = list(kill_in_every_way(spark, kafka, own_postgres, directory=tmp_path, kills=1))
     assert len(every) == 12
-    for told, _, killed in every:
+    for told, killed in every:
+        assert killed.looks, f"{told}: the reader never looked"
         assert killed.failures == 0, f"{told}: the ledger is asked, and the query goes on"
 
 
@@ -57,19 +59,20 @@ def test_the_reader_sees_a_batch_that_is_committed_in_two_steps(
     """A planted fault: without it a reader that sees nothing would prove nothing."""
     work = make_workload(kafka, postgres, shape, batches=2)
     monkeypatch.setenv("READINGS_DSN", work.dsn)
-    with PostgresReader(work) as reader:
+    recording = Recording(work, tmp_path / "history")
 
-        def advance_later(
-            connection: psycopg.Connection[Any], attempt: Attempt, **more: Any
-        ) -> None:
-            connection.execute("COMMIT")
-            reader.wait_for_polls(2)
-            connection.execute("BEGIN")
-            advance_row(connection, attempt, **more)
+    def advance_later(connection: psycopg.Connection[Any], attempt: Attempt, **more: Any) -> None:
+        connection.execute("COMMIT")
+        recording.write(work.count())
+        connection.execute("BEGIN")
+        advance_row(connection, attempt, **more)
 
-        monkeypatch.setattr(write, "advance_row", advance_later)
-        Stream(spark=spark, work=work, root=tmp_path / "streams").begin().awaitTermination()
-        reader.wait_for_polls(2)
-    work.judge(None)  # at the end all is well: only somebody who looks in between can tell
-    assert any(seen.startswith("after 0 batches") for seen in reader.torn)
-    assert any(seen.startswith("after 1 batches") for seen in reader.torn)
+    monkeypatch.setattr(write, "advance_row", advance_later)
+    recording.start()
+    Stream(spark=spark, work=work, root=tmp_path / "streams").begin().awaitTermination()
+    end_session(recording)
+    # At the end all is well: only a reader that looks in between can tell.
+    judge(work)
+    told = {each.check: each.told for each in recording.check() if each.verdict}
+    assert list(told) == ["whole-batches"], told
+    assert "the reader saw in run 1" in told["whole-batches"]

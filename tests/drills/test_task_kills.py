@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.guard_shapes import APPENDED
-from benchmarks.guard_workload import make_workload
-from holdfast.drills.kill import Driver, TcpProxy
+from campaigns.judging import judge
+from campaigns.streams.postgres_shapes import APPENDED
+from campaigns.streams.postgres_workload import make_workload
+from holdfast.drills.kill import Driver
 from lab import Kafka, Postgres
+from lab.faults.tcp_proxy import TcpProxy
 from lab.spark import environment
 
 BY_A_TASK = {"spark.holdfast.driverBatchBytes": "1"}
@@ -47,7 +49,7 @@ def test_what_a_task_sends_after_its_driver_is_dead_harms_nothing(
             if goes_on == "before the next start":
                 proxy.release()
             second.run_to_end()
-            work.judge(None)
+            judge(work)
             if goes_on == "after the next start":
                 proxy.release()
-    work.judge(None)
+    judge(work)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.versions import OTHER_VERSIONS, drill_known, installation_of
+from lab.versions import OTHER_VERSIONS, drill_builtin, installation_of
 from lab.warm_up import ensure_archive
 
 CHAINS = {
@@ -29,7 +29,7 @@ def test_a_guarded_stream_that_is_killed_is_exact(
 ) -> None:
     installation = installation_of(version)
     ensure_archive(installation)
-    found = drill_known(installation, CHAINS, directory=tmp_path, dsn=database)
+    found = drill_builtin(installation, CHAINS, directory=tmp_path, dsn=database)
     # A drill passes if every kill fired, and if rows and state are exact as multisets.
     wrong = [each for drill in found.drills for each in drill.checks if each.verdict != "PASS"]
     assert wrong == []

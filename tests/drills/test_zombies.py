@@ -13,13 +13,14 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from benchmarks.guard_races import make_course
+from campaigns.judging import judge
+from campaigns.postgres_races import make_course
+from holdfast.drills.builtin.cells import BUILTIN, BuiltinSubject
+from holdfast.drills.builtin.workload import write_files
 from holdfast.drills.checks import KEPT as STATE
 from holdfast.drills.history import format_row, parse_row
 from holdfast.drills.kill import Named, Point
 from holdfast.drills.kill.points import Rename
-from holdfast.drills.known.cells import KNOWN, KnownSubject
-from holdfast.drills.known.workload import write_files
 from holdfast.proof.multiset import compare
 from lab import Kafka, Postgres
 from lab.spark import environment
@@ -53,10 +54,10 @@ def test_a_driver_that_wakes_up_too_late_writes_nothing(
         sleeper.wait_until_halted()
         # It waits until the sleeper's heartbeat has not changed for its term, and takes over.
         course.driver("second").run_to_end()
-        course.work.judge(None)
+        judge(course.work)
         sleeper.resume()
         ended = sleeper.wait()
-    course.work.judge(None)
+    judge(course.work)
     with psycopg.connect(course.work.dsn) as connection:
         query = "SELECT batch, epoch FROM holdfast.history ORDER BY committed_at, batch"
         epochs = [epoch for _, epoch in connection.execute(query)]
@@ -82,7 +83,7 @@ def test_the_state_is_that_of_the_driver_that_went_on(
     for variable, value in environment(tmp_path / "spark", {}).items():
         monkeypatch.setenv(variable, value)
     files = BATCHES_BEFORE + BATCHES_AFTER
-    subject = KnownSubject(stream=KNOWN[name], files=files, home=tmp_path, dsn=database)
+    subject = BuiltinSubject(stream=BUILTIN[name], files=files, home=tmp_path, dsn=database)
     subject.config["settings"] = {**subject.config["settings"], **UPKEEP}
     write_files(tmp_path / "later", files=files)
     show(tmp_path, files=BATCHES_BEFORE)

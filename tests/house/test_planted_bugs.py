@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.planted.bug import Bug, Edit, RottenError, edited_files, read_bugs, rows_of
+from campaigns.planted.bug import Bug, Edit, RottenError, edited_files, read_bugs, rows_of
+from holdfast.drills.builtin.cells import CELLS
 from holdfast.drills.checks import CHECKS
-from holdfast.drills.known.cells import CELLS
 from tests.house.repository import ROOT
 
 BUGS = read_bugs()

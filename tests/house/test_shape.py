@@ -48,19 +48,19 @@ def is_lazy_import(node: ast.stmt) -> bool:
     """The one exception: `import holdfast` must not import what it can do."""
     if isinstance(node, ast.If):
         return ast.unparse(node.test) == "TYPE_CHECKING"
-    return isinstance(node, ast.FunctionDef) and node.name == "__getattr__"
+    return isinstance(node, ast.FunctionDef) and node.name in {"__getattr__", "__dir__"}
 
 
 @pytest.mark.parametrize("path", [p for p in CODE if p.name == "__init__.py"], ids=name_of)
 def test_an_init_only_names_and_re_exports(path: Path) -> None:
     allowed = (ast.Expr, ast.Import, ast.ImportFrom, ast.Assign)
-    assert lines_of(path) <= (45 if name_of(path) == "src/holdfast/__init__.py" else 30)
+    assert lines_of(path) <= (110 if name_of(path) == "src/holdfast/__init__.py" else 30)
     for node in ast.parse(path.read_text()).body:
         if name_of(path) == "src/holdfast/__init__.py" and is_lazy_import(node):
             continue
         assert isinstance(node, allowed), ast.unparse(node)
         if isinstance(node, ast.Assign):
-            assert ast.unparse(node.targets[0]) in {"__all__", "__version__"}
+            assert ast.unparse(node.targets[0]) in {"__all__", "__version__", "_HOMES"}
 
 
 @pytest.mark.parametrize("path", CODE, ids=name_of)
@@ -72,6 +72,8 @@ CATCHES_ALL = {
     "src/holdfast/cli/main.py": "a bug is told, with its own exit code",
     "src/holdfast/drills/checks.py": "a check that crashes has shown nothing",
     "src/holdfast/named.py": "a user's module can raise anything",
+    "src/holdfast/streams/pipeline.py": "the streams that run must not be forgotten",
+    "src/holdfast/sinks/user_ledger.py": "a user's sink can raise anything",
     "src/holdfast/sinks/secrets.py": "a user's function can raise anything, with the secret in it",
 }
 
@@ -89,12 +91,42 @@ def test_every_exception_is_caught_only_where_that_is_meant() -> None:
 
 def test_the_public_names_are_these() -> None:
     assert sorted(holdfast.__all__) == [
+        "AlreadyRunningError",
+        "BatchRefusedError",
+        "ConfigError",
         "Delta",
         "ForeachBatch",
+        "HoldfastError",
+        "LeaseHeldError",
+        "LeaseLostError",
+        "LocationError",
+        "MissingExtraError",
         "Pipeline",
+        "PipelineStartError",
         "Postgres",
+        "ReadError",
+        "SharedCheckpointError",
+        "Sink",
         "StartRefusedError",
+        "TableChangedError",
+        "UnsupportedSparkError",
+        "WriteError",
         "__version__",
+        "inspect",
         "read_checkpoint",
         "start",
     ]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in python_files("src/holdfast/drills") if path.name != "__init__.py"],
+    ids=name_of,
+)
+def test_what_drills_ship_is_used_by_what_is_shipped(path: Path) -> None:
+    """Tools that only tests and campaigns use belong to the lab."""
+    module = ".".join(path.relative_to(ROOT / "src").with_suffix("").parts)
+    shipped = [each for each in python_files("src") if each.name != "__init__.py"]
+    others = [each.read_text() for each in shipped if each != path]
+    names = (f"from {module} import", f'"{path.name}"')
+    assert any(name in text for text in others for name in names), module

@@ -14,9 +14,10 @@ import obstore
 import pytest
 
 from holdfast.drills.errors import DriverFailedError, KillDidNotFireError
-from holdfast.drills.kill import Driver, Named, Point, Rename, S3Proxy, S3Request, Send, run_chain
+from holdfast.drills.kill import Driver, Named, Point, Rename, Send
 from holdfast.drills.kill.waiting import wait_until
 from lab import S3
+from lab.faults.s3_proxy import S3Proxy, S3Request
 
 RENAMES = """
     import os, pathlib, sys
@@ -48,7 +49,7 @@ def make_driver(
     program = directory / "program.py"
     program.write_text(textwrap.dedent(code))
     runs = directory / "runs"
-    return Driver([str(program), *arguments], environment={}, directory=runs, s3_proxy=proxy)
+    return Driver([str(program), *arguments], environment={}, directory=runs, striker=proxy)
 
 
 def entries(directory: Path) -> list[str]:
@@ -151,28 +152,6 @@ def test_cpu_time_of_a_killed_grandchild_is_counted(tmp_path: Path) -> None:
     assert ended.cpu_seconds >= 1
 
 
-def test_a_chain_recovers_each_death_and_dies_at_the_next_point(tmp_path: Path) -> None:
-    code = """
-        import os, pathlib, sys
-        from holdfast.points import reached
-        os.chdir(sys.argv[1])
-        for number in range(3):
-            if not os.path.exists(f"entry-{number}"):
-                pathlib.Path("half").write_text("")
-                reached("half-written")
-                os.rename("half", f"entry-{number}")
-        """
-    points: list[Point] = [Named("half-written", 2), Rename("after", "entry-1")]
-    seen: list[tuple[Point | None, list[str]]] = []
-    driver = make_driver(tmp_path, code, str(tmp_path))
-    run_chain(driver, points, judge=lambda point: seen.append((point, entries(tmp_path))))
-    assert seen == [
-        (points[0], ["entry-0"]),
-        (points[1], ["entry-0", "entry-1"]),
-        (None, ["entry-0", "entry-1", "entry-2"]),
-    ]
-
-
 PUTS = """
     import sys
     import obstore
@@ -258,7 +237,7 @@ def test_a_driver_that_takes_too_long_is_ended_by_the_drill_and_that_is_said(
 def test_what_passes_the_s3_proxy_arrives_unchanged(s3: S3, tmp_path: Path) -> None:
     with S3Proxy(s3.port) as proxy:
         make_driver(tmp_path, PUTS, str(proxy.port), tmp_path.name, proxy=proxy).run_to_end()
-        assert [each.split(" ")[0] for each in proxy.requests] == ["PUT"] * 3
+        assert [each.method for each in proxy.requests] == ["PUT"] * 3
     found = obstore.get(s3.store(), f"{tmp_path.name}/entry-2").bytes().to_bytes()
     assert found == b"x" * 100_000
 

@@ -10,8 +10,8 @@ import pytest
 from obstore.exceptions import BaseError
 from obstore.store import S3Store
 
-from holdfast.drills.kill import S3Proxy
 from lab import S3
+from lab.faults.s3_proxy import S3Proxy
 from lab.s3 import ACCESS_KEY, BUCKET, REGION, SECRET_KEY
 
 

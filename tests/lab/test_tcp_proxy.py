@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
 
-from holdfast.drills.kill import TcpProxy
+from holdfast.drills.kill import Driver
+from holdfast.drills.kill.waiting import wait_until
 from lab import Postgres
+from lab.faults.tcp_proxy import TcpProxy, TcpRequest
 
 
 @pytest.fixture
@@ -116,3 +119,38 @@ def test_a_kept_answer_comes_when_it_is_released(
     proxy.release()
     writer.join(60)
     assert not writer.is_alive()
+
+
+INSERTS = """
+import sys
+import psycopg
+with psycopg.connect(sys.argv[1]) as connection:
+    connection.execute("insert into t values (1)")
+"""
+
+
+@pytest.mark.parametrize(
+    ("point", "landed"),
+    [
+        (TcpRequest("before", b"insert into"), []),
+        (TcpRequest("before", b"COMMIT"), [1]),  # it goes on when its driver is gone
+        (TcpRequest("after", b"COMMIT"), [1]),
+    ],
+    ids=str,
+)
+def test_it_strikes_a_driver_at_what_that_sends(
+    proxy: TcpProxy,
+    table: str,
+    postgres: Postgres,
+    *,
+    tmp_path: Path,
+    point: TcpRequest,
+    landed: list[int],
+) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(INSERTS)
+    command = [str(program), through(proxy, table, postgres)]
+    driver = Driver(command, environment={}, directory=tmp_path / "runs", striker=proxy)
+    ended = driver.run_until_killed(point)
+    assert ended.fired == str(point)
+    assert wait_until(lambda: values(table) == landed, seconds=10)

@@ -18,6 +18,7 @@ import holdfast as hf
 from holdfast.proof.multiset import Difference, compare
 from tests.spark.file_stream import wait_until_given_up
 from tests.spark.restarts import add_file
+from tests.spark.unchanged import unchanged_when_refused
 
 TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
 TXN_VERSION = "spark.databricks.delta.write.txnVersion"
@@ -69,7 +70,9 @@ class DeltaStream:
             "trigger": {"availableNow": True},
         }
         try:
-            hf.start(df or self.read(), **{**given, **more}).awaitTermination()
+            with unchanged_when_refused(self.checkpoint.parent, self.table):
+                query = hf.start(df or self.read(), **{**given, **more})
+            query.awaitTermination()
         finally:
             wait_until_given_up()
 

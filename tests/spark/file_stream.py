@@ -17,8 +17,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from holdfast import points
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
-from holdfast.streams.keeper import THREAD
+from holdfast.streams.heartbeat import THREAD
 from holdfast.streams.start import start
+from tests.spark.unchanged import unchanged_when_refused
 
 TIME = 1_700_000_000
 
@@ -52,7 +53,8 @@ class Stream:
     def start(self, **more: Any) -> Any:
         given = {"stream": "readings", "into": self.sink(), "trigger": {"availableNow": True}}
         df = more.pop("df", None) or self.source
-        return start(df, root=str(self.root), **{**given, **more})
+        with unchanged_when_refused(self.root, dsn=self.dsn):
+            return start(df, root=str(self.root), **{**given, **more})
 
     def run(self, **more: Any) -> None:
         try:

@@ -14,18 +14,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from holdfast.checkpoint import read_checkpoint
-from holdfast.evidence import (
-    NextStart,
-    Query,
-    Refuses,
-    Resumes,
-    RunsAgain,
-    StartsFresh,
-    predict_next_start,
-)
-from holdfast.evidence.overview import needed_version
-from holdfast.evidence.state_content import look_into_state, seen_by
+from holdfast.evidence import NextStart, Query, Refuses, Resumes, RunsAgain, StartsFresh
+from holdfast.evidence.collect import collect
 from holdfast.storage import open_reader
 from tests.spark.damages import Damage
 
@@ -100,10 +90,7 @@ def did(happened: Happened, truth: Truth) -> bool:
 
 def predict(checkpoint: Path, query: Query | None = None) -> NextStart:
     """Say what the next start will do, after a look into every state file that it loads."""
-    reader = open_reader(str(checkpoint))
-    read = read_checkpoint(reader)
-    stores = look_into_state(reader, read, needed_version(read), rows=True)
-    return predict_next_start(read, query=query, looked=seen_by(stores))
+    return collect(open_reader(str(checkpoint)), rows=True).next_start((4, 2), query=query)
 
 
 def agrees(predicted: NextStart, happened: Happened, *, rows_of: Callable[[int], Rows]) -> bool:

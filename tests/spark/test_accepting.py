@@ -89,6 +89,18 @@ def test_what_is_accepted_is_done_as_it_was_said_and_once(
     assert accept(refused(stream, accept=accept(error, code)), code) != accept(error, code)
 
 
+def test_a_history_without_its_row_and_its_checkpoint_is_not_written_over(stream: Stream) -> None:
+    stream.run()
+    delete_row(stream)
+    shutil.rmtree(stream.root)
+    error = refused(stream)
+    assert [finding.code for finding in error.findings] == ["HF601"]
+    stream.run(accept=accept(error, "HF601"))
+    assert Counter(stream.rows()) == Counter([*OLD, *OLD]), (
+        "as was said: nothing is taken to be there"
+    )
+
+
 def test_a_stream_begins_anew_by_hand(stream: Stream) -> None:
     stream.run()
     truncate(stream)

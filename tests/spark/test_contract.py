@@ -13,10 +13,15 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 import holdfast as hf
+from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.checkpoint.read import read_checkpoint
 from holdfast.checkpoint.state.operators import OperatorMetadata
+from holdfast.ids import BatchId
+from holdfast.ledger.row import LedgerRow
+from holdfast.record.contracts import read_contract
+from holdfast.sinks.kinds import open_ledger, sink_of
+from holdfast.spark.describe import describe_query
 from holdfast.storage import open_reader
-from holdfast.streams.describe import describe_query
 from tests.spark.file_stream import Stream
 from tests.spark.test_accepting import accept, refused
 
@@ -38,6 +43,28 @@ def test_a_run_is_kept_from_its_start_to_its_end(stream: Stream) -> None:
     assert contract["sinks"] == ["readings"]
     assert contract["operators"] == []
     assert contract["sources"] == [f"FileSource[{stream.files}]"]
+
+
+def test_from_a_record_alone_every_ledger_is_found(stream: Stream, tmp_path: Path) -> None:
+    (tmp_path / "dsn").write_text(stream.dsn)
+    into = [
+        hf.Postgres(f"file:{tmp_path / 'dsn'}", table="public.readings", name="mine"),
+        hf.Delta(path=str(tmp_path / "table")),
+    ]
+    stream.run(into=into)
+    (digest,) = [each["contract"] for each in documents(stream, "runs")]
+    contract = read_contract(open_reader(str(stream.root / "_holdfast/readings")), digest)
+    assert contract is not None
+    assert [each.kind for each in contract.sink_places] == ["postgres", "delta"]
+    for each in contract.sink_places:
+        sink = sink_of(each)
+        assert sink is not None
+        ledger = open_ledger(sink)
+        assert ledger is not None
+        row = ledger.read("readings")
+        assert isinstance(row, LedgerRow)
+        assert (row.last_batch, row.sink) == (2, each.label)
+        ledger.close()
 
 
 def test_a_run_that_fails_says_by_what(stream: Stream) -> None:
@@ -85,6 +112,38 @@ def test_operators_are_named_as_spark_names_them(stream: Stream, tmp_path: Path,
     assert dict(enumerate(contract.operators)) == named
     newest = found.offsets[max(found.offsets)]
     assert len(contract.sources) == len(newest.offsets)  # type: ignore[union-attr]
+
+
+def test_a_contract_tells_what_can_be_kept_of_the_query(stream: Stream) -> None:
+    files = stream.source
+    kafka = (
+        stream.spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", "127.0.0.1:9")
+        .option("subscribe", "sensors")
+        .option("kafka.sasl.jaas.config", 'password="hunter2"')
+        .load()
+    )
+    df = kafka.select(F.col("value").cast("string")).union(files).groupBy("value").count()
+    contract = describe_query(df, sinks=(), output_mode="update")
+    assert contract.spark == stream.spark.version
+    assert contract.source_options == (
+        {"kafka.bootstrap.servers": "127.0.0.1:9", "subscribe": "sensors"},
+        {"path": str(stream.files), "maxFilesPerTrigger": "1"},
+    )
+    assert contract.operator_keys == ("struct<value:string>",)
+    assert contract.settings["spark.sql.shuffle.partitions"] == "2"
+    assert "hunter2" not in str(contract)
+
+
+def test_the_settings_are_those_that_spark_pins(stream: Stream, tmp_path: Path) -> None:
+    contract = describe_query(stream.source, sinks=(), output_mode="append")
+    stream.run_unguarded(tmp_path / "plain")
+    newest = read_checkpoint(open_reader(str(tmp_path / "plain"))).offsets[BatchId(0)]
+    assert isinstance(newest, OffsetEntry)
+    assert newest.metadata is not None
+    pinned = newest.metadata.conf
+    assert set(pinned) <= set(contract.settings)
+    assert {name: contract.settings[name] for name in pinned} == dict(pinned)
 
 
 def test_a_query_that_its_checkpoint_cannot_take_is_refused_before_a_batch(stream: Stream) -> None:

@@ -13,7 +13,9 @@ from pyspark.sql import DataFrame, SparkSession
 from holdfast.ledger.delta_log import newest_version, read_commit
 from holdfast.proof.multiset import compare
 from holdfast.sinks.delta.commit import COMMITTING, Identity, append, merge
-from holdfast.sinks.delta.target import Target, open_target
+from holdfast.sinks.delta.sink import Delta
+from holdfast.sinks.delta.table import find_target, make_table
+from holdfast.sinks.delta.target import Target
 from holdfast.storage import open_reader
 
 KEYED = "`a-key` int, k2 string, at int, `te``xt` string"
@@ -38,7 +40,12 @@ def content(session: SparkSession, target: Target) -> list[Row]:
 
 
 def opened(df: DataFrame, path: Path, *keys: str, sequence_by: str | None = None) -> Target:
-    return open_target(df, path=str(path), table=None, keys=keys, sequence_by=sequence_by)
+    return _opened(df, Delta(path=str(path), keys=keys, sequence_by=sequence_by))
+
+
+def _opened(df: DataFrame, sink: Delta) -> Target:
+    make_table(df, sink)
+    return find_target(df, sink)
 
 
 def check(session: SparkSession, target: Target, *expected: Row) -> None:
@@ -69,7 +76,7 @@ def test_rows_are_appended_to_a_table_by_its_name(session: SparkSession) -> None
     one = rows(session, "value string", ("a",))
     session.sql("CREATE DATABASE IF NOT EXISTS pond")
     try:
-        target = open_target(one, path=None, table="pond.gold", keys=(), sequence_by=None)
+        target = _opened(one, Delta(table="pond.gold"))
         append(one, target, identity(1))
         assert newest(target) == (1, {"holdfast/readings/gold": 1}, "note 1")
         check(session, target, ("a",))

@@ -18,11 +18,12 @@ from holdfast import points
 from holdfast.ledger import Apply, Reason, Refuse, Skip
 from holdfast.ledger.delta_log import newest_version, read_commit
 from holdfast.sinks.delta.commit import append
-from holdfast.sinks.delta.target import DeltaTableError
+from holdfast.sinks.delta.table import DeltaTableError
 from holdfast.storage import open_reader
 from tests.ledger_rows import ROW, attempt
 from tests.spark.file_stream import remove, wait_until_given_up
 from tests.spark.restarts import add_file
+from tests.writers import open_writer
 
 pytestmark = pytest.mark.sampled(7)
 
@@ -150,15 +151,15 @@ def test_an_empty_batch_is_committed_too(stream: Stream) -> None:
     stream.run(stream.source.where("value = 'b'"))
     assert stream.rows() == once("b")
     sink = prepared(stream)
-    row = sink.read_row("readings")
+    row = sink.ledger.read("readings")
     assert row is not None
     assert (row.last_batch, row.epoch) == (2, 1)
 
 
-def prepared(stream: Stream) -> hf.Delta:
+def prepared(stream: Stream) -> Any:
     sink = hf.Delta(path=stream.table)
     empty = stream.spark.createDataFrame([], "value string")
-    return sink.prepare(empty, stream="readings", output_mode="append")
+    return open_writer(sink, empty)
 
 
 def letters(stream: Stream, *rows: str) -> DataFrame:
@@ -168,8 +169,8 @@ def letters(stream: Stream, *rows: str) -> DataFrame:
 def test_every_line_of_the_decision_holds(stream: Stream) -> None:
     sink = prepared(stream)
     mine = replace(ROW, sink=sink.name)
-    assert sink.replace_row(None, mine)
-    assert sink.read_row("readings") == mine
+    assert sink.ledger.replace(None, mine)
+    assert sink.ledger.read("readings") == mine
     first = replace(attempt(0), sink=sink.name)
     assert sink.write(first, letters(stream, "a")) == Apply()
     assert sink.write(first, letters(stream, "a")) == Skip()
@@ -183,12 +184,12 @@ def test_every_line_of_the_decision_holds(stream: Stream) -> None:
 def test_a_driver_that_was_replaced_writes_nothing_more(stream: Stream) -> None:
     old, new = prepared(stream), prepared(stream)
     mine = replace(ROW, sink=old.name)
-    assert old.replace_row(None, mine)
-    fenced = new.fence(mine, epoch=mine.epoch + 1, nonce="new")
+    assert old.ledger.replace(None, mine)
+    fenced = new.ledger.fence(mine, epoch=mine.epoch + 1, nonce="new")
     assert fenced == replace(mine, epoch=mine.epoch + 1, nonce="new")
     first = replace(attempt(0), sink=old.name)
     assert old.write(first, letters(stream, "a")) == Refuse(Reason.EPOCH_FENCED)
-    assert old.fence(mine, epoch=mine.epoch, nonce="again") is None
+    assert old.ledger.fence(mine, epoch=mine.epoch, nonce="again") is None
     assert stream.rows() == once()
 
 
@@ -196,10 +197,10 @@ def test_one_that_has_decided_and_slept_is_left_out_by_delta(stream: Stream) -> 
     """Between its look at the ledger and its commit another driver takes over."""
     old, new = prepared(stream), prepared(stream)
     mine = replace(ROW, sink=old.name)
-    assert old.replace_row(None, mine)
+    assert old.ledger.replace(None, mine)
 
     def take_over(_: int) -> None:
-        assert new.fence(mine, epoch=mine.epoch + 1, nonce="new") is not None
+        assert new.ledger.fence(mine, epoch=mine.epoch + 1, nonce="new") is not None
 
     first = replace(attempt(0), sink=old.name)
     answer = old.write(first, letters(stream, "a"), before_commit=take_over)
@@ -213,12 +214,12 @@ def test_a_generation_is_above_every_epoch_of_the_one_before(stream: Stream) -> 
     """Epochs may begin anew, with a record that was lost: the generation orders above them."""
     old, new = prepared(stream), prepared(stream)
     mine = replace(ROW, sink=old.name, epoch=5)
-    assert old.replace_row(None, mine)
+    assert old.ledger.replace(None, mine)
     theirs = replace(mine, generation=2, epoch=1, nonce="new")
     taken = []
 
     def take_over(_: int) -> None:
-        taken.append(new.replace_row(mine, theirs))
+        taken.append(new.ledger.replace(mine, theirs))
 
     late = replace(attempt(0), sink=old.name, epoch=5)
     answer = old.write(late, letters(stream, "a"), before_commit=take_over)
@@ -236,9 +237,10 @@ def test_an_error_after_the_commit_is_recognised(
         letters(stream, "x").select(F.raise_error(F.lit("after the commit"))).collect()
 
     sink = prepared(stream)
-    monkeypatch.setattr("holdfast.sinks.delta.sink.append", append_and_fail)
+    for module in ("ledger", "writer"):
+        monkeypatch.setattr(f"holdfast.sinks.delta.{module}.append", append_and_fail)
     row = replace(ROW, sink=sink.name)
-    assert sink.replace_row(None, row), "the fence and the row are there as well"
+    assert sink.ledger.replace(None, row), "the fence and the row are there as well"
     for number in range(5):
         this = replace(attempt(number), sink=sink.name)
         assert sink.write(this, letters(stream, str(number))) == Apply()

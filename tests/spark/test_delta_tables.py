@@ -9,9 +9,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 import holdfast as hf
-from holdfast.sinks.delta.target import DeltaTableError
+from holdfast.sinks.delta.table import DeltaTableError
 from tests.spark.delta_streams import DeltaStream, differs
 from tests.spark.file_stream import remove
+from tests.writers import open_writer
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -57,11 +58,11 @@ Commits = Callable[[DeltaStream], None]
 def start_without_data(stream: DeltaStream) -> None:
     """Fence the table as ten starts do."""
     sink = hf.Delta(path=str(stream.table))
-    sink = sink.prepare(stream.read(), stream="readings", output_mode="append")
+    sink = open_writer(sink, stream.read())
     for _ in range(COMMITS_TO_A_CHECKPOINT):
-        row = sink.read_row("readings")
+        row = sink.ledger.read("readings")
         assert row is not None
-        assert sink.fence(row, epoch=row.epoch + 1, nonce="later")
+        assert sink.ledger.fence(row, epoch=row.epoch + 1, nonce="later")
 
 
 def write_by_hand(stream: DeltaStream) -> None:

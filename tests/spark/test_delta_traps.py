@@ -13,8 +13,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import holdfast as hf
-from holdfast.errors import ConfigError
-from holdfast.sinks.delta.target import DeltaTableError
+from holdfast.sinks.delta.table import DeltaTableError
 from holdfast.streams.place import SharedCheckpointError
 from tests.spark.delta_streams import TXN_APP_ID, DeltaStream, differs
 from tests.spark.file_stream import wait_until_given_up
@@ -198,7 +197,7 @@ def test_the_second_statement_of_one_batch_is_lost(stream: DeltaStream) -> None:
 def test_guarded_two_sinks_of_one_table_are_refused(stream: DeltaStream) -> None:
     stream.add("a")
     both = [hf.Delta(path=str(stream.table), name=name) for name in ("one", "two")]
-    with pytest.raises(ConfigError, match="Two sinks of the stream are the same"):
+    with pytest.raises(hf.ConfigError, match="Two sinks of the stream are the same"):
         stream.run_guarded(into=both)
     assert not stream.table.exists()
 

@@ -6,7 +6,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import psycopg
 import pytest
@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import holdfast as hf
+from holdfast.sinks.postgres import writer
 from tests.spark.file_stream import Stream
 
 pytestmark = pytest.mark.sampled(5)
@@ -22,11 +23,22 @@ pytestmark = pytest.mark.sampled(5)
 LINES = ("1", "2", "7", "3000000000")
 
 
+@dataclass(frozen=True)
 class NeverWritten(hf.Postgres):
     """The second sink of a driver that is killed before it gets there."""
 
-    def write(self, *_: Any, **__: Any) -> Any:
+    module: ClassVar[str] = __name__
+
+
+def resolve_writer(sink: NeverWritten, df: DataFrame, stream: str) -> Any:
+    """Return a writer that does not come to its first batch."""
+
+    def write(*_: Any, **__: Any) -> Any:
         raise RuntimeError("killed between two sinks")
+
+    found = writer.resolve_writer(sink, df, stream)
+    found.write = write  # type: ignore[method-assign]
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,12 +18,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
 from holdfast import points
-from holdfast.drills.kill import TcpProxy
 from holdfast.ids import BatchId
 from holdfast.ledger import Apply, Reason, Refuse, Skip
 from holdfast.ledger.postgres import read_row, replace_row
 from holdfast.ledger.postgres_tables import ensure_tables
-from holdfast.record.leases import newest_epoch, read_lease
+from holdfast.record.epochs import newest_epoch
+from holdfast.record.leases import read_lease
 from holdfast.sinks.postgres import large, write
 from holdfast.sinks.postgres.fence import session_name
 from holdfast.sinks.postgres.large import BUDGET_SETTING
@@ -31,12 +31,15 @@ from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from holdfast.sinks.postgres.table import check_table
 from holdfast.sinks.postgres.target import Target
 from holdfast.sinks.postgres.task import Task
+from holdfast.sinks.postgres.writer import PostgresWriter
 from holdfast.storage.write import open_writer
-from holdfast.streams.keeper import THREAD
+from holdfast.streams.heartbeat import THREAD
 from holdfast.streams.refusal import StartRefusedError
 from lab import Postgres
+from lab.faults.tcp_proxy import TcpProxy
 from tests.ledger_rows import ROW, attempt
 from tests.spark.file_stream import Stream, wait_until_given_up
+from tests.writers import open_writer as open_sink
 
 NUMBERS = pa.record_batch({"id": pa.array(range(50), pa.int64())})
 
@@ -170,21 +173,22 @@ def test_a_session_is_known_by_its_name_however_long_the_stream_is_called(
 
 
 @pytest.fixture
-def sink(stream: Stream, tmp_path: Path) -> Iterator[PostgresSink]:
+def sink(stream: Stream, tmp_path: Path) -> Iterator[PostgresWriter]:
     """A sink of numbers that tasks can write to, with an open ledger row."""
     (tmp_path / "dsn").write_text(stream.dsn)
     stream.execute("DROP TABLE readings; CREATE TABLE readings (id bigint)")
     with psycopg.connect(stream.dsn, autocommit=True) as connection:
         ensure_tables(connection)
         replace_row(connection, None, ROW, target="readings")
-    found = PostgresSink(f"file:{tmp_path / 'dsn'}", table="readings")
-    found = found.prepare(stream.spark.range(0), stream="readings", output_mode="append")
+    found = open_sink(
+        PostgresSink(f"file:{tmp_path / 'dsn'}", table="readings"), stream.spark.range(0)
+    )
     yield found
     found.close()
 
 
 def test_a_task_that_fails_after_its_commit_is_settled_by_the_ledger(
-    stream: Stream, sink: PostgresSink, monkeypatch: pytest.MonkeyPatch
+    stream: Stream, sink: PostgresWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As when its executor is lost too often."""
     write_in_task = large.write_in_task
@@ -206,7 +210,7 @@ def test_a_task_that_fails_after_its_commit_is_settled_by_the_ledger(
 
 
 def test_rows_that_differ_every_time_are_counted_and_written_the_same(
-    stream: Stream, sink: PostgresSink
+    stream: Stream, sink: PostgresWriter
 ) -> None:
     """Without being kept they would be computed twice: another number of rows would come."""
     differing = F.udf(lambda _: int.from_bytes(os.urandom(1)), "int")

@@ -23,9 +23,11 @@ from holdfast.sinks.postgres.collect import MAX_RESULT_SIZE
 from holdfast.sinks.postgres.large import BUDGET_SETTING, is_large
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from holdfast.sinks.postgres.task import Task
+from holdfast.sinks.postgres.writer import PostgresWriter
 from holdfast.streams.batches import StoppedError
 from tests.ledger_rows import ROW, attempt
 from tests.spark.file_stream import Stream
+from tests.writers import open_writer
 
 NUMBERS = 100_000
 EACH_ONCE = Counter(range(NUMBERS))
@@ -46,7 +48,7 @@ def large(stream: Stream, secret: str, monkeypatch: pytest.MonkeyPatch) -> Strea
     monkeypatch.setattr(
         Stream, "sink", lambda _, **more: PostgresSink(secret, table="readings", **more)
     )
-    monkeypatch.setattr(PostgresSink, "_write_here", None)
+    monkeypatch.setattr(PostgresWriter, "_write_here", None)
     return stream
 
 
@@ -66,14 +68,13 @@ def test_rows_are_merged_by_key(large: Stream) -> None:
 
 
 @pytest.fixture
-def sink(stream: Stream, secret: str) -> Iterator[PostgresSink]:
+def sink(stream: Stream, secret: str) -> Iterator[PostgresWriter]:
     """A sink for numbers with an open ledger row."""
     stream.execute("DROP TABLE readings; CREATE TABLE readings (id bigint)")
     with psycopg.connect(stream.dsn, autocommit=True) as connection:
         ensure_tables(connection)
         replace_row(connection, None, ROW, target="readings")
-    found = PostgresSink(secret, table="readings")
-    found = found.prepare(stream.spark.range(0), stream="readings", output_mode="append")
+    found = open_writer(PostgresSink(secret, table="readings"), stream.spark.range(0))
     yield found
     found.close()
 
@@ -98,10 +99,11 @@ def test_a_source_that_fails_in_the_middle_looks_like_the_end_of_the_data(stream
     assert 0 < int(seen.read_text()) < NUMBERS
 
 
-def test_half_of_a_batch_is_not_committed(stream: Stream, sink: PostgresSink, secret: str) -> None:
+def test_half_of_a_batch_is_not_committed(
+    stream: Stream, sink: PostgresWriter, secret: str
+) -> None:
     """As when kept rows are lost with their executor, and reading them again fails."""
-    assert sink._target is not None
-    task = Task(dsn=secret, target=sink._target, attempt=attempt(0), expected_rows=NUMBERS)
+    task = Task(dsn=secret, target=sink.target, attempt=attempt(0), expected_rows=NUMBERS)
     with pytest.raises(PySparkException):
         failing(stream).coalesce(1).mapInArrow(task, "said string").collect()
     assert not stream.ids()
@@ -113,14 +115,14 @@ def test_half_of_a_batch_is_not_committed(stream: Stream, sink: PostgresSink, se
 
 
 def test_a_batch_that_fails_while_it_is_counted_is_not_written(
-    stream: Stream, sink: PostgresSink
+    stream: Stream, sink: PostgresWriter
 ) -> None:
     with pytest.raises(PySparkException):
         sink._write_in_task(attempt(0), failing(stream), lambda _: None)
     assert not stream.ids()
 
 
-def test_what_the_task_decides_comes_back(stream: Stream, sink: PostgresSink) -> None:
+def test_what_the_task_decides_comes_back(stream: Stream, sink: PostgresWriter) -> None:
     numbers = stream.spark.range(0, NUMBERS, 1, 4)
     assert sink._write_in_task(attempt(5), numbers, lambda _: None) == Refuse(Reason.GAP)
     assert sink._write_in_task(attempt(0), numbers, lambda _: None) == Apply()
@@ -128,7 +130,7 @@ def test_what_the_task_decides_comes_back(stream: Stream, sink: PostgresSink) ->
     assert stream.ids() == EACH_ONCE
 
 
-def test_a_query_that_is_stopped_commits_nothing_more(stream: Stream, sink: PostgresSink) -> None:
+def test_a_query_that_is_stopped_commits_nothing_more(stream: Stream, sink: PostgresWriter) -> None:
     def refuse(_: int) -> None:
         raise StoppedError("readings", 0)
 
@@ -162,7 +164,7 @@ def test_a_size_that_spark_does_not_know_is_not_large(stream: Stream) -> None:
 
 
 def test_what_spark_does_not_let_the_driver_have_is_written_by_a_task(
-    stream: Stream, sink: PostgresSink
+    stream: Stream, sink: PostgresWriter
 ) -> None:
     """The size was not known, and Spark's own limit is below the driver's budget."""
     conf = stream.spark.sparkContext._jsc.sc().conf()

@@ -11,8 +11,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 import holdfast as hf
 from holdfast.errors import ConfigError
+from holdfast.streams import pipeline
 from holdfast.streams.pipeline import PipelineStartError
 from tests.spark.file_stream import Stream, wait_until_given_up
+from tests.spark.unchanged import snapshot
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -98,7 +100,45 @@ def test_a_stream_that_spark_refuses_does_not_take_the_others_down(lake: Lake) -
     wait_until_given_up()
 
 
+def test_an_option_that_is_misspelt_starts_nothing(lake: Lake) -> None:
+    with pytest.raises(TypeError, match="triger"):
+        lake.pipeline.start(lake.files.spark, triger=ONCE)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="output_mode"):
+        lake.pipeline.stream("third", into=hf.Delta(path="x"), output_mode="update")  # type: ignore[call-arg]
+    assert lake.files.spark.streams.active == []
+
+
+def test_whatever_a_start_raises_the_queries_that_run_are_told(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake.run()
+    real = hf.start
+
+    def start(df: DataFrame, **given: Any) -> Any:
+        if given["stream"] == "to-gold":
+            raise ZeroDivisionError("a bug")
+        return real(df, **given)
+
+    monkeypatch.setattr(pipeline, "start", start)
+    with pytest.raises(PipelineStartError, match="a bug") as refused:
+        lake.pipeline.start(lake.files.spark)
+    assert list(refused.value.queries) == ["to-raw"]
+    refused.value.queries["to-raw"].stop()
+    wait_until_given_up()
+
+
+def test_what_shows_a_pipeline_creates_nothing(lake: Lake, tmp_path: Path) -> None:
+    lake.pipeline.stream("to-table", into=lake.files.sink())(lambda _: lake.files.source)
+    before = snapshot((tmp_path,), lake.files.dsn)
+    assert "to-gold" in lake.pipeline.show(lake.files.spark)
+    lake.pipeline.describe(lake.files.spark)
+    assert snapshot((tmp_path,), lake.files.dsn) == before
+
+
 def test_streams_that_read_each_other_are_named_before_any_starts(lake: Lake) -> None:
+    nothing = lake.files.spark.createDataFrame([], "value string").write.format("delta")
+    for table in (lake.raw, lake.gold):
+        nothing.save(table)
     lake.pipeline.stream("back", into=hf.Delta(path=lake.raw, keys=["value"], name="back"))(
         lambda spark: spark.readStream.format("delta").load(lake.gold)
     )

@@ -21,6 +21,7 @@ from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from holdfast.drills.kill.waiting import wait_until
 from holdfast.errors import HoldfastError
+from holdfast.sinks.postgres.session import Session
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from holdfast.streams.start import start
 from lab import Postgres
@@ -91,7 +92,7 @@ def test_a_dsn_that_a_server_refuses_is_not_shown(
     planted, form = DSNS[name]
     file = place["directory"] / "dsn"
     file.write_text(form.format(s=planted, quoted=quote(planted, safe=""), **place))
-    shown = observe(PostgresSink(f"file:{file}", table="readings")._session.connection)
+    shown = observe(Session(f"file:{file}").connection)
     assert find_leaks([*shown.all(), *capfd.readouterr()], planted) == []
     assert isinstance(shown.error, HoldfastError)
     assert shown.error.code == "CONNECT"

@@ -11,7 +11,7 @@ from holdfast.ledger import Apply
 from holdfast.sinks.postgres import connect
 from holdfast.sinks.postgres.connect import ConnectError, Reason
 from holdfast.sinks.postgres.session import Session
-from holdfast.sinks.postgres.sink import Postgres as PostgresSink
+from holdfast.sinks.postgres.writer import PostgresWriter
 from tests.ledger_rows import attempt
 from tests.spark.test_postgres_sink import Batch, ids, sink, without_spark
 
@@ -34,7 +34,7 @@ def away(times: int, reason: Reason, monkeypatch: pytest.MonkeyPatch) -> list[st
 
 
 def test_a_server_that_is_away_is_waited_for(
-    sink: PostgresSink, monkeypatch: pytest.MonkeyPatch, *, database: str
+    sink: PostgresWriter, monkeypatch: pytest.MonkeyPatch, *, database: str
 ) -> None:
     sink.close()
     waited = away(3, connect.TIMEOUT, monkeypatch)
@@ -44,7 +44,7 @@ def test_a_server_that_is_away_is_waited_for(
 
 
 def test_a_server_is_waited_for_with_an_end(
-    sink: PostgresSink, monkeypatch: pytest.MonkeyPatch
+    sink: PostgresWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sink.close()
     now = iter(range(0, 10_000, 25))
@@ -56,7 +56,7 @@ def test_a_server_is_waited_for_with_an_end(
 
 
 def test_a_password_that_is_wrong_is_not_waited_for(
-    sink: PostgresSink, monkeypatch: pytest.MonkeyPatch
+    sink: PostgresWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sink.close()
     waited = away(100, connect.UNKNOWN, monkeypatch)
@@ -66,7 +66,7 @@ def test_a_password_that_is_wrong_is_not_waited_for(
 
 
 def test_who_is_being_stopped_does_not_wait_for_a_server(
-    sink: PostgresSink, monkeypatch: pytest.MonkeyPatch
+    sink: PostgresWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stopped(_: int) -> None:
         raise RuntimeError("stopped")

@@ -23,8 +23,10 @@ from holdfast.sinks.postgres.collect import (
     collected,
 )
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
+from holdfast.sinks.postgres.writer import PostgresWriter
 from lab import Postgres
 from tests.ledger_rows import ROW, attempt
+from tests.writers import open_writer
 
 ROWS = 50_000
 BUDGET = 1 << 30
@@ -49,19 +51,18 @@ def failing(spark: SparkSession) -> DataFrame:
 
 
 @pytest.fixture
-def sink(spark: SparkSession, postgres: Postgres) -> Iterator[PostgresSink]:
+def sink(spark: SparkSession, postgres: Postgres) -> Iterator[PostgresWriter]:
     dsn = postgres.create_database(f"collect_{uuid.uuid4().hex[:12]}")
     with psycopg.connect(dsn) as connection:
         connection.execute("CREATE TABLE readings (id bigint)")
-    sink = PostgresSink(lambda: dsn, table="readings")
-    sink = sink.prepare(numbers(spark), stream="readings", output_mode="append")
-    assert sink.replace_row(None, ROW)
+    sink = open_writer(PostgresSink(lambda: dsn, table="readings"), numbers(spark))
+    assert sink.ledger.replace(None, ROW)
     yield sink
     sink.close()
 
 
-def content(sink: PostgresSink) -> list[int]:
-    return [row[0] for row in sink._session.connection().execute("SELECT id FROM readings")]
+def content(sink: PostgresWriter) -> list[int]:
+    return [row[0] for row in sink.ledger.session.connection().execute("SELECT id FROM readings")]
 
 
 @pytest.mark.parametrize("partitions", [1, 4, 13])
@@ -76,19 +77,19 @@ def test_no_rows_are_no_record_batches(spark: SparkSession) -> None:
         assert list(batches) == []
 
 
-def test_a_batch_arrives_whole_and_once(spark: SparkSession, sink: PostgresSink) -> None:
+def test_a_batch_arrives_whole_and_once(spark: SparkSession, sink: PostgresWriter) -> None:
     assert sink.write(attempt(0), numbers(spark)) == Apply()
     assert sink.write(attempt(0), numbers(spark)) == Skip()
     assert compare(range(ROWS), content(sink)).exact
 
 
 def test_a_task_that_fails_is_not_the_end_of_the_data(
-    spark: SparkSession, sink: PostgresSink
+    spark: SparkSession, sink: PostgresWriter
 ) -> None:
     with pytest.raises(PySparkException, match="upstream"):
         sink.write(attempt(0), failing(spark))
     assert content(sink) == []
-    assert read_row(sink._session.connection(), ROW.stream, ROW.sink) == ROW
+    assert read_row(sink.ledger.session.connection(), ROW.stream, ROW.sink) == ROW
     assert sink.write(attempt(0), numbers(spark)) == Apply()
     assert compare(range(ROWS), content(sink)).exact
 
@@ -124,7 +125,7 @@ def test_who_is_given_more_than_it_may_hold_says_so(spark: SparkSession) -> None
 
 
 def test_a_batch_that_turns_out_too_large_is_written_by_a_task(
-    spark: SparkSession, sink: PostgresSink, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, sink: PostgresWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("holdfast.sinks.postgres.large.budget_of", lambda _: 1)
     monkeypatch.setattr("holdfast.sinks.postgres.large.is_large", lambda _: False)

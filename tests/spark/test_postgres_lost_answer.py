@@ -12,14 +12,15 @@ import psycopg
 import pyarrow as pa
 import pytest
 
-from holdfast.drills.kill import TcpProxy
 from holdfast.ledger import Apply, Skip
 from holdfast.ledger.postgres import read_row, replace_row
 from holdfast.ledger.postgres_tables import ensure_tables
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
-from holdfast.sinks.postgres.table import check_table
+from holdfast.sinks.postgres.writer import PostgresWriter
 from lab import Postgres
+from lab.faults.tcp_proxy import TcpProxy
 from tests.ledger_rows import ROW, attempt
+from tests.writers import postgres_writer
 
 SCHEMA = pa.schema([("id", pa.int64())])
 ROWS = 50
@@ -63,11 +64,9 @@ def proxy(postgres: Postgres) -> Iterator[TcpProxy]:
 
 
 @pytest.fixture
-def sink(postgres: Postgres, proxy: TcpProxy, dsn: str) -> Iterator[PostgresSink]:
+def sink(postgres: Postgres, proxy: TcpProxy, dsn: str) -> Iterator[PostgresWriter]:
     through = dsn.replace(f"port={postgres.port}", f"port={proxy.port}")
-    found = PostgresSink(lambda: through, table="readings")
-    with psycopg.connect(dsn, autocommit=True) as connection:
-        found._target = check_table(connection, "readings", SCHEMA)
+    found = postgres_writer(PostgresSink(lambda: through, table="readings"), SCHEMA, dsn=dsn)
     yield found
     found.close()
 
@@ -78,7 +77,7 @@ def ids(dsn: str) -> list[int]:
 
 
 def test_a_commit_that_landed_is_recognised_and_nothing_is_doubled(
-    proxy: TcpProxy, sink: PostgresSink, dsn: str
+    proxy: TcpProxy, sink: PostgresWriter, dsn: str
 ) -> None:
     answers = []
     for number in range(10):
@@ -91,7 +90,7 @@ def test_a_commit_that_landed_is_recognised_and_nothing_is_doubled(
 
 @pytest.mark.parametrize("request_", [b"COMMIT", b"COPY"])
 def test_what_did_not_land_is_written_again_once_the_ledger_has_said_so(
-    proxy: TcpProxy, sink: PostgresSink, *, dsn: str, request_: bytes
+    proxy: TcpProxy, sink: PostgresWriter, *, dsn: str, request_: bytes
 ) -> None:
     cut = proxy.at(request_, "cut")
     assert sink.write(attempt(0), Batch(0)) == Apply()
@@ -104,7 +103,7 @@ def test_what_did_not_land_is_written_again_once_the_ledger_has_said_so(
 
 
 def test_a_server_that_dies_in_the_commit_leaves_a_whole_batch_or_none(
-    postgres: Postgres, sink: PostgresSink, dsn: str
+    postgres: Postgres, sink: PostgresWriter, dsn: str
 ) -> None:
     """Sessions are ended from outside, as a failover does it."""
     with psycopg.connect(dsn, autocommit=True) as admin:

@@ -15,9 +15,9 @@ from holdfast.ledger.postgres_tables import ensure_tables
 from holdfast.sinks.postgres import write
 from holdfast.sinks.postgres.failures import ServerRefusedError
 from holdfast.sinks.postgres.session import Session
-from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from holdfast.sinks.postgres.table import check_table
 from holdfast.sinks.postgres.write import write_batch
+from holdfast.sinks.postgres.writer import PostgresWriter
 from holdfast.sinks.table_changed import TableChangedError
 from lab import Postgres
 from tests.ledger_rows import ROW, attempt
@@ -36,17 +36,17 @@ def execute(database: str, statements: str) -> None:
         connection.execute(statements.encode())
 
 
-def refused(sink: PostgresSink) -> ServerRefusedError:
+def refused(sink: PostgresWriter) -> ServerRefusedError:
     with pytest.raises(ServerRefusedError) as raised:
         sink.write(attempt(0), Batch([1]))
-    assert sink.read_row("readings") == ROW, "nothing was committed"
+    assert sink.ledger.read("readings") == ROW, "nothing was committed"
     return raised.value
 
 
-def test_a_statement_timeout_is_named(sink: PostgresSink, database: str) -> None:
+def test_a_statement_timeout_is_named(sink: PostgresWriter, database: str) -> None:
     execute(database, SLOW)
     sink.close()
-    sink._session = Session(lambda: f"{database} options='-c statement_timeout=100'")
+    sink.ledger.session = Session(lambda: f"{database} options='-c statement_timeout=100'")
     error = refused(sink)
     assert (error.sqlstate, error.code) == ("57014", "SERVER_REFUSED")
     assert "statement_timeout" in error.why
@@ -54,14 +54,14 @@ def test_a_statement_timeout_is_named(sink: PostgresSink, database: str) -> None
 
 
 def test_a_lock_of_somebody_else_is_named_and_holds_up_no_fence(
-    sink: PostgresSink, monkeypatch: pytest.MonkeyPatch, *, database: str
+    sink: PostgresWriter, monkeypatch: pytest.MonkeyPatch, *, database: str
 ) -> None:
     monkeypatch.setattr(write, "LOCK_TIMEOUT_MS", 100)
     with psycopg.connect(database) as holder:
         holder.execute("LOCK TABLE readings IN ACCESS EXCLUSIVE MODE")
         error = refused(sink)
         assert (error.sqlstate, "pg_locks" in error.why) == ("55P03", True)
-        assert sink.read_row("readings") == ROW
+        assert sink.ledger.read("readings") == ROW
         holder.rollback()
     assert sink.write(attempt(0), Batch([1])) == Apply()
     assert ids(database) == [1]
@@ -79,7 +79,7 @@ CONSTRAINTS = {
 
 @pytest.mark.parametrize(("change", "sqlstate"), CONSTRAINTS.values(), ids=list(CONSTRAINTS))
 def test_what_the_table_does_not_take_is_refused_with_the_servers_reason(
-    sink: PostgresSink, *, database: str, change: str, sqlstate: str
+    sink: PostgresWriter, *, database: str, change: str, sqlstate: str
 ) -> None:
     execute(database, change)
     assert refused(sink).sqlstate == sqlstate
@@ -100,17 +100,17 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=list(CHANGES))
 def test_a_table_that_changed_since_the_start_takes_no_batch(
-    sink: PostgresSink, *, database: str, change: str
+    sink: PostgresWriter, *, database: str, change: str
 ) -> None:
     assert sink.write(attempt(0), Batch([1])) == Apply()
     execute(database, change)
-    row = sink.read_row("readings")
+    row = sink.ledger.read("readings")
     with pytest.raises(TableChangedError) as raised:
         sink.write(attempt(1), Batch([2]))
-    assert (raised.value.code, sink.read_row("readings")) == ("TABLE_CHANGED", row)
+    assert (raised.value.code, sink.ledger.read("readings")) == ("TABLE_CHANGED", row)
 
 
-def test_a_column_more_is_left_empty(sink: PostgresSink, database: str) -> None:
+def test_a_column_more_is_left_empty(sink: PostgresWriter, database: str) -> None:
     execute(database, "ALTER TABLE readings ADD COLUMN more text DEFAULT 'm'")
     assert sink.write(attempt(0), Batch([1])) == Apply()
     assert ids(database) == [1]
@@ -121,7 +121,7 @@ def test_a_column_more_is_left_empty(sink: PostgresSink, database: str) -> None:
     [("TRUNCATE readings", "TABLE_CHANGED"), (CONSTRAINTS["a check"][0], "SERVER_REFUSED")],
 )
 def test_what_a_task_refuses_keeps_its_code(
-    sink: PostgresSink, *, database: str, change: str, code: str
+    sink: PostgresWriter, *, database: str, change: str, code: str
 ) -> None:
     """A batch that is too large for the driver is written by a task, which is not tried again."""
     assert sink.write(attempt(0), Batch([7])) == Apply()

@@ -24,7 +24,9 @@ from holdfast.sinks.postgres.failures import LostAnswerError
 from holdfast.sinks.postgres.fence import session_name
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from holdfast.sinks.postgres.table import TableError
+from holdfast.sinks.postgres.writer import PostgresWriter
 from tests.ledger_rows import ROW, attempt
+from tests.writers import open_writer
 
 BUDGET = 1 << 10
 SCHEMA = StructType([StructField("id", LongType())])
@@ -106,16 +108,14 @@ def looking(spark: Any, dsn: Any) -> list[str]:
 
 
 @pytest.fixture
-def sink(database: str) -> Iterator[PostgresSink]:
+def sink(database: str) -> Iterator[PostgresWriter]:
     with psycopg.connect(database) as connection:
         connection.execute("CREATE TABLE readings (id bigint)")
-    found = PostgresSink(lambda: database, table="readings")
-    found = found.prepare(
+    found = open_writer(
+        PostgresSink(lambda: database, table="readings"),
         SimpleNamespace(schema=SCHEMA, sparkSession="session"),
-        stream="readings",
-        output_mode="append",
     )
-    assert found.replace_row(None, ROW)
+    assert found.ledger.replace(None, ROW)
     yield found
     found.close()
 
@@ -130,13 +130,13 @@ def ways(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Which way each batch went."""
     found: list[str] = []
     for name in ("_write_here", "_write_in_task"):
-        real = getattr(PostgresSink, name)
+        real = getattr(PostgresWriter, name)
 
         def noted(sink: Any, *given: Any, name: str = name, real: Any = real) -> Any:
             found.append(name)
             return real(sink, *given)
 
-        monkeypatch.setattr(PostgresSink, name, noted)
+        monkeypatch.setattr(PostgresWriter, name, noted)
     return found
 
 
@@ -152,7 +152,7 @@ def ways(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     ],
 )
 def test_a_batch_over_the_budget_goes_by_a_task(
-    sink: PostgresSink, ways: list[str], *, size: int, expected: str, database: str
+    sink: PostgresWriter, ways: list[str], *, size: int, expected: str, database: str
 ) -> None:
     counts: list[int] = []
     batch = Batch([1, 2], size=size)
@@ -165,7 +165,7 @@ def test_a_batch_over_the_budget_goes_by_a_task(
 
 
 def test_a_batch_that_turns_out_too_large_goes_by_a_task(
-    sink: PostgresSink, ways: list[str], *, database: str
+    sink: PostgresWriter, ways: list[str], *, database: str
 ) -> None:
     assert sink.write(attempt(0), Batch([1, 2], too_large=True)) == Apply()
     assert ways == ["_write_here", "_write_in_task"]
@@ -173,7 +173,9 @@ def test_a_batch_that_turns_out_too_large_goes_by_a_task(
 
 
 @pytest.mark.parametrize("size", [0, BUDGET + 1])
-def test_what_must_not_be_committed_is_not(sink: PostgresSink, *, size: int, database: str) -> None:
+def test_what_must_not_be_committed_is_not(
+    sink: PostgresWriter, *, size: int, database: str
+) -> None:
     def refuse(rows: int) -> None:
         raise RuntimeError(f"stopped at {rows}")
 
@@ -184,7 +186,7 @@ def test_what_must_not_be_committed_is_not(sink: PostgresSink, *, size: int, dat
 
 
 def test_a_task_commits_as_many_rows_as_were_counted_or_none(
-    sink: PostgresSink, database: str
+    sink: PostgresWriter, database: str
 ) -> None:
     batch = Batch([1, 2], size=BUDGET + 1, counted=3)
     with pytest.raises(Exception, match="2 rows came, 3 were expected"):
@@ -193,17 +195,17 @@ def test_a_task_commits_as_many_rows_as_were_counted_or_none(
 
 
 def test_a_task_whose_answer_is_lost_is_asked_for_in_the_ledger(
-    sink: PostgresSink, database: str
+    sink: PostgresWriter, database: str
 ) -> None:
     assert sink.write(attempt(0), Batch([1], size=BUDGET + 1, lost=True)) == Skip()
     assert ids(database) == [1]
-    assert sink.fence(ROW, epoch=2, nonce="n2") is not None
+    assert sink.ledger.fence(ROW, epoch=2, nonce="n2") is not None
     told = sink._write_in_task(attempt(1), Batch([2], lost=True), lambda _: None)
     assert told == Refuse(Reason.EPOCH_FENCED)
 
 
 def test_a_task_that_failed_before_its_commit_is_an_error(
-    sink: PostgresSink, monkeypatch: pytest.MonkeyPatch
+    sink: PostgresWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any) -> int:
         raise PySparkException("upstream")
@@ -213,7 +215,7 @@ def test_a_task_that_failed_before_its_commit_is_an_error(
         sink.write(attempt(0), Batch([1], size=BUDGET + 1))
 
 
-def test_executors_that_lack_something_write_nothing(sink: PostgresSink, database: str) -> None:
+def test_executors_that_lack_something_write_nothing(sink: PostgresWriter, database: str) -> None:
     assert sink._executors is not None
     sink._executors._missing = ["the Python module pyarrow", "patience"]
     with pytest.raises(large.ExecutorLacksError) as raised:
@@ -233,28 +235,28 @@ def end_sessions(database: str) -> None:
         )
 
 
-def test_a_connection_that_died_is_made_anew(sink: PostgresSink, database: str) -> None:
-    first = sink._session.connection()
-    assert sink._session.connection() is first
+def test_a_connection_that_died_is_made_anew(sink: PostgresWriter, database: str) -> None:
+    first = sink.ledger.session.connection()
+    assert sink.ledger.session.connection() is first
     assert (first.autocommit, first.prepare_threshold) == (True, None)
     end_sessions(database)
-    assert sink.read_row("readings") == ROW
-    second = sink._session.connection()
+    assert sink.ledger.read("readings") == ROW
+    second = sink.ledger.session.connection()
     assert second is not first
     second.close()
-    assert sink._session.connection() is not second
+    assert sink.ledger.session.connection() is not second
     sink.close()
     sink.close()
-    assert sink.read_row("readings") == ROW
+    assert sink.ledger.read("readings") == ROW
 
 
 def test_who_cannot_ask_the_ledger_says_that_the_batch_may_be_there(
-    sink: PostgresSink, monkeypatch: pytest.MonkeyPatch
+    sink: PostgresWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def unreachable(*_: Any) -> Any:
         raise psycopg.OperationalError("no route")
 
-    monkeypatch.setattr(PostgresSink, "_ask_under_lock", unreachable)
+    monkeypatch.setattr(PostgresWriter, "_ask_under_lock", unreachable)
     with pytest.raises(LostAnswerError) as raised:
         sink._settle(attempt(0))
     assert raised.value.what == "Batch 0 may or may not be in the PostgreSQL table public.readings."
@@ -262,7 +264,7 @@ def test_who_cannot_ask_the_ledger_says_that_the_batch_may_be_there(
     assert "no route" in str(raised.value.__cause__)
 
 
-def test_a_batch_that_did_not_arrive_is_known_not_to(sink: PostgresSink, database: str) -> None:
+def test_a_batch_that_did_not_arrive_is_known_not_to(sink: PostgresWriter, database: str) -> None:
     with pytest.raises(LostAnswerError) as raised:
         sink._settle(attempt(0))
     assert raised.value.what == "Batch 0 did not arrive in the PostgreSQL table public.readings."
@@ -273,7 +275,7 @@ def test_a_batch_that_did_not_arrive_is_known_not_to(sink: PostgresSink, databas
 
 
 def test_the_ledger_is_asked_when_who_may_still_commit_is_done(
-    sink: PostgresSink, monkeypatch: pytest.MonkeyPatch, *, database: str
+    sink: PostgresWriter, monkeypatch: pytest.MonkeyPatch, *, database: str
 ) -> None:
     """The old session holds the row until its commit is through, or it is rolled back."""
     monkeypatch.setattr(fence, "LOCK_TIMEOUT_MS", 40)
@@ -287,35 +289,35 @@ def test_the_ledger_is_asked_when_who_may_still_commit_is_done(
 
 
 def test_row_fence_and_examination_are_those_of_its_table(
-    sink: PostgresSink, database: str
+    sink: PostgresWriter, database: str
 ) -> None:
     fenced = replace(ROW, epoch=2, nonce="n2")
-    assert sink.fence(ROW, epoch=2, nonce="n2") == fenced
-    assert sink.fence(ROW, epoch=2, nonce="other") is None
+    assert sink.ledger.fence(ROW, epoch=2, nonce="n2") == fenced
+    assert sink.ledger.fence(ROW, epoch=2, nonce="other") is None
     new = replace(fenced, epoch=3, nonce="n3", last_batch=BatchId(0), digest="d0", end_offsets="e0")
-    assert not sink.replace_row(ROW, new)
-    assert sink.replace_row(fenced, new)
-    assert sink.read_row("readings") == new
-    assert sink.read_row("other") is None
+    assert not sink.ledger.replace(ROW, new)
+    assert sink.ledger.replace(fenced, new)
+    assert sink.ledger.read("readings") == new
+    assert sink.ledger.read("other") is None
     assert sink.write(attempt(1, epoch=3, nonce="n3"), Batch([1])) == Apply()
-    assert sink.examine(new) is None
+    assert sink.ledger.examine(new) is None
     with psycopg.connect(database) as connection:
         connection.execute("TRUNCATE readings")
-    found = sink.examine(new)
+    found = sink.ledger.examine(new)
     assert found is not None
     assert "truncated" in found
-    assert sink.find_native("6f0c") is None
+    assert sink.ledger.find_native("6f0c") is None
 
 
 def test_who_stands_still_with_the_row_is_ended_by_the_sink(
-    sink: PostgresSink, monkeypatch: pytest.MonkeyPatch, *, database: str
+    sink: PostgresWriter, monkeypatch: pytest.MonkeyPatch, *, database: str
 ) -> None:
     monkeypatch.setattr("holdfast.sinks.postgres.fence.LOCK_TIMEOUT_MS", 40)
     fenced = replace(ROW, epoch=2, nonce="n2")
     name = session_name(ROW.stream, ROW.sink)
     changes: list[Callable[[], bool]] = [
-        lambda: sink.fence(ROW, epoch=2, nonce="n2") == fenced,
-        lambda: sink.replace_row(fenced, replace(fenced, epoch=3, nonce="n3")),
+        lambda: sink.ledger.fence(ROW, epoch=2, nonce="n2") == fenced,
+        lambda: sink.ledger.replace(fenced, replace(fenced, epoch=3, nonce="n3")),
     ]
     for change in changes:
         with psycopg.connect(database, application_name=name) as zombie:
@@ -335,29 +337,26 @@ def test_a_table_that_does_not_fit_is_refused_before_any_batch(database: str) ->
     df = SimpleNamespace(schema=SCHEMA, sparkSession="session")
     sink = PostgresSink(lambda: database, table="readings")
     with pytest.raises(TableError, match="no such table"):
-        sink.prepare(df, stream="readings", output_mode="append")
+        open_writer(sink, df)
     with psycopg.connect(database) as connection:
         ensure_tables(connection)
         connection.execute("CREATE TABLE readings (id bigint)")
     with pytest.raises(ConfigError, match="the PostgreSQL table readings"):
-        sink.prepare(df, stream="readings", output_mode="complete")
-    sink.close()
+        open_writer(sink, df, output_mode="complete")
     merging = PostgresSink(lambda: database, table="readings", keys=["id"], sequence_by="id")
     with pytest.raises(TableError, match="no unique index"):
-        merging.prepare(df, stream="readings", output_mode="complete")
+        open_writer(merging, df, output_mode="complete")
     with psycopg.connect(database) as connection:
         connection.execute("CREATE UNIQUE INDEX ON readings (id)")
-    merging = merging.prepare(df, stream="readings", output_mode="complete")
-    assert merging._target is not None
-    assert (merging._target.keys, merging._target.sequence_by) == (("id",), "id")
-    assert merging._executors is not None
-    assert (merging._executors._spark, merging._executors._dsn) == ("session", merging._dsn)
-    merging.close()
+    writer = open_writer(merging, df, output_mode="complete")
+    assert (writer.target.keys, writer.target.sequence_by) == (("id",), "id")
+    assert (writer._executors._spark, writer._executors._dsn) == ("session", merging.dsn)
+    writer.close()
 
 
 def test_a_sink_is_named_by_its_table_and_never_by_its_secret() -> None:
     sink = PostgresSink("env:DSN", table="public.readings")
-    assert (sink.name, sink.is_appending) == ("public.readings", True)
+    assert (sink.label, sink.is_appending) == ("public.readings", True)
     assert sink.shown == "the PostgreSQL table public.readings"
     assert sink.place == "postgresql:public.readings@env:DSN"
     merging = PostgresSink("env:DSN", table="t", keys=["a"], sequence_by="at", name="mine")

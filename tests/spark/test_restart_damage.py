@@ -1,6 +1,6 @@
 """The damage table of the README, sampled: one scenario that loses, one that doubles, one more.
 
-The whole table is `python -m benchmarks.restart_damage`; what is played here must give the very
+The whole table is `python -m campaigns.restart_damage`; what is played here must give the very
 cells that the README shows. Of the guarded column one is played.
 """
 
@@ -11,8 +11,8 @@ import random
 import pytest
 from pyspark.sql import SparkSession
 
-from benchmarks.damage_runs import Servers
-from benchmarks.restart_damage import SCENARIOS, Scenario, markdown_row, play, play_guarded
+from campaigns.restart_damage.runs import Servers
+from campaigns.restart_damage.scenarios import SCENARIOS, Scenario, markdown_row, play, play_guarded
 from lab import Kafka, Postgres
 from tests.house.repository import ROOT
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from holdfast.evidence import RunsAgain
+from holdfast.evidence import Refuses, Resumes, RunsAgain
 from tests.spark.damages import (
     TEMP,
     Damage,
@@ -176,6 +176,24 @@ class TestStateThatCannotBeLoaded:
         remove("state")(checkpoint)
         happened = original.start(checkpoint)
         assert (happened.batches, happened.error) == ({}, None)
+
+
+@pytest.mark.parametrize("kind", ["deltas", "format-2"])
+def test_without_its_state_a_query_that_is_not_known_is_not_said_to_go_on(
+    originals: Callable[[str], Original], kind: str, tmp_path: Path
+) -> None:
+    original = originals(kind)
+    checkpoint = original.damaged(tmp_path / "checkpoint", remove("state"))
+    predicted = predict(checkpoint)
+    happened = original.start(checkpoint)
+    assert happened.batches == {}
+    assert NO_STATE in (happened.error or "")
+    if kind == "format-2":  # commit entries name the state files
+        assert isinstance(predicted, Refuses)
+        assert predicted.error == NO_STATE
+    else:
+        assert isinstance(predicted, Resumes)
+        assert predicted.unless == "the query keeps state: state/ is not there"
 
 
 def test_a_delta_of_another_version_is_believed(original: Original, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 
 from holdfast.drills.kill.waiting import wait_until
-from holdfast.streams.start import RETENTION
+from holdfast.streams.announce import RETENTION
 from tests.spark.file_stream import Stream
 
 STORE = "spark.sql.streaming.stateStore"

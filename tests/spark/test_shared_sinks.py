@@ -13,9 +13,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 import holdfast as hf
 from holdfast.errors import ConfigError, WriteError
-from holdfast.record.leases import newest_epoch, read_lease
+from holdfast.record.epochs import newest_epoch
+from holdfast.record.leases import read_lease
 from holdfast.storage.write import open_writer
-from holdfast.streams.keeper import AlreadyRunningError
+from holdfast.streams.heartbeat import AlreadyRunningError
 from holdfast.streams.start import start
 from tests.spark.file_stream import Stream, remove, wait_until_given_up
 
@@ -145,7 +146,7 @@ def test_what_fails_after_the_query_has_started_stops_it(
         began.set()
         raise WriteError("runs", why="It is a file.", how="Remove it.")
 
-    monkeypatch.setattr("holdfast.streams.keeper.write_run", fails)
+    monkeypatch.setattr("holdfast.streams.heartbeat.write_run", fails)
     with pytest.raises(WriteError):
         start(
             stream.source,

@@ -18,7 +18,7 @@ from campaigns.target_changes.matrix import CELLS, POSTGRES, choose
 from campaigns.target_changes.player import Played, play_cell
 from campaigns.target_changes.rows import Row, append, project, rows_of
 from campaigns.target_changes.stage import play
-from holdfast.sinks.delta.sink import Delta
+from holdfast.sinks.delta.ledger import DeltaLedgerStore
 from holdfast.sinks.postgres import write
 from holdfast.sinks.postgres.look import Look, look_under_lock
 from lab import Postgres
@@ -67,7 +67,7 @@ def test_a_postgres_sink_that_does_not_look_is_found(
 def test_a_delta_sink_that_does_not_look_is_found(
     on_stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Delta, "_changed", lambda *_: None)
+    monkeypatch.setattr(DeltaLedgerStore, "find_change", lambda *_: None)
     played = on_stage(named("delta/appended/TRUNCATE TABLE/running"))
     assert played.steps == ("arrived", "starts", "arrived")
     assert played.wrong

@@ -27,6 +27,17 @@ StateIds = tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NamedSink:
+    """A sink as a commit entry names it."""
+
+    name: str
+    provider: str | None
+    """The Java class of the sink; None when the entry does not say."""
+    is_active: bool
+    """Whether the batch was written to it; earlier sinks of the query stay listed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CommitEntry:
     """One commit entry."""
 
@@ -36,8 +47,8 @@ class CommitEntry:
     """Watermark the *next* batch starts from; None when the entry does not say."""
     state_ids: Mapping[str, StateIds] | None
     """Operator id to the ids of its state files; None when the entry has none."""
-    sinks: Mapping[str, Mapping[str, Any]] | None
-    """Sink name to what the entry says of it, as it stands there; None when it has none."""
+    sinks: tuple[NamedSink, ...] | None
+    """The sinks that the query has had, as the entry names them; None when it names none."""
 
 
 def parse_commit_entry(path: str, batch_id: BatchId, raw: bytes) -> CommitEntry | Unparsed:
@@ -55,7 +66,8 @@ def parse_commit_entry(path: str, batch_id: BatchId, raw: bytes) -> CommitEntry 
     if state_ids is not None and parsed_ids is None:
         return Unparsed(path=path, reason="stateUniqueIds is not lists of ids per operator")
     sinks = body.get("sinkMetadataMap")
-    if sinks is not None and not _maps_to_objects(sinks):
+    parsed_sinks = None if sinks is None else _parse_sinks(sinks)
+    if sinks is not None and parsed_sinks is None:
         return Unparsed(path=path, reason="sinkMetadataMap is not an object per sink")
     return CommitEntry(
         batch_id=batch_id,
@@ -63,7 +75,7 @@ def parse_commit_entry(path: str, batch_id: BatchId, raw: bytes) -> CommitEntry 
         next_watermark_ms=watermark,
         # Spark does not look for them in an older version.
         state_ids=parsed_ids if text.version >= 2 else None,
-        sinks=sinks,
+        sinks=parsed_sinks,
     )
 
 
@@ -82,5 +94,14 @@ def _is_list_of_ids(found: Any) -> bool:
     return isinstance(found, list) and all(isinstance(each, str) for each in found)
 
 
-def _maps_to_objects(found: Any) -> bool:
-    return isinstance(found, dict) and all(isinstance(each, dict) for each in found.values())
+def _parse_sinks(found: Any) -> tuple[NamedSink, ...] | None:
+    if not isinstance(found, dict) or not all(isinstance(each, dict) for each in found.values()):
+        return None
+    return tuple(
+        NamedSink(
+            name=name,
+            provider=provider if isinstance(provider := each.get("providerName"), str) else None,
+            is_active=each.get("isActive") is True,
+        )
+        for name, each in found.items()
+    )

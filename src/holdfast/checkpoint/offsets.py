@@ -22,6 +22,8 @@ from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.ids import BatchId
 
 NEWEST_OFFSET_VERSION = 2
+PARTITIONS = "spark.sql.shuffle.partitions"
+"""The pinned setting that says how many partitions state has."""
 _NO_OFFSET = "-"
 
 

@@ -7,13 +7,10 @@ query adds and purges entries meanwhile: one that was listed and is gone when re
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Collection, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
-from holdfast.checkpoint.checksums import parse_sidecar
-from holdfast.checkpoint.commits import CommitEntry, parse_commit_entry
+from holdfast.checkpoint.commits import CommitEntry
 from holdfast.checkpoint.layout import (
     COMMITS,
     METADATA,
@@ -21,12 +18,15 @@ from holdfast.checkpoint.layout import (
     SOURCES,
     STATE,
     Kind,
-    parse_name,
     parse_number,
 )
+from holdfast.checkpoint.logs import Logs, named, read_logs
 from holdfast.checkpoint.metadata import QueryMetadata, parse_metadata
-from holdfast.checkpoint.offsets import OffsetEntry, parse_offset_entry
+from holdfast.checkpoint.near_logs import add_commits, read_logs_near
+from holdfast.checkpoint.offsets import PARTITIONS, OffsetEntry
+from holdfast.checkpoint.sources.near import read_sources_near
 from holdfast.checkpoint.sources.read import SourceLog, read_sources
+from holdfast.checkpoint.state.bounded import BoundedState, read_state_bounded
 from holdfast.checkpoint.state.read import Operator, read_state
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.checkpoint.whole import read_whole
@@ -34,10 +34,6 @@ from holdfast.ids import BatchId
 from holdfast.storage.location import Location
 from holdfast.storage.read import Listing, Reader
 
-T = TypeVar("T")
-READERS = 16
-LARGEST_LOG = 512 << 20
-"""Entries beyond this are not read: a hundred entries of a million partitions have two GB."""
 EXPECTED = frozenset({COMMITS, OFFSETS, SOURCES, STATE})
 NOTHING = Listing(files=(), directories=())
 
@@ -67,6 +63,11 @@ class Checkpoint:
     """Files and directories that Spark does not write there."""
     unlisted: tuple[Unparsed, ...] = ()
     """Where a directory should be and a file or a link is: what Spark would find is not known."""
+    first_read: BatchId | None = None
+    """Log entries of earlier batches were not looked at; None when all were."""
+    state_unread: str | None = None
+    """Why the files of the state were not looked at, so that no operator has stores; None when
+    they were."""
 
     @property
     def unparsed(self) -> tuple[Unparsed, ...]:
@@ -95,37 +96,114 @@ def read_checkpoint(reader: Reader) -> Checkpoint:
     Raises:
         ReadError: A directory cannot be listed; nothing can be said then.
     """
+    found = _begin(reader)
+    logs = read_logs(reader)
+    sources = read_sources(reader) if SOURCES in found.root.directories else ()
+    operators = read_state(reader, found.below_state.directories)
+    state = BoundedState(operators=operators, unread=None)
+    return _put_together(reader, found, logs, sources=sources, state=state)
+
+
+def read_checkpoint_near(reader: Reader, near: BatchId | None) -> Checkpoint:
+    """Read what a start needs of the checkpoint, in a bounded number of requests.
+
+    It does not grow with the batches kept, nor with the files of the state: entries of earlier
+    batches are not read, and state is looked at only where few directories hold it.
+
+    Args:
+        reader: Of the checkpoint.
+        near: The newest batch that is known of, as a ledger tells it; None when nothing tells. Then
+            the logs are listed.
+
+    Raises:
+        ReadError: A directory cannot be listed; nothing can be said then.
+    """
+    found = _begin(reader)
+    logs = read_logs_near(reader, near)
+    newest = _newest(logs)
+    sources: tuple[SourceLog, ...] = ()
+    pinned = None
+    if newest is not None and SOURCES in found.root.directories:
+        sources = read_sources_near(reader, newest)
+    if newest is not None and newest.metadata is not None:
+        pinned = parse_number(newest.metadata.conf.get(PARTITIONS, ""))
+    state = read_state_bounded(reader, found.below_state.directories, partitions=pinned)
+    first = state.first_commit
+    if logs.first_read is not None and first is not None:
+        logs = add_commits(reader, logs, first)
+    return _put_together(reader, found, logs, sources=sources, state=state)
+
+
+def read_logs_again(reader: Reader, before: Checkpoint) -> Checkpoint:
+    """Return a checkpoint with its newest log entries as they are now, and the rest as before.
+
+    Raises:
+        ReadError: A directory cannot be listed.
+    """
+    logs = read_logs_near(reader, max(before.offsets, default=None))
+    return replace(
+        before,
+        offsets=logs.offsets.entries,
+        commits=logs.commits.entries,
+        lone_sidecars=_of((logs.offsets, logs.commits), name="lone_sidecars"),
+        first_read=logs.first_read,
+    )
+
+
+def _newest(logs: Logs) -> OffsetEntry | None:
+    """Return the newest offset entry that was understood."""
+    entries = [each for each in logs.offsets.entries.values() if isinstance(each, OffsetEntry)]
+    return entries[-1] if entries else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Begun:
+    """What is listed first."""
+
+    root: Listing
+    below_state: Listing
+
+
+def _begin(reader: Reader) -> _Begun:
     root = reader.list()
-    # Commits first: a batch that a running query finishes in between must not look committed and
-    # never planned, which is the mark of deleted offset entries.
-    commits = _read_log(reader, COMMITS, parse_commit_entry)
-    offsets = _read_log(reader, OFFSETS, parse_offset_entry)
-    sources = read_sources(reader) if SOURCES in root.directories else ()
-    below_state = reader.list(STATE) if STATE in root.directories else NOTHING
-    state = read_state(reader, below_state.directories)
+    return _Begun(
+        root=root, below_state=reader.list(STATE) if STATE in root.directories else NOTHING
+    )
+
+
+def _put_together(
+    reader: Reader,
+    found: _Begun,
+    logs: Logs,
+    *,
+    sources: tuple[SourceLog, ...],
+    state: BoundedState,
+) -> Checkpoint:
     metadata = read_whole(reader, METADATA)
-    unlisted = tuple(_find_unlisted(root, below_state))
+    unlisted = tuple(_find_unlisted(found))
     blocked = {each.path for each in unlisted}
-    top = [info.path for info in root.files if info.path not in (METADATA, *blocked)]
-    logs = (offsets, commits)
+    top = [info.path for info in found.root.files if info.path not in (METADATA, *blocked)]
+    both = (logs.offsets, logs.commits)
     return Checkpoint(
         location=reader.location,
         metadata=parse_metadata(METADATA, metadata) if isinstance(metadata, bytes) else metadata,
-        offsets=offsets.entries,
-        commits=_with_late(reader, commits.entries, planned=offsets.entries),
-        directories=EXPECTED.intersection(root.directories),
+        offsets=logs.offsets.entries,
+        commits=logs.commits.entries,
+        directories=EXPECTED.intersection(found.root.directories),
         sources=sources,
-        state=state,
-        leftovers=(*_named(top, Kind.TEMP), *_of(logs, sources, state, name="leftovers")),
-        lone_sidecars=_of(logs, name="lone_sidecars"),
-        stale_sidecars=_of(logs, name="stale_sidecars"),
+        state=state.operators,
+        leftovers=(*named(top, Kind.TEMP), *_of(both, sources, state.operators, name="leftovers")),
+        lone_sidecars=_of(both, name="lone_sidecars"),
+        stale_sidecars=_of(both, name="stale_sidecars"),
         unlisted=unlisted,
         foreign=(
-            *_named(top, Kind.FOREIGN, Kind.ENTRY, Kind.COMPACT),
-            *(name for name in root.directories if name not in EXPECTED),
-            *_of(logs, state, name="foreign"),
-            *(info.path for info in below_state.files if info.path not in blocked),
+            *named(top, Kind.FOREIGN, Kind.ENTRY, Kind.COMPACT),
+            *(name for name in found.root.directories if name not in EXPECTED),
+            *_of(both, state.operators, name="foreign"),
+            *(info.path for info in found.below_state.files if info.path not in blocked),
         ),
+        first_read=logs.first_read,
+        state_unread=state.unread,
     )
 
 
@@ -134,112 +212,10 @@ def _of(*parts: tuple[object, ...], name: str) -> tuple[str, ...]:
     return tuple(path for part in parts for each in part for path in getattr(each, name))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Log(Generic[T]):
-    entries: dict[BatchId, T | Unparsed]
-    leftovers: tuple[str, ...]
-    lone_sidecars: tuple[str, ...]
-    stale_sidecars: tuple[str, ...]
-    foreign: tuple[str, ...]
-
-
-def _read_log(
-    reader: Reader, directory: str, parse: Callable[[str, BatchId, bytes], T | Unparsed]
-) -> _Log[T]:
-    listing = reader.list(directory)
-    paths = [info.path for info in listing.files]
-    batches = sorted((batch, path) for path in paths if (batch := _batch_of(path)) is not None)
-    sidecars = {
-        f"{directory}/{parse_name(path).target}": path for path in _named(paths, Kind.SIDECAR)
-    }
-    contents = _read_newest(
-        reader, listing, [path for _, path in reversed(batches)], sidecars=sidecars
-    )
-    entries = {
-        batch: raw if isinstance(raw, Unparsed) else parse(path, batch, raw)
-        for batch, path in batches
-        if (raw := contents[path]) is not None
-    }
-    return _Log(
-        entries=entries,
-        leftovers=_named(paths, Kind.TEMP),
-        lone_sidecars=tuple(path for target, path in sidecars.items() if target not in set(paths)),
-        stale_sidecars=tuple(
-            path
-            for target, path in sidecars.items()
-            if _is_stale(path, contents.get(path), contents.get(target))
-        ),
-        foreign=(
-            *_named(paths, Kind.FOREIGN, Kind.COMPACT),
-            *(f"{directory}/{name}" for name in listing.directories),
-        ),
-    )
-
-
-def _with_late(
-    reader: Reader,
-    commits: Mapping[BatchId, CommitEntry | Unparsed],
-    *,
-    planned: Collection[BatchId],
-) -> dict[BatchId, CommitEntry | Unparsed]:
-    """Return the commits, and those written since for batches that are planned; lowest first."""
-    found = dict(commits)
-    for info in reader.list(COMMITS).files:
-        batch = _batch_of(info.path)
-        if batch is None or batch in found or batch not in planned:
-            continue
-        raw = read_whole(reader, info.path)
-        if raw is not None:
-            late = raw if isinstance(raw, Unparsed) else parse_commit_entry(info.path, batch, raw)
-            found[batch] = late
-    return dict(sorted(found.items()))
-
-
-def _read_newest(
-    reader: Reader, listing: Listing, paths: list[str], *, sidecars: Mapping[str, str]
-) -> dict[str, bytes | Unparsed | None]:
-    """Read entries with their checksums, newest first, as far as the memory for a log goes."""
-    sizes = {info.path: info.size_bytes for info in listing.files}
-    contents: dict[str, bytes | Unparsed | None] = {}
-    wanted: list[str] = []
-    room = LARGEST_LOG
-    for path in paths:
-        room -= sizes[path]
-        if room < 0 and wanted:
-            reason = f"it was not read: the log has more than {LARGEST_LOG >> 20} MB"
-            contents[path] = Unparsed(path=path, reason=reason, unread=True)
-            continue
-        wanted += [path, *([sidecars[path]] if path in sidecars else [])]
-    # A bucket answers in tens of milliseconds; a hundred entries one by one would take seconds.
-    with ThreadPoolExecutor(READERS) as pool:
-        found = pool.map(lambda path: read_whole(reader, path), wanted)
-        contents.update(zip(wanted, found, strict=True))
-    return contents
-
-
-def _find_unlisted(root: Listing, below_state: Listing) -> Iterator[Unparsed]:
+def _find_unlisted(found: _Begun) -> Iterator[Unparsed]:
     """Name files and links that stand where Spark keeps directories: Spark follows a link."""
-    names = [info.path for info in root.files if info.path in EXPECTED]
-    files = [info.path for info in below_state.files]
+    names = [info.path for info in found.root.files if info.path in EXPECTED]
+    files = [info.path for info in found.below_state.files]
     names += [path for path in files if parse_number(posixpath.basename(path)) is not None]
     for path in names:
         yield Unparsed(path=path, reason="it is a file or a link, not a directory", unread=True)
-
-
-def _is_stale(
-    path: str, sidecar: bytes | Unparsed | None, content: bytes | Unparsed | None
-) -> bool:
-    """Return whether a sidecar that was read does not fit the entry beside it."""
-    if not isinstance(sidecar, bytes) or not isinstance(content, bytes):
-        return False
-    parsed = parse_sidecar(path, sidecar)
-    return isinstance(parsed, Unparsed) or not parsed.fits(content)
-
-
-def _batch_of(path: str) -> BatchId | None:
-    name = parse_name(path)
-    return name.batch_id if name.kind is Kind.ENTRY else None
-
-
-def _named(paths: list[str], *kinds: Kind) -> tuple[str, ...]:
-    return tuple(path for path in paths if parse_name(path).kind in kinds)

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import json
-import sys
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
-from holdfast.cli.drill_asked import Asked
+from holdfast.cli.drill_options import DrillOptions
 from holdfast.cli.drill_text import render_summary
 from holdfast.cli.exit_codes import ExitCode
+from holdfast.cli.status_line import status_line
 from holdfast.cli.table import columns
 from holdfast.printable import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from holdfast.drills.drill import Drilled
 
 _CODES = {"PASS": ExitCode.DONE, "UNKNOWN": ExitCode.NOT_JUDGED, "FAIL": ExitCode.FOUND}
@@ -36,8 +33,8 @@ def drill() -> None:
 @drill.command("list", short_help="Name the drills, and the phases in which streams are killed.")
 @_FORMAT
 def list_drills(form: str) -> None:
-    """Name every phase, and the streams of our own that are killed in it."""
-    from holdfast.drills.known.cells import CELLS  # noqa: PLC0415 - loaded when it is called
+    """Name every phase, and the built-in streams that are killed in it."""
+    from holdfast.drills.builtin.cells import CELLS  # noqa: PLC0415 - loaded when it is called
     from holdfast.drills.phases import ALL, EVERY  # noqa: PLC0415
 
     if form == "json":
@@ -57,15 +54,15 @@ def list_drills(form: str) -> None:
         click.echo(json.dumps({"version": 1, "phases": shown, "drills": drills}))
         return
     rows = [[each.name, each.shown, ", ".join(map(str, each.kills))] for each in ALL]
-    rows.append([EVERY, "all that a stream comes by, in one chain", "n kills take n + 1 drivers"])
+    rows.append([EVERY, "all that a stream reaches, in one chain", "n kills take n + 1 drivers"])
     streams = list(dict.fromkeys(cell.stream.name for cell in CELLS.values()))
     click.echo(f"{len(CELLS)} drills: STREAM/PHASE of {', '.join(streams)}\n")
     click.echo("\n".join(columns([["phase", "moment", "kills"], *rows])))
 
 
-@drill.command(short_help="Kill a stream in every phase: yours, or one of our own.")
+@drill.command(short_help="Kill a stream in every phase: yours, or a built-in one.")
 @click.argument("targets", metavar="[MODULE:NAME | DRILL]...", nargs=-1)
-@click.option("--all", "is_all", is_flag=True, help="Every drill of our own.")
+@click.option("--all", "is_all", is_flag=True, help="Every built-in drill.")
 @click.option(
     "--source-sample",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
@@ -84,27 +81,27 @@ def list_drills(form: str) -> None:
     metavar="POINT",
     help="Kill your stream here, as phase kill-at: before-send:COMMIT:3, at:NAME. Again: one more.",
 )
-@click.option("--dsn", metavar="env:NAME", help="A scratch database, for our own drills of it.")
-@click.option("--sample", type=int, help="So many of our own drills, drawn by the seed.")
+@click.option("--dsn", metavar="env:NAME", help="A scratch database, for drills that need one.")
+@click.option("--sample", type=int, help="So many of the built-in drills, drawn by the seed.")
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option("--directory", type=click.Path(path_type=Path), help="Where everything is kept.")
 @_FORMAT
 def run(**given: Any) -> ExitCode:
     """Kill a stream in every phase of a micro-batch, and say what restarts do to it.
 
-    MODULE:NAME is a function that starts a stream of yours, given a Spark session and a scratch
+    MODULE:NAME is a function that starts your stream, given a Spark session and a scratch
     place: scratch.source(spark) is the sample as a stream, scratch.checkpoint and scratch.sink are
     directories. Or an hf.Pipeline. Nothing else is touched. It runs undisturbed first, twice; after
     every kill it must end with the same rows.
 
-    DRILL is one of our own, whose right answer is known after every batch: delta-append,
+    DRILL is a built-in one, whose right answer is known after every batch: delta-append,
     delta-append/commits-before, '*/commits-*'.
     """
     from holdfast.drills.summary import summarize, write_summary  # noqa: PLC0415
 
-    asked = Asked(**given)
+    asked = DrillOptions(**given)
     drilled: list[Drilled] = []
-    with _progress() as show:
+    with status_line() as show:
         for each in asked.steps():
             if isinstance(each, str):
                 show(each)
@@ -119,15 +116,3 @@ def run(**given: Any) -> ExitCode:
         lines = render_summary(found, page=str(page), again=asked.again)
         click.echo("\n".join(map(printable, lines)))
     return _CODES[found.verdict]
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    """Give what shows on a terminal how far it is; elsewhere it says nothing."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console  # noqa: PLC0415 - slow to import
-
-    with Console(stderr=True).status("…") as status:
-        yield status.update

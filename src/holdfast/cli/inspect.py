@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import click
 
-from holdfast.checkpoint.read import Checkpoint, read_checkpoint
+from holdfast.checkpoint.read import Checkpoint
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.inspect_text import render_text
 from holdfast.cli.inspection import Inspection, inspect_checkpoint
@@ -63,7 +63,6 @@ def inspect(  # noqa: PLR0913 - one parameter per option
     with watch(reader) as watched:
         inspection = inspect_checkpoint(
             watched,
-            read_checkpoint(watched),
             spark=version,
             batch=batch,
             state=state,

@@ -30,6 +30,8 @@ class NextStartJson(msgspec.Struct, rename="camel", omit_defaults=True):
     passed_over: tuple[int, ...] = ()
     rereads: tuple[RereadJson, ...] = ()
     then_fails_with: str | None = None
+    unless: str | None = None
+    code: str | None = None
     error: str | None = None
     because: str | None = None
     in_batch: int | None = None
@@ -60,6 +62,14 @@ class OperatorJson(msgspec.Struct, rename="camel"):
     size_bytes: int
     missing: tuple[str, ...]
     damaged: tuple[str, ...]
+
+
+class SinkJson(msgspec.Struct, rename="camel"):
+    """A sink that the newest commit entry names."""
+
+    name: str
+    provider: str | None
+    is_active: bool
 
 
 class UnparsedJson(msgspec.Struct, rename="camel"):
@@ -121,6 +131,7 @@ class InspectJson(msgspec.Struct, rename="camel"):
     newest_ms: int | None
     watermark_ms: int | None
     sources: tuple[SourceJson, ...]
+    sinks: tuple[SinkJson, ...]
     operators: tuple[OperatorJson, ...]
     leftovers: tuple[str, ...]
     forgotten_checksums: tuple[str, ...]

@@ -26,6 +26,7 @@ from holdfast.cli.inspect_form import (
     NextStartJson,
     OperatorJson,
     RereadJson,
+    SinkJson,
     SourceJson,
     StoreJson,
     UnparsedJson,
@@ -104,6 +105,10 @@ def make_document(inspection: Inspection) -> InspectJson:
         newest_ms=progress.newest_ms,
         watermark_ms=progress.watermark_ms,
         sources=tuple(map(_source, progress.sources)),
+        sinks=tuple(
+            SinkJson(name=each.name, provider=each.provider, is_active=each.is_active)
+            for each in progress.sinks
+        ),
         operators=tuple(map(_operator, overview.state)),
         leftovers=checkpoint.leftovers,
         forgotten_checksums=checkpoint.lone_sidecars,
@@ -131,6 +136,7 @@ def _next_start(found: NextStart, spark: SparkVersion) -> NextStartJson:
                 RereadJson(source=each.source, after=each.after) for each in found.rereads
             )
             document.then_fails_with = found.then
+            document.unless = found.unless
         case StartsFresh(new_query_id=new_query_id):
             document.new_query_id = new_query_id
         case Refuses() | Unknown():
@@ -138,6 +144,7 @@ def _next_start(found: NextStart, spark: SparkVersion) -> NextStartJson:
     if isinstance(found, RunsAgain):
         document.passed_over = found.passed_over
     if isinstance(found, Refuses):
+        document.code = found.code.value
         document.error = found.error
         document.in_batch = found.in_batch
     return document

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from holdfast.checkpoint.commits import NamedSink
+from holdfast.checkpoint.layout import STATE
 from holdfast.checkpoint.metadata import QueryMetadata
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.checkpoint.state import NotCounted
@@ -14,6 +16,7 @@ from holdfast.cli.inspection import Inspection
 from holdfast.cli.next_start_text import say_next_start
 from holdfast.cli.table import columns
 from holdfast.cli.wording import ago, batches, count, moment, position, size, source_kind, versions
+from holdfast.evidence.outcomes import Resumes, RunsAgain, Unknown
 from holdfast.evidence.overview import Overview
 from holdfast.evidence.progress import Progress, SourceRange
 
@@ -46,7 +49,7 @@ def render_text(inspection: Inspection, *, now: datetime) -> list[str]:
         ]
     version = f"Spark {overview.spark[0]}.{overview.spark[1]}"
     looked_at = f"Looked at: {_looked_at(inspection)}."
-    return [*lines, "", f"Said for {version}. {looked_at} Not looked at: {_NOT_LOOKED_AT}."]
+    return [*lines, "", f"Predicted for {version}. {looked_at} Not looked at: {_NOT_LOOKED_AT}."]
 
 
 def _is_read(inspection: Inspection) -> bool:
@@ -61,6 +64,9 @@ def _facts(overview: Overview, now: datetime) -> list[str]:
     checkpoint, progress = overview.checkpoint, overview.progress
     state = count(len(checkpoint.state), "operator") if checkpoint.state else "none"
     rewind = f"to batches {batches(progress.rewind)}" if progress.rewind else "not possible"
+    if _is_state_open(overview):
+        state = "unknown: there is no state/"
+        rewind += ", if the query keeps no state" if progress.rewind else ""
     if checkpoint.unlisted:
         state = rewind = "not known"
     rows: list[tuple[str, ...]] = [
@@ -68,6 +74,7 @@ def _facts(overview: Overview, now: datetime) -> list[str]:
         ("  offsets", _entries(progress.planned), "newest", _newest(progress, now)),
         ("  commits", _entries(progress.committed), "pending", _pending(progress)),
         *(_source_row(each, progress) for each in progress.sources),
+        *(_sink_row(each) for each in progress.sinks),
         ("  state", state, "readable by", versions(overview.readers.versions)),
         ("  watermark", "none" if progress.watermark_ms is None else moment(progress.watermark_ms)),
         ("  rewind", rewind),
@@ -84,6 +91,15 @@ def _facts(overview: Overview, now: datetime) -> list[str]:
     if len(checkpoint.unparsed) > _SHOWN_PATHS:
         rows.append(("  unparsed", f"and {len(checkpoint.unparsed) - _SHOWN_PATHS:,} more"))
     return columns(rows)
+
+
+def _is_state_open(overview: Overview) -> bool:
+    """Return whether the answer leaves open if the query keeps state."""
+    found = overview.next_start
+    is_open = isinstance(found, Unknown) or (
+        isinstance(found, Resumes | RunsAgain) and found.unless is not None
+    )
+    return is_open and STATE not in overview.checkpoint.directories
 
 
 def _query_id(checkpoint: Checkpoint) -> str:
@@ -119,6 +135,11 @@ def _source_row(found: SourceRange, progress: Progress) -> tuple[str, ...]:
     if progress.pending and found.amount is not None:
         change = f", pending +{found.amount.number:,}"
     return f"  source {found.source}", source_kind(found.end), position(found.end) + change
+
+
+def _sink_row(found: NamedSink) -> tuple[str, ...]:
+    used = "written to by the newest batch" if found.is_active else "used before"
+    return f"  sink {found.name}", found.provider or "class not known", used
 
 
 def _paths(label: str, paths: Sequence[str], meaning: str) -> list[tuple[str, ...]]:

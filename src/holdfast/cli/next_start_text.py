@@ -28,9 +28,9 @@ def _say(overview: Overview, found: NextStart) -> list[str]:
             return _say_runs_again(overview, found)
         case StartsFresh():
             return _say_fresh(overview, found)
-        case Refuses(error=error, because=because, in_batch=batch):
+        case Refuses(code=code, error=error, because=because, in_batch=batch):
             first = "Spark will refuse to start" if batch is None else f"Batch {batch} will fail"
-            return [f"{first}: {because}.", f"Its error will say: {error}"]
+            return [f"{first}: {because}.", f"Its error will say: {error}", f"See {code.shown}."]
         case Unknown(because=because):
             return [f"What the next start does is not known: {because}."]
 
@@ -40,9 +40,9 @@ def _say_resumes(overview: Overview, found: Resumes) -> list[str]:
     where = "; ".join(f"{source_kind(each.end)}, {position(each.end)}" for each in sources)
     said = [
         f"Batch {found.batch_id - 1} is done: the next start begins batch {found.batch_id} "
-        f"where it ended ({where or 'no source'})."
+        f"where it ended ({where or 'no source'}){_if_stateless(found)}."
     ]
-    return [*said, *_say_rereads(found.rereads), *_say_then(found.then)]
+    return [*said, *_say_more(found)]
 
 
 def _say_runs_again(overview: Overview, found: RunsAgain) -> list[str]:
@@ -55,7 +55,8 @@ def _say_runs_again(overview: Overview, found: RunsAgain) -> list[str]:
         ]
     ranges = "; ".join(map(describe_range, overview.progress.sources)) or "no source"
     said = [
-        f"Batch {batch} is pending: the next start runs it again, same range ({ranges}).",
+        f"Batch {batch} is pending: the next start runs it again, same range ({ranges})"
+        f"{_if_stateless(found)}.",
         f"A sink that does not recognise batch {batch} will hold those records twice.",
     ]
     if found.passed_over:
@@ -65,7 +66,7 @@ def _say_runs_again(overview: Overview, found: RunsAgain) -> list[str]:
             f"commit entry {verb} not run again: "
             "what had not reached the sink is lost."
         )
-    return [*said, *_say_rereads(found.rereads), *_say_then(found.then)]
+    return [*said, *_say_more(found)]
 
 
 def _say_fresh(overview: Overview, found: StartsFresh) -> list[str]:
@@ -89,8 +90,17 @@ def _say_rereads(rereads: tuple[Reread, ...]) -> list[str]:
     ]
 
 
-def _say_then(error: str | None) -> list[str]:
-    return [] if error is None else [f"Then it fails, at every start, with: {error}"]
+def _if_stateless(found: Resumes | RunsAgain) -> str:
+    return "" if found.unless is None else ", if the query keeps no state"
+
+
+def _say_more(found: Resumes | RunsAgain) -> list[str]:
+    said = _say_rereads(found.rereads)
+    if found.then is not None:
+        said.append(f"Then it fails, at every start, with: {found.then}")
+    if found.unless is not None:
+        said.append(f"Unknown: Spark will refuse to start if {found.unless}.")
+    return said
 
 
 def _say_elsewhere(overview: Overview) -> list[str]:

@@ -7,8 +7,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from holdfast.cli.status_line import status_line
 from holdfast.storage.location import Location
-from holdfast.storage.read import FileInfo, Listing, Reader
+from holdfast.storage.read import FileInfo, Listing, Page, Reader, WalkPage
 
 SHOWN_AFTER_S = 0.5
 
@@ -35,12 +36,26 @@ class WatchedReader:
             self.listed += len(listing.files)
         return listing
 
+    def list_after(self, directory: str, after: str) -> Page:
+        """Count the files of one page of a directory."""
+        page = self._reader.list_after(directory, after)
+        with self._lock:
+            self.listed += len(page.files)
+        return page
+
     def walk(self, directory: str = "") -> Iterator[FileInfo]:
         """Count the files below a directory."""
         for info in self._reader.walk(directory):
             with self._lock:
                 self.listed += 1
             yield info
+
+    def walk_page(self, directory: str, *, after: str = "") -> WalkPage:
+        """Count the files of a page."""
+        page = self._reader.walk_page(directory, after=after)
+        with self._lock:
+            self.listed += len(page.files)
+        return page
 
     def stat(self, path: str) -> FileInfo | None:
         """Look at one file."""
@@ -73,11 +88,9 @@ def watch(reader: Reader) -> Iterator[WatchedReader]:
 def _show(watched: WatchedReader, done: threading.Event) -> None:
     if done.wait(SHOWN_AFTER_S):
         return
-    from rich.console import Console  # noqa: PLC0415 - slow to import, and most calls never wait
-
-    with Console(stderr=True).status(f"Reading {watched.location} …") as status:
+    with status_line() as show:
         while not done.wait(0.2):
-            status.update(
+            show(
                 f"Reading {watched.location}: "
                 f"{watched.listed:,} files listed, {watched.read_files:,} read"
             )

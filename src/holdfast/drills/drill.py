@@ -46,19 +46,23 @@ Reading = Callable[[Write], AbstractContextManager[object]]
 """Reads sinks beside the drivers, for as long as it is open."""
 
 
-class Subject(Protocol):
+class Sinks(Protocol):
+    """What is judged: sinks whose right content is known."""
+
+    @property
+    def answers(self) -> Sequence[Answer]:
+        """What each of the sinks must hold."""
+
+    def look(self) -> Iterable[Seen]:
+        """Read the sinks, as far as they can be read now."""
+
+
+class Subject(Sinks, Protocol):
     """A stream that is drilled, with a place of its own."""
 
     @property
     def driver(self) -> Driver:
         """What is started again and again."""
-
-    @property
-    def answers(self) -> Sequence[Answer]:
-        """What each of its sinks must hold."""
-
-    def look(self) -> Iterator[Seen]:
-        """Read its sinks, as far as they can be read now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,19 +96,67 @@ def run_drill(
         directory: Takes the history.
         reading: Looks at the sinks meanwhile, and writes down what it sees.
     """
-    history = History(directory)
-    for answer in subject.answers:
-        history.append(_planned(history, answer))
-    run = 0
+    recording = Recording(subject, directory)
+    with reading(recording.write):
+        for point in (*kills, None):
+            recording.run(subject.driver, point)
+    return Drilled(name=name, directory=directory, checked=recording.check())
 
-    def write_beside(seen: Iterable[Seen]) -> None:
-        """A look belongs to the run that was under way, or just over, when it began."""
-        _write_down(history, seen, by=READER, run=run)
 
-    with reading(write_beside):
-        for run, point in enumerate([*kills, None], start=1):
-            _run(subject, history, run=run, point=point)
-    return Drilled(name=name, directory=directory, checked=check_history(history))
+class Recording:
+    """Writes a history: what sinks must hold, every run, and what is seen in the sinks."""
+
+    def __init__(self, sinks: Sinks, directory: Path) -> None:
+        """Begin the history in a directory of its own, with what the sinks must hold."""
+        self._sinks = sinks
+        self.history = History(directory)
+        self.run_number = 0
+        for answer in sinks.answers:
+            self.history.append(_planned(self.history, answer))
+
+    def run(self, driver: Driver, point: Point | None) -> Left:
+        """Run a driver until a point kills it or, without one, to its end; then look."""
+        self.start(point)
+        running = driver.start(point)
+        left = running.wait()
+        self.end(running, left)
+        return left
+
+    def start(self, point: Point | None = None) -> None:
+        """Write down that a run begins, which a point is to kill."""
+        self.run_number += 1
+        told = None if point is None else str(point)
+        self.history.append(Started(at=now(), run=self.run_number, point=told))
+
+    def end(self, running: Running, left: Left) -> None:
+        """Write down how a driver's run ended, and what is in the sinks then."""
+        for event in _events(running, left, run=self.run_number):
+            self.history.append(event)
+        self.look()
+
+    def look(self) -> list[Looked]:
+        """Write down what is in the sinks now, while nothing writes; return it."""
+        return self._write_down(self._sinks.look(), by=JUDGE)
+
+    def write(self, seen: Iterable[Seen]) -> None:
+        """Write down what was seen beside a run; it belongs to the run that was under way."""
+        self._write_down(seen, by=READER)
+
+    def check(self) -> list[Checked]:
+        """Judge what was written down so far."""
+        return check_history(self.history)
+
+    def _write_down(self, seen: Iterable[Seen], *, by: str) -> list[Looked]:
+        looks = []
+        run = self.run_number
+        for each in seen:
+            content = self.history.keep(each.rows)
+            looked = Looked(
+                at=now(), by=by, run=run, sink=each.sink, parts=each.parts, content=content
+            )
+            self.history.append(looked)
+            looks.append(looked)
+        return looks
 
 
 def _planned(history: History, answer: Answer) -> Planned:
@@ -117,24 +169,6 @@ def _planned(history: History, answer: Answer) -> Planned:
         sequence=answer.sequence,
         left_out=list(answer.left_out),
     )
-
-
-def _run(subject: Subject, history: History, *, run: int, point: Point | None) -> None:
-    history.append(Started(at=now(), run=run, point=None if point is None else str(point)))
-    running = subject.driver.start(point)
-    left = running.wait()
-    for event in _events(running, left, run=run):
-        history.append(event)
-    _write_down(history, subject.look(), by=JUDGE, run=run)
-
-
-def _write_down(history: History, seen: Iterable[Seen], *, by: str, run: int) -> None:
-    """Write down what was seen in sinks."""
-    for each in seen:
-        content = history.keep(each.rows)
-        history.append(
-            Looked(at=now(), by=by, run=run, sink=each.sink, parts=each.parts, content=content)
-        )
 
 
 def _events(running: Running, left: Left, *, run: int) -> Iterator[Reached | Ended]:

@@ -32,5 +32,5 @@ class KillDidNotFireError(HoldfastError):
         super().__init__(
             what=f"The kill {point} did not fire.",
             why=f"The driver ended with {status}. From its log:\n{excerpt(log)}",
-            how="Check that the run comes by that point; a kill that does not fire proves nothing.",
+            how="Check that the run reaches that point. A kill that does not fire proves nothing.",
         )

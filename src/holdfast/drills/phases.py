@@ -133,15 +133,9 @@ UPKEEP = (
         Delete("after", "commits/3"),
     ),
 )
-"""Of a stream that compacts every third entry and keeps two batches, as the known ones do."""
+"""Of a stream that compacts every third entry and keeps two batches, as the built-in ones do."""
 ALL = (*PHASES, *STATE, *TWO_SINKS, *WRITTEN_DOWN, *UPKEEP)
 
-_COMMIT = (Rename("before", ".json", 2), Rename("after", ".json", 2))
-"""Of a Delta table that is there: every start has a fence first."""
-_INSIDE: dict[str, tuple[Point, ...]] = {
-    "postgres": (Named("copying"), Named("S4"), Named("S5")),
-    "delta": _COMMIT,
-}
 _STATE: tuple[Point, ...] = (Rename("before", ".zip"), Rename("after", ".zip"))
 
 
@@ -154,19 +148,19 @@ def asked_phase(points: Sequence[str]) -> Phase:
     return _phase("kill-at", ", ".join(points), *map(parse_point, points))
 
 
-def every_phase(into: Sequence[str], *, has_state: bool) -> Phase:
+def every_phase(writes: Sequence[Sequence[Point]], *, has_state: bool) -> Phase:
     """Return all of a stream's phases as one chain, in the order of a life.
 
     n kills take n + 1 drivers, and nearly all of them strike in the recovery of the one before.
 
     Args:
-        into: The kinds of its sinks.
+        writes: The points inside the write of each of its sinks.
         has_state: Whether its query writes state.
     """
     state = _STATE if has_state else ()
     # A batch that is written down is not computed again until its sinks have it.
-    computed = [*state, *([Named("journalled")] if has_state and len(into) > 1 else [])]
-    inside = [*computed, Named("S3"), *(point for kind in into for point in _INSIDE[kind])]
+    computed = [*state, *([Named("journalled")] if has_state and len(writes) > 1 else [])]
+    inside = [*computed, Named("S3"), *(point for write in writes for point in write)]
     # A source's log goes on when its batch does not: two kills of each batch put it ahead by one.
     kills = [
         *_batch(0, log=0, inside=inside),

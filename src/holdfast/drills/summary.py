@@ -10,7 +10,7 @@ import msgspec
 from holdfast.drills.checks import count_rows
 from holdfast.drills.drill import Drilled
 from holdfast.drills.history import Ended, History, Started
-from holdfast.drills.lives import lives_of
+from holdfast.drills.timeline_rows import timeline_rows
 from holdfast.drills.verdict import worst
 from holdfast.report.timeline import Line, Section, render_timelines
 
@@ -90,7 +90,7 @@ def _drill(drilled: Drilled) -> DrillJson:
 def _section(drilled: Drilled) -> Section:
     return Section(
         title=f"{drilled.name}: {drilled.verdict.name}",
-        lives=lives_of(History(drilled.directory).events()),
+        lives=timeline_rows(History(drilled.directory).events()),
         checks=[
             Line(check=each.check, verdict=each.verdict.name, told=each.told)
             for each in drilled.checked

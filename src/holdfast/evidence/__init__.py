@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.evidence.next_start import predict_next_start
+from holdfast.evidence.checkpoint_evidence import Evidence
 from holdfast.evidence.outcomes import (
     NextStart,
     Refuses,
@@ -16,6 +16,7 @@ from holdfast.evidence.overview import Overview, overview_of
 from holdfast.evidence.query import Query
 
 __all__ = [
+    "Evidence",
     "NextStart",
     "Overview",
     "Query",
@@ -26,5 +27,4 @@ __all__ = [
     "StartsFresh",
     "Unknown",
     "overview_of",
-    "predict_next_start",
 ]

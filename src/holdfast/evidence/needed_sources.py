@@ -18,6 +18,7 @@ from holdfast.checkpoint.sources.files import FileOffset
 from holdfast.checkpoint.sources.read import SourceLog
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.evidence.outcomes import Refuses, Reread, Unknown
+from holdfast.evidence.refusal_codes import RefusalCode
 from holdfast.ids import BatchId
 
 
@@ -49,19 +50,33 @@ def _judge_log(source: str, log: SourceLog | None, offset: FileOffset) -> Refuse
     if offset.log_offset >= 0 and missing is not None:
         path = f"{home}/{missing}"
         because = f"{path} is not there, and the source reads its log before anything else"
-        return Refuses(error="doesn't exist", because=because, follows_from=(path,))
+        return Refuses(
+            code=RefusalCode.SOURCE_LOG_ENTRY_MISSING,
+            error="doesn't exist",
+            because=because,
+            follows_from=(path,),
+        )
     began = [] if log is None or not isinstance(log.began, Unparsed) else [log.began]
     for broken in () if log is None else (*began, *log.unparsed):
         because = f"{broken.path}: {broken.reason}"
         if broken.unread:
             return Unknown(because=because, follows_from=(broken.path,))
         error = broken.spark_says or "Unexpected end-of-input"
-        return Refuses(error=error, because=because, follows_from=(broken.path,))
+        return Refuses(
+            code=RefusalCode.SOURCE_LOG_ENTRY_UNREADABLE,
+            error=error,
+            because=because,
+            follows_from=(broken.path,),
+        )
     sidecar = f"{home}/.{newest + 1}.crc"
     if log is not None and sidecar in log.lone_sidecars:
         because = f"{sidecar} is there without its file, which Spark writes next"
-        error = "Multiple streaming queries are concurrently using"
-        return Refuses(error=error, because=because, follows_from=(sidecar,))
+        return Refuses(
+            code=RefusalCode.SOURCE_LOG_BLOCKED_BY_CHECKSUM,
+            error="Multiple streaming queries are concurrently using",
+            because=because,
+            follows_from=(sidecar,),
+        )
     return None
 
 

@@ -20,6 +20,7 @@ from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.errors import LocationError
 from holdfast.evidence.outcomes import Refuses, Unknown
 from holdfast.evidence.query import Query
+from holdfast.evidence.refusal_codes import RefusalCode
 from holdfast.evidence.state import (
     HDFS,
     NOT_LOOKED,
@@ -64,10 +65,11 @@ def judge_needed_state(
     stopped = _judge_descriptions(checkpoint)
     if stopped is not None or batch_id == 0:
         return stopped
-    stopped = _judge_directories(checkpoint, batch_id, spark)
-    if stopped is not None:
-        return stopped
-    stopped = None if query is None else _missing_operator(checkpoint, query, batch_id)
+    stopped = (
+        _judge_directories(checkpoint, batch_id, spark)
+        or _missing_operator(checkpoint, query, batch_id)
+        or _judge_unread(checkpoint, batch_id)
+    )
     if stopped is not None:
         return stopped
     for operator in judge_state(checkpoint, batch_id, looked=looked, repairs=spark >= (4, 2)):
@@ -86,14 +88,29 @@ def _judge_descriptions(checkpoint: Checkpoint) -> Refuses | Unknown | None:
                 because = f"{schema.path}: {schema.reason}"
                 if schema.unread:
                     return Unknown(because=because, follows_from=(schema.path,))
-                return Refuses(error="STREAM_FAILED", because=because, follows_from=(schema.path,))
+                return Refuses(
+                    code=RefusalCode.STATE_SCHEMA_UNREADABLE,
+                    error="STREAM_FAILED",
+                    because=because,
+                    follows_from=(schema.path,),
+                )
         moved = _moved_schema(checkpoint, operator)
         if moved is not None:
             because = f"the operator's metadata names {moved}: the checkpoint was moved or copied"
-            return Refuses(error="does not exist", because=because, follows_from=(moved,))
+            return Refuses(
+                code=RefusalCode.STATE_SCHEMA_ELSEWHERE,
+                error="does not exist",
+                because=because,
+                follows_from=(moved,),
+            )
         for path in operator.lone_sidecars:
             because = f"{path} is there without its file, which Spark would write again"
-            return Refuses(error="already exists", because=because, follows_from=(path,))
+            return Refuses(
+                code=RefusalCode.STATE_BLOCKED_BY_CHECKSUM,
+                error="already exists",
+                because=because,
+                follows_from=(path,),
+            )
     return None
 
 
@@ -123,11 +140,17 @@ def _judge_directories(
     if not checkpoint.state and strays:
         # Spark only looks whether anything is there.
         because = f"{STATE}/ holds no state, only {strays[0]}"
-        error = _no_file_error(_pinned_provider(checkpoint), spark)
-        return Refuses(error=error, because=because, follows_from=tuple(strays), in_batch=batch_id)
+        return Refuses(
+            code=RefusalCode.STATE_MISSING,
+            error=_no_file_error(_pinned_provider(checkpoint), spark),
+            because=because,
+            follows_from=tuple(strays),
+            in_batch=batch_id,
+        )
     if not checkpoint.state and (STATE in checkpoint.directories or has_ids):
         is_named = spark >= (4, 2)
         return Refuses(
+            code=RefusalCode.STATE_MISSING,
             error="STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY"
             if is_named
             else "CANNOT_LOAD_STATE_STORE",
@@ -140,6 +163,7 @@ def _judge_directories(
         path = f"{STATE}/{missing}"
         is_compared = spark >= (4, 0)
         return Refuses(
+            code=RefusalCode.STATE_OPERATOR_MISSING,
             error="STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA"
             if is_compared
             else "Error reading",
@@ -149,16 +173,32 @@ def _judge_directories(
     return None
 
 
-def _missing_operator(checkpoint: Checkpoint, query: Query, batch_id: BatchId) -> Refuses | None:
+def _judge_unread(checkpoint: Checkpoint, batch_id: BatchId) -> Unknown | None:
+    if not checkpoint.state or checkpoint.state_unread is None:
+        return None
+    because = f"{STATE}/ was not looked at, and batch {batch_id} needs it: "
+    return Unknown(because=because + checkpoint.state_unread, follows_from=(STATE,))
+
+
+def _missing_operator(
+    checkpoint: Checkpoint, query: Query | None, batch_id: BatchId
+) -> Refuses | None:
     """Judge operators of the query that have no state; Spark compares names only if it has some."""
+    if query is None:
+        return None
     there = {operator.operator_id for operator in checkpoint.state}
     missing = [number for number in range(len(query.operators)) if number not in there]
     if not missing or not there:
         return None
     path = f"{STATE}/{missing[0]}"
     because = f"{path} is not there, and the query has {query.operators[missing[0]]} there"
-    error = "CANNOT_LOAD_STATE_STORE"
-    return Refuses(error=error, because=because, follows_from=(path,), in_batch=batch_id)
+    return Refuses(
+        code=RefusalCode.STATE_OPERATOR_MISSING,
+        error="CANNOT_LOAD_STATE_STORE",
+        because=because,
+        follows_from=(path,),
+        in_batch=batch_id,
+    )
 
 
 def _judge_ids(checkpoint: Checkpoint, found: OperatorState) -> Refuses | None:
@@ -172,11 +212,17 @@ def _judge_ids(checkpoint: Checkpoint, found: OperatorState) -> Refuses | None:
     if not ids or str(found.operator.operator_id) not in ids:
         path = COMMITS if newest is None else f"{COMMITS}/{newest}"
         because = f"{path} does not say which state files count (stateUniqueIds)"
-        error = "CANNOT_LOAD_STATE_STORE"
-        return Refuses(error=error, because=because, follows_from=(path,), in_batch=batch_id)
+        return Refuses(
+            code=RefusalCode.STATE_FILES_NOT_NAMED,
+            error="CANNOT_LOAD_STATE_STORE",
+            because=because,
+            follows_from=(path,),
+            in_batch=batch_id,
+        )
     if newest is not None and newest + 1 != batch_id:
         because = f"batch {batch_id} needs the state files of {COMMITS}/{batch_id - 1}"
         return Refuses(
+            code=RefusalCode.STATE_OF_ANOTHER_BATCH,
             error="CANNOT_LOAD_STATE_STORE.CANNOT_READ_STREAMING_STATE_FILE",
             because=f"{because}, and the newest commit is {newest}",
             follows_from=(f"{COMMITS}/{newest}",),
@@ -193,6 +239,7 @@ def _judge_files(found: OperatorState, error: str) -> Refuses | Unknown | None:
     broken = found.damaged
     if broken:
         return Refuses(
+            code=RefusalCode.STATE_FILE_DAMAGED,
             error="CANNOT_LOAD_STATE_STORE",
             because=f"{broken[0]} is damaged, and batch {batch_id} needs it",
             follows_from=broken,
@@ -204,6 +251,7 @@ def _judge_files(found: OperatorState, error: str) -> Refuses | Unknown | None:
     is_damaged = missing[-1] in found.passed_over
     named = f"{missing[-1]} is damaged" if is_damaged else f"{missing[0]} is not there"
     return Refuses(
+        code=RefusalCode.STATE_FILE_DAMAGED if is_damaged else RefusalCode.STATE_FILE_MISSING,
         error=error,
         because=f"{named}, and batch {batch_id} needs it",
         follows_from=missing,

@@ -19,9 +19,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS, STATE
-from holdfast.checkpoint.offsets import OffsetEntry
+from holdfast.checkpoint.offsets import PARTITIONS, OffsetEntry
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.checkpoint.unparsed import Unparsed
+from holdfast.evidence.absent_state import judge_absent_state
 from holdfast.evidence.needed_sources import find_rereads, judge_sources
 from holdfast.evidence.needed_state import judge_needed_state
 from holdfast.evidence.outcomes import (
@@ -33,7 +34,8 @@ from holdfast.evidence.outcomes import (
     Unknown,
 )
 from holdfast.evidence.query import Query, judge_query
-from holdfast.evidence.state import NOT_LOOKED, PARTITIONS, Looked
+from holdfast.evidence.refusal_codes import RefusalCode
+from holdfast.evidence.state import NOT_LOOKED, Looked
 from holdfast.evidence.versions import SparkVersion
 from holdfast.ids import BatchId
 
@@ -64,7 +66,9 @@ def predict_next_start(
     stopped = judge_sources(checkpoint) or judge_needed_state(
         checkpoint, by_logs.batch_id, spark=spark, query=query, looked=looked
     )
-    return stopped or by_logs
+    if stopped is not None:
+        return stopped
+    return by_logs if query is not None else judge_absent_state(checkpoint, by_logs)
 
 
 def predict_by_logs(checkpoint: Checkpoint, *, spark: SparkVersion = NEWEST_SPARK) -> NextStart:
@@ -101,12 +105,26 @@ def predict_by_logs(checkpoint: Checkpoint, *, spark: SparkVersion = NEWEST_SPAR
     )
 
 
+def needed_version(checkpoint: Checkpoint) -> int:
+    """Return the state version that the next start loads: as the batch it runs is numbered."""
+    by_logs = predict_by_logs(checkpoint)
+    if isinstance(by_logs, Resumes | RunsAgain):
+        return by_logs.batch_id
+    newest = max(checkpoint.offsets, default=-1)
+    return newest + 1 if newest in checkpoint.commits else max(newest, 0)
+
+
 def _resume(checkpoint: Checkpoint, batch: BatchId, files: tuple[str, ...]) -> Resumes | Refuses:
     error = _blocked(checkpoint, OFFSETS, batch)
     if error is not None:
         sidecar = f"{OFFSETS}/.{batch}.crc"
         because = f"{sidecar} is there without {OFFSETS}/{batch}"
-        return Refuses(error=error, because=because, follows_from=(*files, sidecar))
+        return Refuses(
+            code=RefusalCode.ENTRY_BLOCKED_BY_CHECKSUM,
+            error=error,
+            because=because,
+            follows_from=(*files, sidecar),
+        )
     return Resumes(batch_id=batch, follows_from=files, then=_blocked(checkpoint, COMMITS, batch))
 
 
@@ -122,10 +140,11 @@ def _blocked(checkpoint: Checkpoint, log: str, batch: BatchId) -> str | None:
 def _judge_metadata(checkpoint: Checkpoint, spark: SparkVersion) -> Refuses | Unknown | None:
     if isinstance(checkpoint.metadata, Unparsed):
         error = checkpoint.metadata.spark_says or "com.fasterxml.jackson"
-        return _unusable(checkpoint.metadata, error=error)
+        return _unusable(checkpoint.metadata, RefusalCode.METADATA_UNREADABLE, error=error)
     has_logs = bool(checkpoint.offsets or checkpoint.commits)
     if checkpoint.metadata is None and has_logs and spark >= (4, 2):
         return Refuses(
+            code=RefusalCode.METADATA_MISSING,
             error="STREAMING_CHECKPOINT_MISSING_METADATA_FILE",
             because="metadata is not there, and there are entries of a query",
             follows_from=(METADATA,),
@@ -137,6 +156,7 @@ def _without_offsets(checkpoint: Checkpoint, spark: SparkVersion) -> NextStart:
     commits = tuple(f"{COMMITS}/{batch}" for batch in checkpoint.commits)
     if checkpoint.commits and spark >= (4, 2):
         return Refuses(
+            code=RefusalCode.OFFSET_LOG_EMPTY,
             error="assertion failed",
             because="offsets is empty and commits is not",
             follows_from=commits,
@@ -150,6 +170,7 @@ def _without_offsets(checkpoint: Checkpoint, spark: SparkVersion) -> NextStart:
     )
     if in_the_way and spark >= (4, 1):
         return Refuses(
+            code=RefusalCode.CHECKPOINT_NOT_EMPTY,
             error="STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY",
             because=f"the first batch wants an empty checkpoint, and {in_the_way[0]} is there",
             follows_from=in_the_way,
@@ -171,6 +192,7 @@ def _judge_needed_entries(checkpoint: Checkpoint, spark: SparkVersion) -> Refuse
             return Unknown(because=because, follows_from=(f"{OFFSETS}/{newest}",))
         if before is None:
             return Refuses(
+                code=RefusalCode.PREVIOUS_OFFSET_ENTRY_MISSING,
                 error=f"batch {newest - 1} doesn't exist",
                 because=f"{OFFSETS}/{newest - 1} is not there, and Spark reads it before {newest}",
                 follows_from=(f"{OFFSETS}/{newest}",),
@@ -180,7 +202,8 @@ def _judge_needed_entries(checkpoint: Checkpoint, spark: SparkVersion) -> Refuse
         needed.append(checkpoint.commits[max(checkpoint.commits)])
     for entry in needed:
         if isinstance(entry, Unparsed):
-            return _unusable(entry, error=entry.spark_says or "STREAM_FAILED")
+            error = entry.spark_says or "STREAM_FAILED"
+            return _unusable(entry, RefusalCode.ENTRY_UNREADABLE, error=error)
     return _judge_lines(checkpoint, newest) or _judge_pinned(checkpoint, newest, spark)
 
 
@@ -194,6 +217,7 @@ def _judge_lines(checkpoint: Checkpoint, newest: BatchId) -> Refuses | None:
     if there == expected:
         return None
     return Refuses(
+        code=RefusalCode.ENTRY_WITH_OTHER_SOURCES,
         error=f"There are [{there}] sources in the checkpoint offsets",
         because=f"{OFFSETS}/{newest} has {there} lines of sources instead of {expected}",
         follows_from=(f"{OFFSETS}/{newest}",),
@@ -218,11 +242,20 @@ def _judge_pinned(
     ]
     if None in pinned and spark == (4, 2):
         because = f"{path} or the entry before it does not pin {PARTITIONS}"
-        return Refuses(error="None.get", because=because, follows_from=(path,))
+        return Refuses(
+            code=RefusalCode.PARTITIONS_NOT_PINNED,
+            error="None.get",
+            because=because,
+            follows_from=(path,),
+        )
     if None not in pinned and pinned[0] != pinned[1] and spark >= (4, 2):
         because = f"{path} pins {pinned[0]} partitions, the entry before it {pinned[1]}"
-        error = "STREAMING_UNFINISHED_REPARTITION_DETECTED"
-        return Refuses(error=error, because=because, follows_from=(path,))
+        return Refuses(
+            code=RefusalCode.REPARTITION_NOT_FINISHED,
+            error="STREAMING_UNFINISHED_REPARTITION_DETECTED",
+            because=because,
+            follows_from=(path,),
+        )
     return None
 
 
@@ -240,14 +273,15 @@ def _without_settings(
         return Unknown(because=because, follows_from=(path,))
     is_new_check = spark >= (4, 2) and entry.batch_id > committed
     return Refuses(
+        code=RefusalCode.ENTRY_WITHOUT_SETTINGS,
         error=f"Batch {entry.batch_id} metadata not found" if is_new_check else "WatermarkTracker",
         because=f"the second line of {path} is empty",
         follows_from=(path,),
     )
 
 
-def _unusable(entry: Unparsed, *, error: str) -> Refuses | Unknown:
+def _unusable(entry: Unparsed, code: RefusalCode, *, error: str) -> Refuses | Unknown:
     because = f"{entry.path}: {entry.reason}"
     if entry.unread:
         return Unknown(because=because, follows_from=(entry.path,))
-    return Refuses(error=error, because=because, follows_from=(entry.path,))
+    return Refuses(code=code, error=error, because=because, follows_from=(entry.path,))

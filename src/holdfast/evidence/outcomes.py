@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from holdfast.evidence.refusal_codes import RefusalCode
 from holdfast.ids import BatchId
 
 
@@ -25,6 +26,8 @@ class Resumes:
     rereads: tuple[Reread, ...] = ()
     then: str | None = None
     """The error Spark fails with after the sink has been written; None for none."""
+    unless: str | None = None
+    """What the checkpoint does not tell and would make Spark refuse instead; None for nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +41,8 @@ class RunsAgain:
     rereads: tuple[Reread, ...] = ()
     then: str | None = None
     """The error Spark fails with after the sink has been written, at every start; None for none."""
+    unless: str | None = None
+    """What the checkpoint does not tell and would make Spark refuse instead; None for nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +57,7 @@ class StartsFresh:
 class Refuses:
     """Spark does not get going: no row reaches the sink."""
 
+    code: RefusalCode
     error: str
     """What Spark's message names: an error condition, or words of it."""
     because: str

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from holdfast.checkpoint.read import Checkpoint
-from holdfast.evidence.next_start import NEWEST_SPARK, predict_by_logs, predict_next_start
-from holdfast.evidence.outcomes import NextStart, Refuses, Resumes, RunsAgain
-from holdfast.evidence.progress import Progress, find_progress
-from holdfast.evidence.state import NOT_LOOKED, Looked, OperatorState, judge_state
-from holdfast.evidence.versions import (
-    KNOWN,
-    Readers,
-    SparkVersion,
-    Writers,
-    find_readers,
-    find_writers,
-)
+from holdfast.evidence.checkpoint_evidence import Evidence
+from holdfast.evidence.next_start import needed_version
+from holdfast.evidence.outcomes import NextStart
+from holdfast.evidence.progress import Amount, Progress, find_progress
+from holdfast.evidence.state import OperatorState, judge_state
+from holdfast.evidence.state_content import StoreContent
+from holdfast.evidence.versions import KNOWN, Readers, SparkVersion, Writers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,53 +28,47 @@ class Overview:
     progress: Progress
     state: tuple[OperatorState, ...]
     """Held against the version that the next start loads."""
+    stores: tuple[StoreContent, ...]
+    """The stores that the next start loads, looked into."""
     writers: Writers
     readers: Readers
+    not_looked_at: tuple[str, ...]
+    """What is there and was not looked at, each with the reason; empty when all was."""
 
 
-def overview_of(
-    checkpoint: Checkpoint, *, spark: SparkVersion | None = None, looked: Looked = NOT_LOOKED
-) -> Overview:
-    """Say what a checkpoint tells.
+def overview_of(evidence: Evidence, *, spark: SparkVersion | None = None) -> Overview:
+    """Say what the evidence of a checkpoint tells.
 
     Args:
-        checkpoint: As read.
+        evidence: As collected.
         spark: The version that will be started; by default the newest that can have written it.
-        looked: What looking into state files has shown.
     """
-    writers, readers = find_writers(checkpoint), find_readers(checkpoint)
-    if looked.by_4_0:
-        because = f"{looked.by_4_0[0]} is of a version that only Spark 4.0 knows"
-        writers = Writers(versions=((4, 0),), follows_from=looked.by_4_0)
-        readers = Readers(versions=((4, 0),), because=(because,))
-    chosen = spark or max(writers.versions, default=NEWEST_SPARK)
-
-    def predict(version: SparkVersion) -> NextStart:
-        if readers.because and version not in readers.versions:
-            because = f"Spark {version[0]}.{version[1]} cannot read it: {readers.because[0]}"
-            return Refuses(error="STREAM_FAILED", because=because, follows_from=())
-        return predict_next_start(checkpoint, spark=version, looked=looked)
-
-    next_start = predict(chosen)
-    others = {version: predict(version) for version in KNOWN}
+    checkpoint, looked = evidence.checkpoint, evidence.looked
+    chosen = spark or evidence.spark
+    next_start = evidence.next_start(chosen)
+    others = {version: evidence.next_start(version) for version in KNOWN}
     return Overview(
         checkpoint=checkpoint,
         spark=chosen,
         next_start=next_start,
         elsewhere={version: each for version, each in others.items() if each != next_start},
-        progress=find_progress(checkpoint, looked),
+        progress=_with_files(find_progress(checkpoint, looked), evidence.pending_files),
         state=judge_state(
             checkpoint, needed_version(checkpoint), looked=looked, repairs=chosen >= (4, 2)
         ),
-        writers=writers,
-        readers=readers,
+        stores=evidence.stores,
+        writers=evidence.writers,
+        readers=evidence.readers,
+        not_looked_at=evidence.not_looked_at,
     )
 
 
-def needed_version(checkpoint: Checkpoint) -> int:
-    """Return the state version that the next start loads: as the batch it runs is numbered."""
-    by_logs = predict_by_logs(checkpoint)
-    if isinstance(by_logs, Resumes | RunsAgain):
-        return by_logs.batch_id
-    newest = max(checkpoint.offsets, default=-1)
-    return newest + 1 if newest in checkpoint.commits else max(newest, 0)
+def _with_files(progress: Progress, files: Mapping[str, int]) -> Progress:
+    """Say of a pending batch how many files it has, not how many entries of the source's log."""
+    sources = tuple(
+        replace(each, amount=Amount(number=files[each.source], unit="file"))
+        if each.source in files
+        else each
+        for each in progress.sources
+    )
+    return replace(progress, sources=sources)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from holdfast.checkpoint.commits import CommitEntry
+from holdfast.checkpoint.commits import CommitEntry, NamedSink
 from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.checkpoint.sources import Offset, parse_offset
@@ -63,6 +63,8 @@ class Progress:
     """What the next batch starts from; None when there is none."""
     sources: tuple[SourceRange, ...]
     """Of the newest planned batch."""
+    sinks: tuple[NamedSink, ...]
+    """As the newest commit entry names them; most commit entries name none."""
     rewind: tuple[BatchId, ...]
     """Batches after which the query could be made to stand again, lowest first."""
 
@@ -80,6 +82,7 @@ def find_progress(checkpoint: Checkpoint, looked: Looked = NOT_LOOKED) -> Progre
         newest_ms=entry.metadata.batch_timestamp_ms if entry and entry.metadata else None,
         watermark_ms=_watermark(checkpoint, entry),
         sources=() if entry is None else find_ranges(checkpoint, entry.batch_id),
+        sinks=_sinks(checkpoint),
         rewind=_rewind_window(checkpoint, looked),
     )
 
@@ -127,6 +130,11 @@ def _start(checkpoint: Checkpoint, source: str, starts: Mapping[str, str | None]
         if log.name == source and isinstance(log.began, KafkaOffset):
             return log.began
     return None
+
+
+def _sinks(checkpoint: Checkpoint) -> tuple[NamedSink, ...]:
+    commits = [each for each in checkpoint.commits.values() if isinstance(each, CommitEntry)]
+    return (commits[-1].sinks or ()) if commits else ()
 
 
 def _watermark(checkpoint: Checkpoint, entry: OffsetEntry | None) -> int | None:

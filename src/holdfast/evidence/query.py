@@ -14,6 +14,7 @@ from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.checkpoint.state.operators import OperatorMetadata
 from holdfast.evidence.outcomes import Refuses
+from holdfast.evidence.refusal_codes import RefusalCode
 from holdfast.evidence.versions import SparkVersion
 
 
@@ -33,6 +34,7 @@ def judge_query(checkpoint: Checkpoint, query: Query, *, spark: SparkVersion) ->
         there = len(newest.offsets)
         if there != query.sources:
             return Refuses(
+                code=RefusalCode.QUERY_CHANGED,
                 error=f"There are [{there}] sources in the checkpoint offsets and now there are "
                 f"[{query.sources}] sources",
                 because=f"offsets/{newest.batch_id} has {there} sources, the query {query.sources}",
@@ -49,6 +51,7 @@ def _judge_operators(checkpoint: Checkpoint, query: Query, spark: SparkVersion) 
     if query.operators and not checkpoint.state and _has_run(checkpoint):
         is_named = spark >= (4, 2)
         return Refuses(
+            code=RefusalCode.QUERY_CHANGED,
             error="STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY"
             if is_named
             else "Error reading delta file",
@@ -63,6 +66,7 @@ def _judge_operators(checkpoint: Checkpoint, query: Query, spark: SparkVersion) 
     if not is_compared or named == dict(enumerate(query.operators)):
         return None
     return Refuses(
+        code=RefusalCode.QUERY_CHANGED,
         error="STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA",
         because=(
             f"state/ belongs to {', '.join(map(str, named.values()))}, "

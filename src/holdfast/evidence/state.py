@@ -13,6 +13,7 @@ from itertools import islice
 
 from holdfast.checkpoint.commits import CommitEntry
 from holdfast.checkpoint.layout import parse_number
+from holdfast.checkpoint.offsets import PARTITIONS
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.checkpoint.state.chain import BrokenChain, Chain, find_chain, loadable_versions
 from holdfast.checkpoint.state.files import StateFile, StateFileKind
@@ -20,7 +21,6 @@ from holdfast.checkpoint.state.operators import OperatorMetadata
 from holdfast.checkpoint.state.read import DEFAULT_STORE, Operator, Store
 from holdfast.checkpoint.state.schema import StateSchema
 
-PARTITIONS = "spark.sql.shuffle.partitions"
 MOST_NAMED = 1_000
 """So many missing partitions are named, and no more."""
 MOST_PARTITIONS = 1_000_000
@@ -106,7 +106,7 @@ NOT_LOOKED = Looked()
 def judge_state(
     checkpoint: Checkpoint, version: int, *, looked: Looked = NOT_LOOKED, repairs: bool = True
 ) -> tuple[OperatorState, ...]:
-    """Hold every operator against the version that the next start loads.
+    """Hold every operator against the version that the next start loads; none if unread.
 
     Args:
         checkpoint: As read.
@@ -114,6 +114,8 @@ def judge_state(
         looked: What looking into the files has shown.
         repairs: Whether Spark passes over a damaged whole file for an older one: from 4.2 on.
     """
+    if checkpoint.state_unread is not None:
+        return ()
     return tuple(
         _judge_operator(checkpoint, operator, version, looked=looked, repairs=repairs)
         for operator in checkpoint.state

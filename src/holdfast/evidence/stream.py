@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from holdfast.checkpoint.read import Checkpoint
 from holdfast.checkpoint.unparsed import Unparsed
+from holdfast.evidence.checkpoint_evidence import Evidence, left_out_of
 from holdfast.evidence.outcomes import Refuses
+from holdfast.evidence.state_content import StoreContent
 from holdfast.ledger.coverage import Coverage
 from holdfast.ledger.row import Binding, LedgerRow
+from holdfast.ledger.store import Unreadable
 from holdfast.record.generations import ADOPTED, Generation
 
 
@@ -20,6 +22,7 @@ class SinkEvidence:
     shown: str
     """The sink as people know it: `the PostgreSQL table public.readings`."""
     row: LedgerRow | None
+    """None when the ledger has none, or is unreadable."""
     held: Coverage | Unparsed | None
     """What the checkpoint says of the row's last batch; None when it has no such entry."""
     contradicts: str | None = None
@@ -29,6 +32,10 @@ class SinkEvidence:
 
     is_added: bool = False
     """Whether the stream ran without it until now: it begins where the others stand."""
+    forgotten_epoch: int = 0
+    """Without a row, the highest epoch that has written here as the sink still knows; 0: none."""
+    unreadable: Unreadable | None = None
+    """Set when the ledger could not be read: whether it has a row is then unknown."""
 
     @property
     def last_batch(self) -> int | None:
@@ -37,17 +44,27 @@ class SinkEvidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StreamEvidence:
-    """What is known of a stream."""
+class StreamEvidence(Evidence):
+    """What is known of a stream, its checkpoint included."""
 
+    stores: tuple[StoreContent, ...] = ()
     stream: str
     generation: Generation
-    checkpoint: Checkpoint
     binding: Binding
     """Of the checkpoint: the query id in it, and where it is."""
     sinks: tuple[SinkEvidence, ...]
     query_refused: Refuses | None = None
     """What Spark will say of the query that is to be started, where that is known."""
+
+    @property
+    def not_looked_at(self) -> tuple[str, ...]:
+        """What is there and was not looked at, each with the reason; empty when all was."""
+        ledgers = (
+            f"the ledger of {sink.shown}: {sink.unreadable.why}"
+            for sink in self.sinks
+            if sink.unreadable is not None
+        )
+        return (*left_out_of(self.checkpoint), *ledgers)
 
     @property
     def is_adopting(self) -> bool:

@@ -20,6 +20,8 @@ SparkVersion = tuple[int, int]
 
 KNOWN: tuple[SparkVersion, ...] = ((3, 5), (4, 0), (4, 1), (4, 2), (4, 3))
 """Those whose checkpoints are read here and were compared with Spark's own answers."""
+_OPERATOR = "/_metadata/metadata"
+"""How the path of an operator's metadata of version 1 ends."""
 
 # The setting that a version was the first to pin, newest first.
 _MARKS: tuple[tuple[str, tuple[SparkVersion, ...]], ...] = (
@@ -63,8 +65,14 @@ def find_writers(checkpoint: Checkpoint) -> Writers:
 def find_readers(checkpoint: Checkpoint) -> Readers:
     """Say which versions can read every file of the checkpoint."""
     needs = [*_needs_of_logs(checkpoint), *_needs_of_conf(checkpoint), *_needs_of_state(checkpoint)]
+    unneeded = {
+        *(f"offsets/{batch}" for batch in [*checkpoint.offsets][:-2]),
+        *(f"commits/{batch}" for batch in [*checkpoint.commits][:-1]),
+    }
     for entry in checkpoint.unparsed:
-        if entry.spark_says == "UnsupportedLogVersion":
+        # At a start Spark reads no older log entries, and goes on without an operator's metadata.
+        is_needed = entry.path not in unneeded and not entry.path.endswith(_OPERATOR)
+        if entry.spark_says == "UnsupportedLogVersion" and is_needed:
             return Readers(versions=(), because=(f"{entry.path}: {entry.reason}",))
     oldest = max((version for version, _ in needs), default=KNOWN[0])
     return Readers(
@@ -75,10 +83,11 @@ def find_readers(checkpoint: Checkpoint) -> Readers:
 
 def _needs_of_logs(checkpoint: Checkpoint) -> list[tuple[SparkVersion, str]]:
     needs: list[tuple[SparkVersion, str]] = []
-    for batch, entry in checkpoint.offsets.items():
+    # The newest first, which is the one that is named.
+    for batch, entry in sorted(checkpoint.offsets.items(), reverse=True):
         if isinstance(entry, OffsetEntry) and entry.version >= 2:
             needs.append(((4, 2), f"offsets/{batch} is of version v{entry.version}"))
-    for batch, commit in checkpoint.commits.items():
+    for batch, commit in sorted(checkpoint.commits.items(), reverse=True):
         if isinstance(commit, CommitEntry) and commit.version >= 2:
             since: SparkVersion = (4, 0) if commit.version == 2 else (4, 2)
             needs.append((since, f"commits/{batch} is of version v{commit.version}"))

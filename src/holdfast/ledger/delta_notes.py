@@ -6,9 +6,9 @@ import json
 from dataclasses import replace
 
 from holdfast.checkpoint.text import parse_json_object, whole_number
-from holdfast.ids import BatchId, QueryId
 from holdfast.ledger.delta_log import Commit
-from holdfast.ledger.row import Binding, LedgerRow
+from holdfast.ledger.row import LedgerRow
+from holdfast.ledger.row_json import row_from, row_values
 
 _FENCE, _ROW = "fence", "row"
 
@@ -31,16 +31,7 @@ def encode_row(
     return json.dumps(
         {
             "holdfast": _ROW,
-            "stream": row.stream,
-            "sink": row.sink,
-            "generation": row.generation,
-            "epoch": row.epoch,
-            "nonce": row.nonce,
-            "query_id": row.binding.query_id,
-            "checkpoint": row.binding.checkpoint,
-            "last_batch": row.last_batch,
-            "digest": row.digest,
-            "end_offsets": row.end_offsets,
+            **row_values(row),
             "fenced_at": fenced_at,
             "table_id": table_id,
             "seen": seen,
@@ -61,24 +52,7 @@ def encode_replaced(query_id: str) -> str:
 def decode_row(note: str) -> LedgerRow | None:
     """Return the row that a commit carries; None when it carries none."""
     found = parse_json_object(note) or {}
-    numbers = [whole_number(found.get(name)) for name in ("generation", "epoch", "last_batch")]
-    if found.get("holdfast") != _ROW or None in numbers:
-        return None
-    generation, epoch, last_batch = (number or 0 for number in numbers)
-    digest = found.get("digest")
-    return LedgerRow(
-        stream=str(found.get("stream")),
-        sink=str(found.get("sink")),
-        generation=generation,
-        epoch=epoch,
-        nonce=str(found.get("nonce")),
-        binding=Binding(
-            query_id=QueryId(str(found.get("query_id"))), checkpoint=str(found.get("checkpoint"))
-        ),
-        last_batch=BatchId(last_batch),
-        digest=None if digest is None else str(digest),
-        end_offsets=str(found.get("end_offsets")),
-    )
+    return row_from(found) if found.get("holdfast") == _ROW else None
 
 
 def is_fence(commit: Commit) -> bool:

@@ -67,6 +67,17 @@ def find_label(
     return found[0] if found else None
 
 
+def last_epoch(connection: psycopg.Connection[Any], stream: str, sink: str) -> int:
+    """Return the highest epoch that has written a batch, by the history; 0 without one.
+
+    The history stays when a ledger row is deleted, or a record is.
+    """
+    found = connection.execute(
+        "SELECT max(epoch) FROM holdfast.history WHERE stream = %s AND sink = %s", (stream, sink)
+    ).fetchone()
+    return (found[0] if found else None) or 0
+
+
 def find_identity(connection: psycopg.Connection[Any], oid: int) -> str:
     """Return a table's identity, the same through every address and name that leads to it."""
     may_ask = connection.execute(

@@ -66,6 +66,37 @@ def ddl() -> str:
     return _DDL.format(version=VERSION)
 
 
+def check_tables(connection: psycopg.Connection[Any]) -> bool:
+    """Return whether the ledger's tables are there; nothing is created.
+
+    Raises:
+        LedgerTablesError: They are of a newer version, or are missing and cannot be created.
+    """
+    found = _find_version(connection)
+    if found not in (_NO_TABLES, VERSION, *_OLDER):
+        raise _unknown_version(found)
+    if found != VERSION and not _may_change(connection):
+        state = "do not exist" if found == _NO_TABLES else f"are of version {found}"
+        raise LedgerTablesError(
+            why=f"Its tables {state}, and this role may not change that.",
+            how="Ask a database owner to run the output of: holdfast ledger ddl",
+        )
+    return found != _NO_TABLES
+
+
+def _may_change(connection: psycopg.Connection[Any]) -> bool:
+    """Return whether this role may run the statements of `ddl`."""
+    may = connection.execute(
+        "SELECT has_database_privilege(current_database(), 'CREATE')"
+        " AND coalesce((SELECT has_schema_privilege(oid, 'CREATE') FROM pg_namespace"
+        "               WHERE nspname = 'holdfast'), true)"
+        " AND coalesce((SELECT bool_and(pg_has_role(c.relowner, 'USAGE')) FROM pg_class c"
+        "               JOIN pg_namespace n ON n.oid = c.relnamespace"
+        "               WHERE n.nspname = 'holdfast' AND c.relkind = 'r'), true)"
+    ).fetchone()
+    return bool(may and may[0])
+
+
 def ensure_tables(connection: psycopg.Connection[Any]) -> None:
     """Make the ledger's tables where they are missing; leave the transaction as it was found.
 
@@ -95,10 +126,14 @@ def ensure_tables(connection: psycopg.Connection[Any]) -> None:
             ) from error
         found = _find_version(connection)
     if found != VERSION:
-        raise LedgerTablesError(
-            why=f"Its tables are of version {found}; this Holdfast knows {VERSION}.",
-            how="Use the Holdfast that created them, or a newer one.",
-        )
+        raise _unknown_version(found)
+
+
+def _unknown_version(found: int | None) -> LedgerTablesError:
+    return LedgerTablesError(
+        why=f"Its tables are of version {found}; this Holdfast knows {VERSION}.",
+        how="Use the Holdfast that created them, or a newer one.",
+    )
 
 
 def _find_version(connection: psycopg.Connection[Any]) -> int | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from holdfast.record.documents import RecordError
+from holdfast.record.epochs import newest_epoch
 from holdfast.record.generations import Generation, current_generation, open_generation
-from holdfast.record.leases import Lease, Waiting, newest_epoch, release, renew, take_lease
+from holdfast.record.leases import Lease, Waiting, release, renew, take_lease
 from holdfast.record.owner import Owner, is_certainly_dead, this_process
 
 __all__ = [

@@ -38,6 +38,12 @@ Uuid = Annotated[str, Meta(pattern=_UUID)]
 Token = Annotated[str, Meta(pattern=r"\A[0-9a-f]{32}\Z")]
 Digest = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
 ContractDigest = Annotated[str, Meta(pattern=r"\A[0-9a-f]{16}\Z")]
+KindName = Annotated[str, Meta(pattern=r"\A[a-z][a-z0-9_.-]{0,63}\Z")]
+SecretName = Annotated[
+    str,
+    Meta(pattern=r"\A(env:[A-Za-z_][A-Za-z0-9_]*|file:[^\x00-\x1f\x7f]+)\Z", max_length=4096),
+]
+"""Where a secret is found, never the secret: `env:SERVING_DSN`, `file:/run/secrets/dsn`."""
 RuleCode = Annotated[str, Meta(pattern=r"\AHF[0-9]{3}\Z")]
 
 MAX_TEXT = 1 << 16
@@ -47,3 +53,4 @@ Source = Annotated[str, Meta(max_length=1 << 20)]
 """Any characters: a Kafka source names its topics. Escaped before it is shown."""
 Sources = Annotated[tuple[Source, ...], Meta(max_length=10_000)]
 Names = Annotated[tuple[Text, ...], Meta(max_length=10_000)]
+Settings = Annotated[dict[Line, Text], Meta(max_length=1_000)]

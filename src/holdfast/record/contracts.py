@@ -1,8 +1,12 @@
 """Contracts: what a query is, as a guarded start saw it. One file for each form it ever had.
 
-With the generation (checkpoint, query id), the runs (Spark version, restarts) and the checkpoint
-itself (offsets), these are the nine facts that are collected before any advice is given. A source
-is written down without its options, which can hold passwords.
+With the generation (checkpoint, query id), the runs (restarts) and the checkpoint itself (offsets),
+these are the nine facts that are collected before any advice is given. From a contract alone every
+ledger can be found. Of a source only options of an allow-list are written down, of a sink the name
+of its secret: other options, and secrets, can hold passwords.
+
+Version 1 knew the names of sources, sinks and operators alone. It is still read under its own
+digest, and a comparison with version 2 is one of what both know.
 
 A contract informs. One that is broken or missing is *unknown*: the start goes on, says so, and does
 not take a sink for a new one.
@@ -13,39 +17,109 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from hashlib import sha256
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 from holdfast.errors import HoldfastError
 from holdfast.printable import printable
-from holdfast.record.bounds import Line, Names, Sources
+from holdfast.record.bounds import (
+    KindName,
+    Line,
+    Names,
+    PathText,
+    SecretName,
+    Settings,
+    Sources,
+    Text,
+    Version,
+)
 from holdfast.record.documents import Document, RecordError, create, read_document, replace
 from holdfast.record.layout import contract_path
 from holdfast.record.runs import newest_run
+from holdfast.redact import has_credentials
 from holdfast.storage.read import Reader
 from holdfast.storage.write import Writer
 
 _LOG = logging.getLogger("holdfast")
+_Fact = str | Sequence[str] | None
+_FORMAT = "holdfast.contract"
+_SINCE_2 = ("spark", "source_options", "sink_places", "operator_keys", "settings")
+_SHOWN = {
+    "kind": "kind",
+    "place": "place",
+    "keys": "keys",
+    "sequence_by": "order column",
+    "secret": "secret's name",
+}
 LARGEST_BYTES = 4 << 20
 """A Kafka source names its topics: 16,000 of the longest names fit."""
 
 
-class Contract(Document, frozen=True, kw_only=True, tag="holdfast.contract"):
-    """What a query is."""
+class SinkContract(msgspec.Struct, frozen=True, kw_only=True):
+    """One sink of a query: enough to open its ledger again, and nothing secret."""
 
+    kind: KindName
+    """As its spec is registered: `postgres`, `delta`."""
+    place: PathText
+    """Where its rows are: a table's location, or its database and name; without credentials."""
+    label: Text
+    """Its name in the ledger."""
+    keys: Names = ()
+    sequence_by: Text | None = None
+    secret: SecretName | None = None
+    """The name of its secret; None if it has none, or if a function returns it."""
+
+    def __post_init__(self) -> None:
+        """Refuse a place with a user, a password or a query string."""
+        if "://" in self.place and has_credentials(self.place):
+            raise ValueError("the place of a sink holds credentials")
+
+
+class Contract(Document, frozen=True, kw_only=True, tag=_FORMAT):
+    """What a query is. What only version 2 has is empty in a contract of version 1: not known."""
+
+    version: Version = 2
     sources: Sources
     """Each as Spark names it, in the order of the query: `kafka`, `FileSource[s3a://lake/in]`."""
     sinks: Names
+    """The label of each."""
     output_mode: Line
     operators: Names
     """Of those with state, their names in the order of their ids."""
     state_provider: Line
     """Class of the state store's provider, without its package; empty without state."""
+    spark: Line = ""
+    """The version that started the query."""
+    source_options: Annotated[tuple[Settings, ...], Meta(max_length=10_000)] = ()
+    """Of each source, the options that are safe to keep."""
+    sink_places: Annotated[tuple[SinkContract, ...], Meta(max_length=10_000)] = ()
+    """Where each sink's ledger is found; a sink without one need not be there."""
+    operator_keys: Annotated[tuple[Text | None, ...], Meta(max_length=10_000)] = ()
+    """Of each operator, the key of its state as Spark writes a type; None if the plan hides it."""
+    settings: Settings = msgspec.field(default_factory=dict)
+    """What Spark pins in the checkpoint, as the session had it; the checkpoint's own values win."""
+
+    def __post_init__(self) -> None:
+        """Refuse what contradicts itself."""
+        if self.version == 1 and any(getattr(self, name) for name in _SINCE_2):
+            raise ValueError("version 1 has no such fields")
+        pairs = ((self.source_options, self.sources), (self.operator_keys, self.operators))
+        if any(known and len(known) != len(names) for known, names in pairs):
+            raise ValueError("there is not one for each source or operator")
+        labels = [each.label for each in self.sink_places]
+        if len(set(labels)) < len(labels) or not set(labels) <= set(self.sinks):
+            raise ValueError("a place is of no sink, or of one that has another")
 
     @property
     def digest(self) -> str:
         """Names the file: the same contract is the same file."""
-        return sha256(msgspec.json.encode(self, order="sorted")).hexdigest()[:16]
+        found = msgspec.structs.asdict(self)
+        if self.version == 1:
+            found = {name: found[name] for name in found if name not in _SINCE_2}
+        tagged = {"format": _FORMAT, **found}
+        return sha256(msgspec.json.encode(tagged, order="sorted")).hexdigest()[:16]
 
     @property
     def path(self) -> str:
@@ -54,23 +128,41 @@ class Contract(Document, frozen=True, kw_only=True, tag="holdfast.contract"):
 
 
 def tell_changes(old: Contract, new: Contract) -> tuple[str, ...]:
-    """Say what of a query has changed, one sentence each."""
-    pairs = {
-        "sources": (old.sources, new.sources),
-        "sinks": (old.sinks, new.sinks),
-        "output mode": (old.output_mode, new.output_mode),
-        "operators with state": (old.operators, new.operators),
-        "state store": (old.state_provider, new.state_provider),
-    }
+    """Say what of a query has changed, one sentence each; only of what both contracts know."""
+    before, after = _facts(old), _facts(new)
     return tuple(
-        f"its {name} changed from {_told(before)} to {_told(after)}"
-        for name, (before, after) in pairs.items()
-        if before != after
+        f"{printable(name)} changed from {_told(before[name])} to {_told(fact)}"
+        for name, fact in after.items()
+        if name in before and before[name] != fact
     )
 
 
-def _told(fact: str | Sequence[str]) -> str:
-    return printable((fact if isinstance(fact, str) else ", ".join(fact)) or "none")
+def _facts(contract: Contract) -> dict[str, _Fact]:
+    """Return everything that a contract knows, by what it is called."""
+    found: dict[str, _Fact] = {
+        "its sources": contract.sources,
+        "its sinks": contract.sinks,
+        "its output mode": contract.output_mode,
+        "its operators with state": contract.operators,
+        "its state store": contract.state_provider,
+    }
+    if contract.spark:
+        found["its Spark version"] = contract.spark
+    for sink in contract.sink_places:
+        for name, shown in _SHOWN.items():
+            found[f"the {shown} of its sink {sink.label}"] = getattr(sink, name)
+    for number, options in enumerate(contract.source_options):
+        told = tuple(f"{name}={value}" for name, value in sorted(options.items()))
+        found[f"the options of its source {number} ({contract.sources[number]})"] = told
+    for number, key in enumerate(contract.operator_keys):
+        found[f"the key of its operator {number} ({contract.operators[number]})"] = key
+    for name, value in sorted(contract.settings.items()):
+        found[f"its setting {name}"] = value
+    return found
+
+
+def _told(fact: _Fact) -> str:
+    return printable((fact if isinstance(fact, str) else ", ".join(fact or ())) or "none")
 
 
 def keep_contract(writer: Writer, contract: Contract) -> None:

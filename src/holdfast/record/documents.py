@@ -21,7 +21,7 @@ from holdfast.errors import HoldfastError, UnsafePathError
 from holdfast.record.bounds import Version
 from holdfast.record.repair import move_aside, rename_aside
 from holdfast.storage.location import Location
-from holdfast.storage.read import Listing, Reader
+from holdfast.storage.read import Listing, Page, Reader
 from holdfast.storage.write import Writer
 
 LARGEST_BYTES = 1 << 20
@@ -154,27 +154,52 @@ def replace(writer: Writer, document: Document) -> None:
     writer.put(document.path, _encode_checked(writer, document))
 
 
-def list_record(reader: Reader, directory: str) -> Listing:
+def list_record(reader: Reader, directory: str, *, after: str = "") -> Listing:
     """List a directory of a record.
+
+    Args:
+        reader: Of the record, or of something above it.
+        directory: What to list.
+        after: The path of a file in it, which need not exist: what sorts before is not listed.
 
     Raises:
         RecordError: A link leads outside.
         ReadError: The store did not let us list it.
     """
     try:
-        return reader.list(directory)
+        return _list_after(reader, directory, after) if after else reader.list(directory)
     except UnsafePathError as error:
         raise refuse_directory(reader.location.join(directory), why=error.why) from error
 
 
-def find_names(reader: Reader, directory: str, name: re.Pattern[str]) -> list[re.Match[str]]:
+def _list_after(reader: Reader, directory: str, path: str) -> Listing:
+    pages: list[Page] = []
+    after: str | None = path.removeprefix(f"{directory}/")
+    while after is not None:
+        pages.append(reader.list_after(directory, after))
+        after = pages[-1].next_after
+    return Listing(
+        files=tuple(info for page in pages for info in page.files),
+        directories=tuple(name for page in pages for name in page.directories),
+    )
+
+
+def find_names(
+    reader: Reader, directory: str, name: re.Pattern[str], *, after: str = ""
+) -> list[re.Match[str]]:
     """Return the files of a directory whose name matches; other names are not Holdfast's.
+
+    Args:
+        reader: Of the record, or of something above it.
+        directory: What to list.
+        name: What the name of a file must be.
+        after: The path of a file in it, which need not exist: what sorts before is not listed.
 
     Raises:
         RecordError: A directory has such a name, and no file could be made there.
         ReadError: The store did not let us list it.
     """
-    listing = list_record(reader, directory)
+    listing = list_record(reader, directory, after=after)
     for each in filter(name.fullmatch, listing.directories):
         path = f"{directory}/{each}"
         raise refuse(reader, path, why="It is a directory, not a file.", is_directory=True)

@@ -24,6 +24,9 @@ BATCHES = "batches"
 REMOVED = "removed"
 KINDS = (REMOVED, GENERATIONS, LEASES, CONTRACTS, RUNS, ACCEPTED, BATCHES)
 
+SIX_DIGITS = 1_000_000
+"""Epochs below it sort by their names as by their numbers."""
+
 _STREAM = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 _DATE = re.compile(r"(?<![0-9])(19|20)[0-9]{2}-?(0[1-9]|1[0-2])-?(0[1-9]|[12][0-9]|3[01])(?![0-9])")
 _UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}")

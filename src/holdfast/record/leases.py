@@ -4,12 +4,14 @@ Taking the next epoch is one put-if-absent, so of any number of starters one get
 given up by its owner, or it is dead: its process is gone from this machine, or its heartbeat (a
 nonce that its owner replaces) did not change for its whole term on *our* monotonic clock. Clocks of
 two machines are never compared. What a lease cannot promise, the fence in the sink does: an owner
-that was taken for dead and wakes up again writes nothing.
+that was taken for dead and resumes writes nothing.
+
+Whoever takes an epoch after N also creates the file of N + 1, if it is not the one taken. So the
+owner of N, and a start that waits for it, look at that one name and list nothing.
 """
 
 from __future__ import annotations
 
-import re
 import time
 import uuid
 from collections.abc import Callable
@@ -19,20 +21,11 @@ import msgspec
 
 from holdfast import clock
 from holdfast.errors import HoldfastError
-from holdfast.record.bounds import MAX_EPOCH, EpochNumber, TermSeconds, Timestamp, Token
-from holdfast.record.documents import (
-    STOPPED,
-    Document,
-    RecordError,
-    create,
-    find_names,
-    read_document,
-    refuse,
-    replace,
-)
-from holdfast.record.layout import LEASES, lease_path
+from holdfast.record.bounds import EpochNumber, TermSeconds, Timestamp, Token
+from holdfast.record.documents import Document, create, read_document, refuse, replace
+from holdfast.record.epochs import is_taken, newest_epoch
+from holdfast.record.layout import lease_path
 from holdfast.record.owner import Owner, is_certainly_dead
-from holdfast.record.repair import move_aside
 from holdfast.storage.location import Location
 from holdfast.storage.read import Reader
 from holdfast.storage.write import Writer
@@ -40,25 +33,6 @@ from holdfast.storage.write import Writer
 TERM_S = 30.0
 """For how long an unchanged heartbeat is waited for; renewed every third of it."""
 _POLLS_PER_TERM = 30
-MAX_MISSING = 1_000
-"""How many epochs between the sinks' and the newest may have no file: old leases may be deleted."""
-_NAME = re.compile(r"([0-9]{6,})\.json")
-
-
-class EpochJumpError(RecordError):
-    """The newest epoch is one that no start can have been given."""
-
-    code = "EPOCH_JUMP"
-
-    def __init__(self, location: Location, *, why: str, is_in_sink: bool = False) -> None:
-        moving = f"Move the lease aside and start again. {STOPPED} Then run:"
-        super().__init__(
-            location,
-            what=f"No lease was taken: epoch {location.name.partition('.')[0]} cannot be real.",
-            why=f"{why} A sink keeps its epoch for good, and epochs end at {MAX_EPOCH:,}.",
-            how="Restore the sink's ledger row from a backup." if is_in_sink else moving,
-            repair="" if is_in_sink else move_aside(location),
-        )
 
 
 class LeaseHeldError(HoldfastError):
@@ -105,16 +79,6 @@ class Waiting:
     seconds_left: float
 
 
-def newest_epoch(reader: Reader) -> int:
-    """Return the highest epoch that was ever taken; 0 when none was.
-
-    Raises:
-        EpochJumpError: A name holds a number that no epoch can have.
-        ReadError, RecordError: The leases cannot be listed.
-    """
-    return max(_epochs(reader), default=0)
-
-
 def read_lease(reader: Reader, epoch: int) -> Lease | None:
     """Read the lease of an epoch."""
     return read_document(reader, lease_path(epoch), Lease)
@@ -148,15 +112,16 @@ def take_lease(  # noqa: PLR0913 - each by name
         RecordError: The newest lease cannot be read.
     """
     while True:
-        epochs = _epochs(writer)
-        _refuse_jump(writer, epochs, after=after)
-        newest = max(epochs, default=0)
+        newest = newest_epoch(writer, after=after)
         if newest and not takeover:
             _wait_until_free(writer, newest, tell)
         lease = _next_lease(max(newest, after or 0) + 1, owner, term_s=term_s)
+        if 0 < newest < lease.epoch - 1:
+            # The owner of the newest epoch looks at this name alone, whosever file it is.
+            create(writer, msgspec.structs.replace(lease, epoch=newest + 1, released=True))
         if create(writer, lease):
             return lease
-        if newest_epoch(writer) < lease.epoch:
+        if newest_epoch(writer, after=after) < lease.epoch:
             why = "The store says that a file is there, and does not list it."
             raise refuse(writer, lease.path, why=why)
 
@@ -173,8 +138,21 @@ def _next_lease(epoch: int, owner: Owner, *, term_s: float) -> Lease:
 
 
 def renew(writer: Writer, lease: Lease) -> Lease | None:
-    """Show that the owner lives; None when a newer epoch has been taken, and the lease is lost."""
-    if newest_epoch(writer) > lease.epoch:
+    """Show that the owner lives; None when a newer epoch has been taken, and the lease is lost.
+
+    Two requests, whatever the record holds: the next epoch's name is looked at, the lease is
+    written. A successor creates that name before its own lease, also when the sinks made it take a
+    much higher epoch, so the next heartbeat of the owner finds it. One case is left: the record was
+    replaced by an older one under a running owner, and its successor took an epoch that is not the
+    next before the owner wrote its lease again. Then the owner learns it from a sink: the successor
+    fences every sink before its query starts, and a fenced owner commits nothing. A stream into
+    functions alone (`hf.ForeachBatch`) has no fence: there, deleted lease files can hide two owners
+    from each other.
+
+    Raises:
+        ReadError, WriteError: The store did not answer.
+    """
+    if is_taken(writer, lease.epoch + 1):
         return None
     fresh = msgspec.structs.replace(lease, nonce=uuid.uuid4().hex)
     replace(writer, fresh)
@@ -184,38 +162,6 @@ def renew(writer: Writer, lease: Lease) -> Lease | None:
 def release(writer: Writer, lease: Lease) -> None:
     """Give a lease up, so that the next start need not wait."""
     replace(writer, msgspec.structs.replace(lease, released=True))
-
-
-def _epochs(reader: Reader) -> set[int]:
-    """Return the epochs that have a file under the name that Holdfast gives it."""
-    names = [each[1] for each in find_names(reader, LEASES, _NAME)]
-    epochs = {int(name) for name in names if f"{int(name):06d}" == name}
-    highest = max(epochs, default=0)
-    if highest > MAX_EPOCH:
-        why = "Its number is larger than any epoch."
-        raise EpochJumpError(reader.location.join(lease_path(highest)), why=why)
-    return epochs
-
-
-def _refuse_jump(reader: Reader, epochs: set[int], *, after: int | None) -> None:
-    """Refuse a newest epoch that no start can have been given: they are given out one by one.
-
-    Starts that never came as far as a sink leave their leases. So nearly every epoch between what
-    the sinks hold and the newest has a file; without any ledger, from the oldest file on.
-    """
-    newest = max(epochs, default=0)
-    since = min(epochs, default=1) - 1 if after is None else after
-    after = after or 0
-    missing = newest - since - sum(epoch > since for epoch in epochs)
-    held = f"The sinks hold epoch {after:,}." if after else "No sink holds an epoch."
-    location = reader.location.join(lease_path(max(newest, after)))
-    if after >= MAX_EPOCH:
-        raise EpochJumpError(location, why=held, is_in_sink=True)
-    if missing > MAX_MISSING:
-        why = f"{held} Of the epochs from there to {newest:,}, {missing:,} have no lease."
-        raise EpochJumpError(location, why=why)
-    if newest >= MAX_EPOCH:
-        raise EpochJumpError(location, why=held)
 
 
 def _wait_until_free(reader: Reader, epoch: int, tell: Callable[[Waiting], None]) -> None:
@@ -237,7 +183,7 @@ def _wait_until_free(reader: Reader, epoch: int, tell: Callable[[Waiting], None]
                 raise LeaseHeldError(reader.location, lease)
             seen, since = lease.nonce, now
         left = lease.term_s - (now - since)
-        if left <= 0 or newest_epoch(reader) > epoch:
+        if left <= 0 or is_taken(reader, epoch + 1):
             return
         tell(Waiting(lease=lease, seconds_left=left))
         time.sleep(min(lease.term_s / _POLLS_PER_TERM, left))

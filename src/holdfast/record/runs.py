@@ -16,11 +16,13 @@ from holdfast.record.bounds import (
     Word,
 )
 from holdfast.record.documents import Document, find_names, read_document, replace
-from holdfast.record.layout import RUNS, run_path
+from holdfast.record.layout import RUNS, SIX_DIGITS, run_path
 from holdfast.storage.read import Reader
 from holdfast.storage.write import Writer
 
 _NAME = re.compile(r"([0-9]{6,})-([0-9a-f-]{36})\.json")
+_LOOKED_BACK = 500
+"""Starts before: their runs fit in one page of a listing."""
 RUNNING, FINISHED, FAILED, LOST = "running", "finished", "failed", "lost"
 
 
@@ -38,7 +40,10 @@ class Run(Document, frozen=True, kw_only=True, tag="holdfast.run"):
     first_batch: BatchNumber
     """The batch it began with."""
     last_batch: BatchNumber | None = None
-    """The last one that reached every sink in this run."""
+    """The last one that reached every sink in this run; known once the run has ended.
+
+    After a kill it stays None: the ledger, and the `first_batch` of the next run, tell it.
+    """
     ended: Word = RUNNING
     """`running`, `finished`, `failed`, or `lost` to another driver; a kill leaves `running`."""
     ended_at: Timestamp = ""
@@ -59,6 +64,9 @@ def write_run(writer: Writer, run: Run) -> None:
 def newest_run(reader: Reader, *, before: int = MAX_EPOCH + 1) -> Run | None:
     """Return the run of the highest epoch; None when there was none.
 
+    Nearly every start comes to a run, so it is looked for among the last starts before; all runs
+    are listed when none of those has one.
+
     Args:
         reader: Of the stream's record.
         before: An epoch: a run of it or of a later one was not started yet, and is ignored.
@@ -66,6 +74,13 @@ def newest_run(reader: Reader, *, before: int = MAX_EPOCH + 1) -> Run | None:
     Raises:
         ReadError, RecordError: It cannot be read.
     """
-    found = ((int(each[1]), each[2]) for each in find_names(reader, RUNS, _NAME))
-    newest = max((each for each in found if each[0] < before), default=None)
+    since = f"{RUNS}/{max(before - _LOOKED_BACK, 0):06d}" if before <= SIX_DIGITS else ""
+    newest = _newest(reader, before=before, after=since)
+    if newest is None and since:
+        newest = _newest(reader, before=before)
     return None if newest is None else read_document(reader, run_path(*newest), Run)
+
+
+def _newest(reader: Reader, *, before: int, after: str = "") -> tuple[int, str] | None:
+    names = find_names(reader, RUNS, _NAME, after=after)
+    return max(((int(each[1]), each[2]) for each in names if int(each[1]) < before), default=None)

@@ -1,39 +1,34 @@
-"""Every rule there is, by its number."""
+"""Every rule there is, found by walking this package: a new rule is a new module, nothing else."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from importlib import import_module
+from pkgutil import iter_modules
+
 from holdfast.evidence.stream import StreamEvidence
-from holdfast.rules import (
-    adopted_batch_pending,
-    adopted_writer_not_fenced,
-    batch_content_changed,
-    checkpoint_gone,
-    ledger_of_another_checkpoint,
-    ledger_row_missing,
-    other_generation,
-    query_changed,
-    sink_ahead_of_checkpoint,
-    sink_behind_checkpoint,
-    sink_changed_alone,
-)
 from holdfast.rules.rule import Finding, Rule
 
-RULES: tuple[Rule, ...] = (
-    query_changed.RULE,
-    ledger_row_missing.RULE,
-    ledger_of_another_checkpoint.RULE,
-    sink_behind_checkpoint.RULE,
-    sink_ahead_of_checkpoint.RULE,
-    batch_content_changed.RULE,
-    checkpoint_gone.RULE,
-    other_generation.RULE,
-    sink_changed_alone.RULE,
-    adopted_writer_not_fenced.RULE,
-    adopted_batch_pending.NOT_HELD,
-    adopted_batch_pending.HELD,
-)
+_PACKAGE = "holdfast.rules"
+_RULE_MODULE = re.compile(r"hf[0-9]{3}_[a-z0-9_]+")
 
 
-def judge(evidence: StreamEvidence) -> tuple[Finding, ...]:
-    """Return what every rule finds, by the rules' numbers."""
-    return tuple(finding for rule in RULES for finding in rule.judge(evidence))
+def find_rules() -> tuple[Rule, ...]:
+    """Return the rule of every module `hf<code>_<name>` on the package's path, by code.
+
+    Directories, wheels and zip archives are walked alike.
+    """
+    names = (module.name for module in iter_modules(import_module(_PACKAGE).__path__))
+    modules = (
+        import_module(f"{_PACKAGE}.{name}") for name in names if _RULE_MODULE.fullmatch(name)
+    )
+    return tuple(sorted((module.RULE for module in modules), key=lambda rule: rule.code))
+
+
+RULES: tuple[Rule, ...] = find_rules()
+
+
+def judge(evidence: StreamEvidence, rules: Iterable[Rule] = RULES) -> tuple[Finding, ...]:
+    """Return what every rule finds, in the order of the rules' codes."""
+    return tuple(finding for rule in rules for finding in rule.judge(evidence))

@@ -8,62 +8,116 @@ comes again after a kill is the function's to know: nothing here can tell what h
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from holdfast.errors import ConfigError
 from holdfast.ledger.decide import Apply, Decision
+from holdfast.sinks.sink import SinkSpec, SinkWriter
 
 if TYPE_CHECKING:
     from holdfast.ledger.row import Attempt
     from holdfast.sinks.sink import BeforeCommit
 
 
-class ForeachBatch:
-    """A function that is called with each batch, at least once."""
+@dataclass(frozen=True)
+class ForeachBatch(SinkSpec):
+    """A function that is called with each batch, at least once.
 
-    def __init__(self, function: Callable[[Any, int], None], *, name: str | None = None) -> None:
-        """Describe the sink.
+    Args:
+        function: Takes the batch and its number, as for Spark's `foreachBatch`.
+        name: Its label in the record; by default the function's name.
 
-        Args:
-            function: Takes the batch and its number, as for Spark's `foreachBatch`.
-            name: Its identity in the record; by default the function's name.
-        """
-        self._function = function
-        self._name = name or str(getattr(function, "__name__", "function"))
+    Raises:
+        ConfigError: It is not a function.
+    """
+
+    kind: ClassVar[str] = "foreach-batch"
+    module: ClassVar[str] = __name__
+
+    function: Callable[[Any, int], None]
+    _: KW_ONLY
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise ConfigError(f"ForeachBatch takes a function, not {self.function!r}.")
+        name = self.name or str(getattr(self.function, "__name__", "function"))
+        object.__setattr__(self, "name", name)
 
     @property
-    def name(self) -> str:
-        """Its identity in the record."""
-        return self._name
+    def label(self) -> str:
+        """Its label in the record."""
+        return str(self.name)
 
     @property
     def shown(self) -> str:
         """As people know it."""
-        return f"the function {self._name}"
+        return f"the function {self.label}"
 
     @property
     def place(self) -> str:
-        """Not known: the function's own name."""
-        return f"function:{self._name}"
-
-    @property
-    def identity(self) -> str:
-        """Not known: the function's own name."""
-        return self.place
+        """Unknown: the function's own name."""
+        return f"function:{self.label}"
 
     @property
     def is_appending(self) -> bool:
-        """Not known, so nobody else is refused."""
+        """Unknown, so no other stream is refused."""
         return False
 
-    def prepare(self, df: Any, *, stream: str, output_mode: str) -> ForeachBatch:
-        """Return itself: what it takes is not known, and it holds nothing open."""
-        del df, stream, output_mode
-        return self
 
-    def write(self, attempt: Attempt, batch: Any, *, before_commit: BeforeCommit) -> Decision:
+def resolve_writer(sink: ForeachBatch, df: Any, stream: str) -> FunctionWriter:
+    """Return what calls the function: what it takes is unknown."""
+    del df, stream
+    return FunctionWriter(sink)
+
+
+def open_ledger(sink: ForeachBatch, spark: Any = None) -> None:
+    """Return None: nothing here can tell what has arrived."""
+    del sink, spark
+
+
+class FunctionWriter(SinkWriter):
+    """Calls the function with each batch."""
+
+    def __init__(self, sink: ForeachBatch) -> None:
+        """Call nothing yet."""
+        self._sink = sink
+
+    @property
+    def name(self) -> str:
+        """Its label in the record."""
+        return self._sink.label
+
+    @property
+    def shown(self) -> str:
+        """As people know it."""
+        return self._sink.shown
+
+    @property
+    def place(self) -> str:
+        """Unknown: the function's own name."""
+        return self._sink.place
+
+    @property
+    def identity(self) -> str:
+        """Unknown: the function's own name."""
+        return self._sink.place
+
+    @property
+    def ledger(self) -> None:
+        """There is none."""
+        return
+
+    def create(self) -> None:
+        """Do nothing: what it needs is unknown."""
+
+    def write(
+        self, attempt: Attempt, batch: Any, *, before_commit: BeforeCommit = lambda _: None
+    ) -> Decision:
         """Call the function."""
         del before_commit  # it has no commit that is ours
-        self._function(batch, attempt.batch_id)
+        self._sink.function(batch, attempt.batch_id)
         return Apply()
 
     def close(self) -> None:

@@ -18,13 +18,13 @@ def check_keys(keys: Sequence[str], sequence_by: str | None) -> tuple[str, ...]:
     return tuple(keys)
 
 
-def check_output_mode(output_mode: str, shown: str, *, keys: tuple[str, ...]) -> None:
+def check_output_mode(output_mode: str, shown: str) -> None:
     """Refuse an output mode whose batches cannot be appended.
 
     Raises:
         ConfigError: Every batch brings the whole result, and there are no keys to find it by.
     """
-    if output_mode == "complete" and not keys:
+    if output_mode == "complete":
         raise ConfigError(
             f"Output mode complete writes the whole result with every batch; appended to {shown} "
             "it would be there many times. Use keys, or another output mode."

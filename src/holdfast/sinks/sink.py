@@ -1,100 +1,166 @@
-"""What the guard and the protocol need of a sink; each kind of sink is one class."""
+"""What a sink is: a spec that the user writes, and the writer of one start.
+
+The third part, the ledger store, is in `holdfast.ledger.store`. A kind of sink is a subclass of
+`SinkSpec` with its own `kind`; defining it registers it (`holdfast.sinks.kinds`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
+import re
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from holdfast.complete import Complete
+from holdfast.errors import ConfigError
 
 if TYPE_CHECKING:
     from holdfast.ledger.decide import Decision
-    from holdfast.ledger.row import Attempt, LedgerRow
+    from holdfast.ledger.row import Attempt
+    from holdfast.ledger.store import LedgerStore
+    from holdfast.record.contracts import SinkContract
 
 BeforeCommit = Callable[[int], None]
 """Called last before a commit, with the number of rows; raises when they must not be committed."""
+_KIND = re.compile(r"[a-z][a-z0-9_.-]{0,63}")
+KINDS: dict[str, type[SinkSpec]] = {}
+"""The kinds of sinks that were defined; `holdfast.sinks.kinds` imports all there are."""
 
 
-class Sink(Protocol):
-    """A place that batches go to."""
+class SinkWriter(Complete, abstract=True):
+    """Writes the batches of one start of one stream, over its own connection."""
 
     @property
+    @abstractmethod
     def name(self) -> str:
-        """Its label: in the ledger, in the record."""
+        """The sink's label in the ledger and in the record."""
 
     @property
+    @abstractmethod
     def shown(self) -> str:
-        """As people know it: `the PostgreSQL table public.readings`."""
+        """The sink as people know it: `the PostgreSQL table public.readings`."""
 
     @property
+    @abstractmethod
     def place(self) -> str:
         """Where its rows are, as people write it."""
 
     @property
+    def recorded_place(self) -> str:
+        """Where its rows are, as a contract keeps it: the same from every working directory."""
+        return self.place
+
+    @property
+    @abstractmethod
     def identity(self) -> str:
-        """Where its rows are, resolved once it is prepared: two sinks with one are one sink."""
+        """Where its rows are, resolved: two sinks with one identity are one sink."""
+
+    @property
+    @abstractmethod
+    def ledger(self) -> LedgerStore | None:
+        """The sink's ledger; None when the sink has none, and exactly-once is not claimed."""
+
+    def look_again(self) -> None:
+        """Look once more for what was missing; called with the lease in hand.
+
+        The driver that held the lease until now may have created it.
+        """
+
+    @abstractmethod
+    def create(self) -> None:
+        """Create what is missing: the table, the ledger's tables. Called once the rules passed.
+
+        Raises:
+            HoldfastError: It could not be created.
+        """
+
+    @abstractmethod
+    def write(
+        self, attempt: Attempt, batch: Any, *, before_commit: BeforeCommit = lambda _: None
+    ) -> Decision:
+        """Decide about a batch, and write it when it is to be applied (S2 to S6)."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close what is open."""
+
+
+class SinkSpec(Complete, abstract=True):
+    """What a user writes for a sink: values only, frozen and comparable, without a connection."""
+
+    kind: ClassVar[str] = ""
+    """Names the kind of sink in a contract, in drills and in the docs."""
+    module: ClassVar[str] = ""
+    """The module with its `resolve_writer` and `open_ledger`, imported when they are needed."""
+    keys: tuple[str, ...] = ()
+    """Columns by which rows are merged; none when they are appended."""
+    sequence_by: str | None = None
+    """The column that says which of two rows with one key is newer."""
+
+    def __init_subclass__(cls, *, abstract: bool = False, **options: Any) -> None:
+        """Register the kind.
+
+        Raises:
+            TypeError: It lacks something, or another class has its kind.
+        """
+        super().__init_subclass__(abstract=abstract, **options)
+        if abstract:
+            return
+        other = KINDS.get(cls.kind, cls)
+        is_same = (other.__module__, other.__qualname__) == (cls.__module__, cls.__qualname__)
+        if not _KIND.fullmatch(cls.kind):
+            raise TypeError(f"{cls.__name__} needs a kind such as `sqlite`, not {cls.kind!r}.")
+        if "kind" in vars(cls) and not is_same:
+            raise TypeError(
+                f"{cls.__name__} needs a kind of its own; {cls.kind!r} is {other.__qualname__}."
+            )
+        if is_same:  # else it is a variant of a kind, which stays what it is
+            KINDS[cls.kind] = cls
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """The sink's label in a ledger that does not know its place yet."""
+
+    @property
+    @abstractmethod
+    def shown(self) -> str:
+        """The sink as people know it, before it is resolved."""
+
+    @property
+    @abstractmethod
+    def place(self) -> str:
+        """Where its rows are, as people write it; without secrets."""
+
+    @property
+    def secret(self) -> str | None:
+        """The name of the secret that it needs, never its value; None without one."""
+        return None
+
+    @classmethod
+    def from_contract(cls, contract: SinkContract) -> SinkSpec | None:
+        """Return the sink that a contract tells of; None when the contract does not suffice."""
+        del contract
+        return None
 
     @property
     def is_appending(self) -> bool:
         """Whether it appends: correct only with a single writer."""
-
-    def prepare(self, df: Any, *, stream: str, output_mode: str) -> Self:
-        """Return the sink for one start, once it takes the rows of a streaming DataFrame.
-
-        One sink can be given to several streams, and to one stream again and again: what is
-        returned holds its own connection and shares nothing that changes.
-
-        Raises:
-            HoldfastError: It does not take them; nothing was written.
-        """
-
-    def write(self, attempt: Attempt, batch: Any, *, before_commit: BeforeCommit) -> Decision:
-        """Decide about a batch, and write it when it is to be applied (S2 to S6)."""
-
-    def close(self) -> None:
-        """Let go of what it holds open; it opens again what it needs."""
+        return not self.keys
 
 
-@runtime_checkable
-class LedgerSink(Sink, Protocol):
-    """A sink that takes each batch exactly once: it has a ledger, written with the data."""
+def as_sinks(into: SinkSpec | Sequence[SinkSpec]) -> tuple[SinkSpec, ...]:
+    """Return the sinks that a stream is given: one, or several in their order.
 
-    @property
-    def keys(self) -> Sequence[str]:
-        """Columns by which rows are merged; none when they are appended."""
-
-    @property
-    def sequence_by(self) -> str | None:
-        """The column that says which of two rows with one key is newer."""
-
-    def read_row(self, stream: str) -> LedgerRow | None:
-        """Return the ledger row of a stream."""
-
-    def examine(self, row: LedgerRow) -> str | None:
-        """Say what shows that the sink no longer holds what its row says; None if nothing does."""
-
-    def replace_row(self, old: LedgerRow | None, new: LedgerRow) -> bool:
-        """Put a row in the place of another, or of none, and so fence the sink with its epoch (G5).
-
-        False when the old one is not there any more.
-        """
-
-    def fence(self, row: LedgerRow, *, epoch: int, nonce: str) -> LedgerRow | None:
-        """Let only this epoch write from now on (G5).
-
-        None if a newer driver, or another checkpoint, owns the row.
-        """
-
-    def find_native(self, query_id: str) -> int | None:
-        """Return the last batch committed by the sink's native writer; None if unknown."""
-
-    def fence_native(self, query_id: str) -> None:
-        """Refuse what a query still brings without Holdfast, where the sink can."""
-
-
-def as_sinks(into: Sink | Sequence[Sink]) -> tuple[Sink, ...]:
-    """Return the sinks that a stream is given: one, or several in their order."""
-    return tuple(into) if isinstance(into, Sequence) else (into,)
-
-
-def ledgers_of(sinks: Iterable[Sink]) -> tuple[LedgerSink, ...]:
-    """Return those that take each batch exactly once."""
-    return tuple(sink for sink in sinks if isinstance(sink, LedgerSink))
+    Raises:
+        ConfigError: Something else was given.
+    """
+    given: object = (into,) if isinstance(into, SinkSpec) else into
+    sinks: list[Any] = list(given) if isinstance(given, list | tuple) else [given]
+    for sink in sinks:
+        if not isinstance(sink, SinkSpec):
+            raise ConfigError(
+                f"into= takes sinks such as hf.Delta(…), not {type(sink).__name__}. A sink of "
+                "your own is a subclass of hf.Sink."
+            )
+    return tuple(sinks)

@@ -1,3 +1,3 @@
-"""The private and version-dependent API of PySpark: no other package calls it for Arrow data."""
+"""The private and version-dependent API of PySpark: no other package calls it."""
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class ArrowJob:
             PySparkException, Py4JError: Spark cannot run the query.
         """
         # As `DataFrame.toArrow` does. The port is a path if Spark uses Unix domain sockets.
-        self._port, self._secret, self._server = df._jdf.collectAsArrowToPython()  # noqa: SLF001
+        self._port, self._secret, self._server = df._jdf.collectAsArrowToPython()
 
     def messages(self) -> Generator[RecordBatch | Order]:
         """Yield each record batch when it arrives, then the order of all of them.

@@ -7,17 +7,19 @@ else's data.
 from __future__ import annotations
 
 import errno
+import heapq
 import os
 import posixpath
 import stat
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from operator import itemgetter
 from pathlib import Path
 
 from holdfast.errors import ReadError, UnsafePathError
 from holdfast.printable import printable
 from holdfast.storage.location import Location
-from holdfast.storage.read import FileInfo, Listing
+from holdfast.storage.read import PAGE_ENTRIES, FileInfo, Listing, Page, WalkPage, cut_page
 
 
 class LocalReader:
@@ -39,17 +41,46 @@ class LocalReader:
         files.sort(key=lambda info: info.path)
         return Listing(files=tuple(files), directories=tuple(sorted(directories)))
 
+    def list_after(self, directory: str, after: str) -> Page:
+        """Return one page of what is directly in a directory, from a name on and without it."""
+        entries = {
+            f"{entry.name}/" if entry.is_dir(follow_symlinks=False) else entry.name: entry
+            for entry in self._scan(directory, self.inside(directory))
+        }
+        names, next_after = cut_page(entries, after)
+        files = (self._info(entries[name], directory) for name in names if name[-1] != "/")
+        return Page(
+            files=tuple(info for info in files if info is not None),
+            directories=tuple(name[:-1] for name in names if name[-1] == "/"),
+            next_after=next_after,
+        )
+
     def walk(self, directory: str = "") -> Iterator[FileInfo]:
         """Yield every file below a directory; links to directories are not followed."""
+        for path, entry in self._entries(directory):
+            if (info := self._info(entry, posixpath.dirname(path))) is not None:
+                yield info
+
+    def walk_page(self, directory: str, *, after: str = "") -> WalkPage:
+        """Return the first files below a directory, after a path."""
+        names = (each for each in self._entries(directory) if each[0] > after)
+        first = heapq.nsmallest(PAGE_ENTRIES, names, key=itemgetter(0))
+        found = [self._info(entry, posixpath.dirname(path)) for path, entry in first]
+        files = tuple(info for info in found if info is not None)
+        return WalkPage(files=files, is_last=len(first) < PAGE_ENTRIES)
+
+    def _entries(self, directory: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
+        """Yield what is below a directory and is none itself, with its path."""
         # What is below a directory inside, and no link, is inside too; asking would add up.
         waiting = [(directory, self.inside(directory))]
         while waiting:
             here, full = waiting.pop()
             for entry in self._scan(here, full):
+                path = _join(here, entry.name)
                 if entry.is_dir(follow_symlinks=False):
-                    waiting.append((_join(here, entry.name), full / entry.name))
-                elif (info := self._info(entry, here)) is not None:
-                    yield info
+                    waiting.append((path, full / entry.name))
+                else:
+                    yield path, entry
 
     def stat(self, path: str) -> FileInfo | None:
         """Return what a listing shows of a file, or None when it is not there."""

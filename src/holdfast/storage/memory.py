@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from holdfast.errors import WriteError
 from holdfast.storage.location import Location
-from holdfast.storage.read import FileInfo, Listing
+from holdfast.storage.read import PAGE_ENTRIES, FileInfo, Listing, Page, WalkPage, cut_page
 
 _EPOCH = datetime.fromtimestamp(0, tz=UTC)
 
@@ -30,12 +30,31 @@ class MemoryStorage:
             directories=tuple(sorted({name.split("/")[0] for name in names if "/" in name})),
         )
 
+    def list_after(self, directory: str, after: str) -> Page:
+        """Return one page of what is directly in a directory, from a name on and without it."""
+        prefix = f"{directory}/" if directory else ""
+        inside = (path.removeprefix(prefix) for path in self.files if path.startswith(prefix))
+        entries = {name[: name.find("/") + 1] or name for name in inside}
+        names, next_after = cut_page(entries, after)
+        return Page(
+            files=tuple(self._info(prefix + name) for name in names if name[-1] != "/"),
+            directories=tuple(name[:-1] for name in names if name[-1] == "/"),
+            next_after=next_after,
+        )
+
     def walk(self, directory: str = "") -> Iterator[FileInfo]:
         """Yield every file below a directory."""
         prefix = f"{directory}/" if directory else ""
         for path in list(self.files):
             if path.startswith(prefix):
                 yield self._info(path)
+
+    def walk_page(self, directory: str, *, after: str = "") -> WalkPage:
+        """Return the first files below a directory, after a path."""
+        inside = sorted(info.path for info in self.walk(directory) if info.path > after)
+        return WalkPage(
+            files=tuple(map(self._info, inside[:PAGE_ENTRIES])), is_last=len(inside) < PAGE_ENTRIES
+        )
 
     def stat(self, path: str) -> FileInfo | None:
         """Return what a listing shows of a file, or None when it is not there."""

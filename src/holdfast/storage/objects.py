@@ -14,7 +14,7 @@ from obstore.store import AzureStore, GCSStore, MemoryStore, S3Store
 from holdfast.errors import ConfigError, ReadError
 from holdfast.redact import redact
 from holdfast.storage.location import Location
-from holdfast.storage.read import FileInfo, Listing
+from holdfast.storage.read import PAGE_ENTRIES, FileInfo, Listing, Page, WalkPage
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta
@@ -26,9 +26,11 @@ _REFUSED = "status code: 403"
 _BODY = re.compile(r":? *<.*")
 """Of an answer; it can hold the access key and the signature."""
 _CODE = re.compile(r"<Code>(\w+)</Code>")
+_PROVIDER = re.compile(r"External AWS credential provider: (\w+)")
+"""The kind of boto3's error; what follows it can be what a user's program printed."""
 
 
-def open_store(location: Location, options: Mapping[str, str]) -> Store:
+def open_store(location: Location, options: Mapping[str, Any]) -> Store:
     """Return a client of the location's bucket, rooted at its path.
 
     Options are obstore's and win over the environment, which obstore reads itself.
@@ -47,7 +49,7 @@ def open_store(location: Location, options: Mapping[str, str]) -> Store:
     )
 
 
-def _make_store(location: Location, options: Mapping[str, str]) -> Store:
+def _make_store(location: Location, options: Mapping[str, Any]) -> Store:
     chosen: dict[str, Any] = {name.lower(): value for name, value in options.items()}
     plain_http = any(str(value).startswith("http://") for value in chosen.values())
     chosen["client_options"] = {"allow_http": plain_http}
@@ -83,12 +85,47 @@ class ObjectReader:
             directories=tuple(prefix.rsplit("/", 1)[-1] for prefix in prefixes),
         )
 
+    def list_after(self, directory: str, after: str) -> Page:
+        """Return one page of what is directly in a directory, from a name on and without it.
+
+        The store lists every key below the directory: one that is deeper down stands for its
+        directory. Stores list in the order of keys; S3 Express One Zone, which does not, also has
+        no way to begin after a key.
+        """
+        prefix = f"{directory}/" if directory else ""
+        with self._reading(directory):
+            pages = obstore.list(
+                self.store,
+                directory or None,
+                offset=prefix + after if after else None,
+                chunk_size=PAGE_ENTRIES,
+            )
+            found = [_info(each) for each in next(pages, ())]
+        names = [each.path.removeprefix(prefix) for each in found if each.path != directory]
+        directories = dict.fromkeys(name.split("/")[0] for name in names if "/" in name)
+        files = _without_markers(iter(found), directory)
+        return Page(
+            files=tuple(each for each in files if "/" not in each.path.removeprefix(prefix)),
+            directories=tuple(directories),
+            next_after=names[-1] if len(found) == PAGE_ENTRIES else None,
+        )
+
     def walk(self, directory: str = "") -> Iterator[FileInfo]:
         """Yield every file below a directory, a page of the listing at a time."""
         with self._reading(directory):
             pages = obstore.list(self.store, directory or None, chunk_size=LIST_CHUNK)
             objects = (_info(each) for page in pages for each in page)
             yield from _without_markers(objects, directory)
+
+    def walk_page(self, directory: str, *, after: str = "") -> WalkPage:
+        """Return the first files below a directory, after a path, with one request."""
+        with self._reading(directory):
+            pages = obstore.list(
+                self.store, directory or None, offset=after or None, chunk_size=PAGE_ENTRIES
+            )
+            objects = next(iter(pages), ())
+        files = _without_markers(map(_info, objects), directory)
+        return WalkPage(files=tuple(files), is_last=len(objects) < PAGE_ENTRIES)
 
     def stat(self, path: str) -> FileInfo | None:
         """Return what a listing shows of a file, or None when it is not there."""
@@ -135,6 +172,8 @@ class ObjectReader:
 def reason(error: Exception) -> str:
     """Return the first line of what the store said, without credentials and without the body."""
     first = str(error).strip().splitlines()[0]
+    if refused := _PROVIDER.search(first):
+        return f"boto3 returned no credentials for the AWS profile: {refused[1]}."
     code = _CODE.search(first)
     said = redact(_BODY.sub(f" ({code[1]})" if code else "", first))
     return f"The store answered: {said}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import Any
 
 from holdfast.storage.local import LocalReader
 from holdfast.storage.location import Location, parse_location
@@ -20,6 +21,8 @@ def open_reader(location: str | Location, options: Mapping[str, str] | None = No
 
     Raises:
         LocationError: The location is not one Holdfast can read.
+        ConfigError: The options, or the AWS profile, are not accepted.
+        MissingExtraError: The AWS profile needs boto3, which is not installed.
     """
     place = parse_location(location) if isinstance(location, str) else location
     if place.scheme == "file":
@@ -29,7 +32,13 @@ def open_reader(location: str | Location, options: Mapping[str, str] | None = No
     return ObjectReader(place, open_store(place, store_options(place, options)))
 
 
-def store_options(place: Location, options: Mapping[str, str] | None) -> dict[str, str]:
-    """Return the options for a bucket: those given, and below them what the environment says."""
-    found = from_environment(os.environ) if place.scheme == "s3" else {}
-    return {**found, **(options or {})}
+def store_options(place: Location, options: Mapping[str, str] | None) -> dict[str, Any]:
+    """Return the options for a bucket: those given, and below them what the environment says.
+
+    Raises:
+        ConfigError: An AWS file cannot be parsed, or boto3 does not accept the profile.
+        MissingExtraError: The AWS profile needs boto3, which is not installed.
+    """
+    given = dict(options or {})
+    found = from_environment(os.environ, given=given) if place.scheme == "s3" else {}
+    return {**found, **given}

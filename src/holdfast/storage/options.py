@@ -1,17 +1,17 @@
 """Where the options of a store come from: as people have them already. Pure, but for the AWS files.
 
 obstore reads the `AWS_*`, `GOOGLE_*` and `AZURE_*` variables itself. What it does not know is added
-here: profiles in `~/.aws`, a plain-HTTP endpoint in the environment, and the settings of a Spark
+here: the AWS profile, a plain-HTTP endpoint in the environment, and the settings of a Spark
 session. What is given by hand wins, then Spark's, then the profile.
 """
 
 from __future__ import annotations
 
-import configparser
 from collections.abc import Iterable, Mapping
-from pathlib import Path
+from typing import Any
 
 from holdfast.errors import ConfigError
+from holdfast.storage.aws_profile import AwsProfile, credential_provider, read_profile
 
 # Hadoop's name below `fs.s3a.` to obstore's; from hadoop-aws 3.5 `fs/s3a/Constants.java`.
 _S3A = {
@@ -21,13 +21,8 @@ _S3A = {
     "endpoint": "endpoint",
     "endpoint.region": "region",
 }
-_PROFILE = {
-    "aws_access_key_id": "access_key_id",
-    "aws_secret_access_key": "secret_access_key",
-    "aws_session_token": "session_token",
-    "region": "region",
-    "endpoint_url": "endpoint",
-}
+_SIGNED = {"access_key_id", "secret_access_key", "session_token", "token", "skip_signature"}
+"""Options that say how requests are signed."""
 
 
 def parse_options(texts: Iterable[str]) -> dict[str, str]:
@@ -62,42 +57,31 @@ def from_hadoop(settings: Mapping[str, str], *, bucket: str) -> dict[str, str]:
     return options
 
 
-def from_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return what an AWS profile and the environment say and obstore would not take up itself."""
-    options: dict[str, str] = {}
+def from_environment(environment: Mapping[str, str], *, given: Mapping[str, str]) -> dict[str, Any]:
+    """Return what an AWS profile and the environment add to the given options.
+
+    The variables that obstore reads itself are left to it. The parts of a credential belong
+    together: where one is given, those of the profile are not used.
+
+    Raises:
+        ConfigError: An AWS file cannot be parsed, or boto3 does not accept the profile.
+        MissingExtraError: The profile needs boto3, which is not installed.
+    """
+    options: dict[str, Any] = {}
     if "AWS_ACCESS_KEY_ID" not in environment:
-        options |= _from_profile(environment)
+        options |= _from_profile(read_profile(environment), is_signed=bool(given.keys() & _SIGNED))
     endpoint = environment.get("AWS_ENDPOINT_URL_S3") or environment.get("AWS_ENDPOINT_URL")
     if endpoint:
         options["endpoint"] = endpoint
     return options
 
 
-def _parse(parser: configparser.ConfigParser, file: str | Path) -> bool:
-    """Return whether an AWS file can be parsed; the parser's own errors quote its lines."""
-    try:
-        parser.read(file)
-    except (configparser.Error, UnicodeDecodeError):
-        return False
-    return True
-
-
-def _from_profile(environment: Mapping[str, str]) -> dict[str, str]:
-    home = Path(environment.get("HOME", "~")).expanduser()
-    profile = environment.get("AWS_PROFILE", "default")
-    files = {
-        environment.get("AWS_SHARED_CREDENTIALS_FILE", home / ".aws/credentials"): profile,
-        environment.get("AWS_CONFIG_FILE", home / ".aws/config"): (
-            profile if profile == "default" else f"profile {profile}"
-        ),
+def _from_profile(profile: AwsProfile, *, is_signed: bool) -> dict[str, Any]:
+    if profile.needs is None and not is_signed:
+        return dict(profile.options)
+    options: dict[str, Any] = {
+        name: value for name, value in profile.options.items() if name not in _SIGNED
     }
-    options: dict[str, str] = {}
-    for file, section in files.items():
-        parser = configparser.ConfigParser(interpolation=None)
-        if not _parse(parser, file):
-            raise ConfigError(f"The AWS file {file} cannot be parsed.")
-        if parser.has_section(section):
-            for theirs, ours in _PROFILE.items():
-                if value := parser[section].get(theirs):
-                    options.setdefault(ours, value)
+    if not is_signed:
+        options["credential_provider"] = credential_provider(profile)
     return options

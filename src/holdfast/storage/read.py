@@ -6,14 +6,17 @@ in `holdfast.storage.write`, that only the packages allowed to change things may
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from heapq import nsmallest
 from typing import Protocol
 
 from holdfast.storage.location import Location
 
 CHUNK_BYTES = 4 << 20
+PAGE_ENTRIES = 1_000
+"""Of one page of a listing: as many as S3 and Google Cloud Storage give in one answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +38,23 @@ class Listing:
     directories: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page(Listing):
+    """One page of a directory."""
+
+    next_after: str | None
+    """Where the next page begins, as the `after` to list it with; None if this is the last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WalkPage:
+    """The first files below a directory, at any depth, sorted by path."""
+
+    files: tuple[FileInfo, ...]
+    is_last: bool
+    """Whether no file follows; False when that is not known without another request."""
+
+
 class Reader(Protocol):
     """Reads below one location."""
 
@@ -49,8 +69,33 @@ class Reader(Protocol):
             ReadError: The store did not let us list it.
         """
 
+    def list_after(self, directory: str, after: str) -> Page:
+        """Return one page of what is directly in a directory, from a name on and without it.
+
+        One request, however many files come before: names are in the order of their characters.
+        A directory sorts as its name and a slash, so it comes after a file of the same name.
+
+        Args:
+            directory: What to list; an empty page if it does not exist.
+            after: The name of a file, which need not exist; empty for the first page.
+
+        Raises:
+            ReadError: The store did not let us list it.
+        """
+
     def walk(self, directory: str = "") -> Iterator[FileInfo]:
         """Yield every file below a directory, in no promised order and in constant memory.
+
+        Raises:
+            ReadError: The store did not let us list it.
+        """
+
+    def walk_page(self, directory: str, *, after: str = "") -> WalkPage:
+        """Return the first 1,000 files below a directory, at any depth: one request in a bucket.
+
+        Args:
+            directory: Where to look.
+            after: Only paths that sort after this one, whether or not it is there.
 
         Raises:
             ReadError: The store did not let us list it.
@@ -71,6 +116,18 @@ class Reader(Protocol):
         Raises:
             ReadError: The store did not let us read it.
         """
+
+
+def cut_page(names: Iterable[str], after: str) -> tuple[list[str], str | None]:
+    """Return the names of one page, and where the next one begins.
+
+    Args:
+        names: All of a directory, in any order; those of directories end in a slash.
+        after: Where the page begins.
+    """
+    found = nsmallest(PAGE_ENTRIES + 1, (name for name in names if name > after))
+    page = found[:PAGE_ENTRIES]
+    return page, page[-1] if len(found) > PAGE_ENTRIES else None
 
 
 def read_chunks(reader: Reader, path: str, *, chunk_bytes: int = CHUNK_BYTES) -> Iterator[bytes]:

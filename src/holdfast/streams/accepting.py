@@ -1,8 +1,13 @@
-"""Going on past a refusal: by its code and nonce, once, and what the ledger then says."""
+"""Starting past a refusal: by its code and nonce, once, and what the ledger row then says.
+
+What accepting a finding means is decided by its rule. Here no rule is known by its code.
+"""
 
 from __future__ import annotations
 
+import logging
 import re
+from collections import Counter
 from dataclasses import dataclass
 
 from holdfast import clock
@@ -10,28 +15,40 @@ from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.errors import ConfigError
 from holdfast.evidence.stream import SinkEvidence, StreamEvidence
 from holdfast.ids import BatchId
-from holdfast.ledger.coverage import NOTHING_READ, Coverage, read_coverage
+from holdfast.ledger.coverage import NOTHING_READ, read_coverage
 from holdfast.ledger.row import NO_BATCH, LedgerRow
 from holdfast.record.acceptances import Acceptance, newest_acceptance, nonce_of, use_up
-from holdfast.rules import Finding
+from holdfast.rules import Finding, Severity
 from holdfast.storage.read import Reader
 from holdfast.storage.write import Writer
 from holdfast.streams.refusal import StartRefusedError
 
+_LOG = logging.getLogger("holdfast")
 _ONE = re.compile(r"(HF[0-9]{3}):([0-9a-f]{4})")
-_OTHER_ANSWER = {"HF611": "HF612", "HF612": "HF611"}
-_PENDING_IS_HELD, _CONTENT_IS_RIGHT = "HF612", "HF605"
+_LEVELS = {Severity.WARN: logging.WARNING, Severity.NOTE: logging.INFO}
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The findings that somebody has accepted."""
+    """The findings that the operator has accepted."""
 
     findings: tuple[Finding, ...] = ()
 
     def codes(self, sink: str | None = None) -> set[str]:
         """Return the codes accepted, of one sink where it is named."""
         return {each.code for each in self.findings if sink in (None, each.sink)}
+
+    def last_batch(self, sink: str) -> int | None:
+        """Return the last batch that a sink is taken to hold; None where nothing says so."""
+        batches = [each.accepted_batch for each in self.findings if each.sink == sink]
+        return max((batch for batch in batches if batch is not None), default=None)
+
+
+def say_findings(stream: str, findings: tuple[Finding, ...]) -> None:
+    """Log the findings that do not refuse a start."""
+    for each in findings:
+        if each.severity in _LEVELS:
+            _LOG.log(_LEVELS[each.severity], "holdfast: %s: %s", stream, each)
 
 
 def read_accept(accept: str | None) -> dict[str, str]:
@@ -55,19 +72,21 @@ def accept_findings(
     given: dict[str, str],
     epoch: int,
 ) -> Accepted:
-    """Use up what was accepted; refuse what was not.
+    """Use up what was accepted; refuse what was not. Only findings that refuse a start count.
 
     Raises:
         StartRefusedError: Something is not accepted.
     """
+    refusing = tuple(each for each in findings if each.severity is Severity.REFUSE)
+    if not refusing:
+        return Accepted()
     before = newest_acceptance(record)
     told: dict[str, str] = {}
-    for each in findings:
+    for each in refusing:
         told[each.code] = f"{told.get(each.code, '')}{each.what}"
     nonces = {code: nonce_of(code, what, before=before) for code, what in told.items()}
     codes = {code for code, nonce in nonces.items() if given.get(code) == nonce}
-    settled = codes | {_OTHER_ANSWER[code] for code in codes if code in _OTHER_ANSWER}
-    is_settled = set(nonces) <= settled and not codes >= set(_OTHER_ANSWER)
+    is_settled = _is_settled(refusing, codes)
     for code in sorted(codes) if is_settled else ():
         acceptance = Acceptance(
             number=before + 1,
@@ -78,8 +97,16 @@ def accept_findings(
         )
         is_settled = is_settled and use_up(record, acceptance)
     if not is_settled:
-        raise StartRefusedError(evidence.stream, findings, nonces)
-    return Accepted(tuple(each for each in findings if each.code in codes))
+        raise StartRefusedError(evidence.stream, refusing, nonces)
+    return Accepted(tuple(each for each in refusing if each.code in codes))
+
+
+def _is_settled(findings: tuple[Finding, ...], codes: set[str]) -> bool:
+    """Return whether each finding is accepted, and each question has exactly one answer."""
+    answers = Counter(each.question for each in findings if each.question and each.code in codes)
+    return max(answers.values(), default=1) == 1 and all(
+        each.code in codes or each.question in answers for each in findings
+    )
 
 
 def row_for(
@@ -90,7 +117,7 @@ def row_for(
     Raises:
         ConfigError: The checkpoint does not tell; then there is nothing to go on from.
     """
-    last = _last_batch(evidence, sink, accepted=accepted.codes(sink.sink))
+    last = _last_batch(evidence, sink, accepted)
     digest, end_offsets = None, NOTHING_READ
     if last > NO_BATCH:
         covered = read_coverage(reader, BatchId(last))
@@ -110,15 +137,9 @@ def row_for(
     )
 
 
-def _last_batch(evidence: StreamEvidence, sink: SinkEvidence, *, accepted: set[str]) -> int:
-    """Return the last batch that the sink is taken to hold: committed ones, or a pending one."""
-    if _PENDING_IS_HELD in accepted:
-        return evidence.newest_planned
-    if sink.row is None and sink.native_batch is not None and not accepted:
-        return sink.native_batch
-    row, held = sink.row, sink.held
-    if row is not None and isinstance(held, Coverage):
-        is_its = held.digest == row.digest or _CONTENT_IS_RIGHT in accepted
-        if is_its and row.last_batch > evidence.newest_committed:
-            return row.last_batch
-    return evidence.newest_committed
+def _last_batch(evidence: StreamEvidence, sink: SinkEvidence, accepted: Accepted) -> int:
+    """Return the last batch that the sink is taken to hold: as accepted, or as it says itself."""
+    last = accepted.last_batch(sink.sink)
+    if last is None and sink.row is None:
+        last = sink.native_batch
+    return evidence.newest_committed if last is None else last

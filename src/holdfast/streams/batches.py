@@ -14,13 +14,13 @@ from holdfast.ledger.coverage import Coverage, read_coverage
 from holdfast.ledger.decide import Refuse, Skip
 from holdfast.ledger.row import Attempt, Binding
 from holdfast.points import reached, tell
-from holdfast.streams.running import is_running, running_offsets, same_offsets
+from holdfast.spark.running import is_running, running_offsets, same_offsets
 
 if TYPE_CHECKING:
-    from holdfast.sinks.sink import Sink
+    from holdfast.sinks.sink import SinkWriter
     from holdfast.storage.read import Reader
-    from holdfast.streams.journal import Journal
-    from holdfast.streams.keeper import Keeper
+    from holdfast.streams.fan_out import Journal
+    from holdfast.streams.heartbeat import Keeper
 
 _LOG = logging.getLogger("holdfast")
 
@@ -60,7 +60,7 @@ class BatchWriter:
     generation: int
     binding: Binding
     checkpoint: Reader
-    sinks: tuple[Sink, ...]
+    sinks: tuple[SinkWriter, ...]
     journal: Journal
     keeper: Keeper
 

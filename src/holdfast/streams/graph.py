@@ -10,8 +10,8 @@ from typing import Any
 
 from holdfast.errors import ConfigError, LocationError
 from holdfast.redact import redact_location
+from holdfast.spark.plan import analysed, kind_of, walk_streaming
 from holdfast.storage.location import parse_location
-from holdfast.streams.plan import analysed, kind_of, walk_streaming
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +27,8 @@ class Node:
     """The identities of its sinks, in the same order."""
     appends: tuple[str, ...]
     """Those of the identities that it appends to, so that no other stream may."""
+    unknown: str = ""
+    """Why it is not known what it reads; empty when it is known."""
 
 
 def find_reads(df: Any) -> tuple[str, ...]:
@@ -106,6 +108,7 @@ def draw(nodes: Mapping[str, Node], edges: Mapping[str, tuple[str, ...]]) -> str
             lines.append(f"{lead}{name}  (above)")
             continue
         drawn.add(name)
-        lines.append(f"{lead}{name}  →  {', '.join(nodes[name].writes) or 'nothing named'}")
+        note = f"  (what it reads is unknown: {nodes[name].unknown})" if nodes[name].unknown else ""
+        lines.append(f"{lead}{name}  →  {', '.join(nodes[name].writes) or 'nothing named'}{note}")
         waiting += [(following, indent + 1) for following in reversed(edges[name])]
     return "\n".join(lines)

@@ -5,61 +5,68 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, replace
 
-from holdfast.checkpoint.metadata import QueryMetadata
-from holdfast.checkpoint.read import Checkpoint
-from holdfast.evidence.query import Query, judge_query
+from holdfast.evidence.collect import LedgerLook, StreamPlaces, collect_again, collect_stream
+from holdfast.evidence.query import Query
 from holdfast.evidence.stream import SinkEvidence, StreamEvidence
 from holdfast.evidence.versions import SparkVersion
-from holdfast.ids import QueryId
-from holdfast.ledger.coverage import read_coverage
-from holdfast.ledger.row import Binding
+from holdfast.ledger.store import LedgerStore
 from holdfast.points import reached
 from holdfast.record.contracts import Contract, contract_before, keep_contract, tell_changes
-from holdfast.record.generations import ADOPTED
 from holdfast.record.leases import Lease
 from holdfast.rules import judge
-from holdfast.sinks.sink import LedgerSink, Sink, ledgers_of
-from holdfast.streams.accepting import Accepted, accept_findings, row_for
+from holdfast.sinks.sink import SinkWriter
+from holdfast.streams.accepting import Accepted, accept_findings, row_for, say_findings
 from holdfast.streams.orphan import move_orphans_aside
 from holdfast.streams.place import Place
-from holdfast.streams.refusal import FenceNotTakenError
+from holdfast.streams.refusal import FenceNotTakenError, StartRefusedError
 
 _LOG = logging.getLogger("holdfast")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guard:
-    """One start of a stream, from its lease to its fence."""
+    """One start of a stream, from its lease to its fence: check, open, fence."""
 
     place: Place
-    sinks: tuple[Sink, ...]
+    sinks: tuple[SinkWriter, ...]
     lease: Lease
     contract: Contract
     spark: SparkVersion
 
     @property
-    def ledgers(self) -> tuple[LedgerSink, ...]:
-        """The sinks that take a batch exactly once."""
-        return ledgers_of(self.sinks)
+    def ledgers(self) -> tuple[tuple[SinkWriter, LedgerStore], ...]:
+        """The sinks that take a batch exactly once, each with its ledger."""
+        return tuple((sink, sink.ledger) for sink in self.sinks if sink.ledger is not None)
 
-    def judge(self, given: dict[str, str]) -> tuple[StreamEvidence, Accepted]:
-        """Collect what is there and hold it against the rules (G3) and the contract (G4).
+    @property
+    def query(self) -> Query:
+        """What is known of the query that is to be started."""
+        return Query(sources=len(self.contract.sources), operators=self.contract.operators)
+
+    def check(self, given: dict[str, str]) -> tuple[StreamEvidence, Accepted]:
+        """Collect what is there and judge it by the rules (G3); nothing is created.
 
         Raises:
-            StartRefusedError: Starting would lose or double data, and nobody has accepted that.
+            StartRefusedError: Starting would lose or duplicate data, and that is not accepted.
         """
-        evidence = self._collect()
-        if move_orphans_aside(evidence.checkpoint, self.place.checkpoint, self.place.record):
-            evidence = self._collect()
+        evidence = _readable(collect_stream(self._places))
         findings = judge(evidence)
+        say_findings(evidence.stream, findings)
         reached("G3")
         accepted = accept_findings(
             self.place.record, evidence, findings, given=given, epoch=self.lease.epoch
         )
+        return evidence, accepted
+
+    def open(self, evidence: StreamEvidence) -> StreamEvidence:
+        """Create what is missing (G4): generation, contract, tables; return what is there then."""
+        moved = move_orphans_aside(evidence.checkpoint, self.place.checkpoint, self.place.record)
         self.place.write_down()
         self._keep_contract()
+        for sink in self.sinks:
+            sink.create()
         reached("G4")
-        return evidence, accepted
+        return collect_stream(self._places) if moved else evidence
 
     def fence(self, evidence: StreamEvidence, accepted: Accepted) -> None:
         """Let only this driver write to the sinks from now on (G5).
@@ -68,70 +75,66 @@ class Guard:
             FenceNotTakenError: A later driver has fenced one of them.
             StartRefusedError: What was judged before the fence is not so any more.
         """
-        for sink, known in zip(self.ledgers, evidence.sinks, strict=True):
-            if not self._take(sink, known, evidence, accepted=accepted):
+        for (sink, ledger), known in zip(self.ledgers, evidence.sinks, strict=True):
+            if not self._take(ledger, known, evidence, accepted=accepted):
                 raise FenceNotTakenError(self.place.stream, sink.shown)
         # What was read before the fence is older than it: judged again.
-        found = self._collect()
+        found = _readable(collect_again(self._places, evidence))
         findings = tuple(each for each in judge(found) if each.code not in accepted.codes())
-        accept_findings(self.place.record, found, findings, given={}, epoch=self.lease.epoch)
+        try:
+            accept_findings(self.place.record, found, findings, given={}, epoch=self.lease.epoch)
+        except StartRefusedError as error:
+            so_far = "its sinks are fenced, and no batch was written"
+            told = (error.stream, error.findings, error.nonces)
+            raise StartRefusedError(*told, so_far=so_far) from None
         reached("G5")
 
     def _take(
-        self, sink: LedgerSink, known: SinkEvidence, evidence: StreamEvidence, *, accepted: Accepted
+        self,
+        ledger: LedgerStore,
+        known: SinkEvidence,
+        evidence: StreamEvidence,
+        *,
+        accepted: Accepted,
     ) -> bool:
-        if known.row is not None and not accepted.codes(sink.name):
-            fenced = sink.fence(known.row, epoch=self.lease.epoch, nonce=self.lease.token)
+        if known.row is not None and accepted.last_batch(known.sink) is None:
+            fenced = ledger.fence(known.row, epoch=self.lease.epoch, nonce=self.lease.token)
             return fenced is not None
         if known.row is None and evidence.is_adopting:
             # What the query of before has slipped in until now counts; more does not get in.
-            sink.fence_native(evidence.binding.query_id)
-            known = replace(known, native_batch=sink.find_native(evidence.binding.query_id))
+            ledger.fence_native(evidence.binding.query_id)
+            known = replace(known, native_batch=ledger.find_native(evidence.binding.query_id))
         row = row_for(evidence, known, self.place.checkpoint, accepted=accepted)
         mine = replace(row, epoch=self.lease.epoch, nonce=self.lease.token)
-        return sink.replace_row(known.row, mine)
+        return ledger.replace(known.row, mine)
 
-    def _collect(self) -> StreamEvidence:
-        checkpoint = self.place.read_checkpoint()
-        metadata = checkpoint.metadata
-        query_id = metadata.query_id if isinstance(metadata, QueryMetadata) else QueryId("")
-        query = Query(sources=len(self.contract.sources), operators=self.contract.operators)
-        refused = None
-        if checkpoint.offsets:
-            refused = judge_query(checkpoint, query, spark=self.spark)
-        return StreamEvidence(
+    @property
+    def _places(self) -> StreamPlaces:
+        return StreamPlaces(
             stream=self.place.stream,
             generation=self.place.generation,
-            checkpoint=checkpoint,
-            binding=Binding(query_id=query_id, checkpoint=self.place.generation.checkpoint),
-            sinks=tuple(self._look(sink, checkpoint, query_id) for sink in self.ledgers),
-            query_refused=refused,
+            checkpoint=self.place.checkpoint,
+            ledgers=tuple(self._look(*each) for each in self.ledgers),
+            query=self.query,
+            spark=self.spark,
         )
 
-    def _look(self, sink: LedgerSink, checkpoint: Checkpoint, query_id: QueryId) -> SinkEvidence:
-        row = sink.read_row(self.place.stream)
-        held = contradicts = native = None
-        if row is None and self.place.generation.why == ADOPTED:
-            native = sink.find_native(query_id)
-        elif row is not None:
-            contradicts = sink.examine(row)
-            if row.last_batch in checkpoint.offsets:
-                held = read_coverage(self.place.checkpoint, row.last_batch)
-        return SinkEvidence(
+    def _look(self, sink: SinkWriter, ledger: LedgerStore) -> LedgerLook:
+        return LedgerLook(
             sink=sink.name,
             shown=sink.shown,
-            row=row,
-            held=held,
-            contradicts=contradicts,
-            native_batch=native,
-            is_added=row is None and self._is_added(sink),
+            store=ledger,
+            is_added=lambda: self._is_added(sink),
         )
 
-    def _is_added(self, sink: LedgerSink) -> bool:
+    def _is_added(self, sink: SinkWriter) -> bool:
         """Return whether the last run had other sinks of these, and not this one."""
         before = self._contract_before()
         kept = set(before.sinks) & set(self.contract.sinks) if before else set()
-        return before is not None and bool(kept) and sink.name not in before.sinks
+        if before is None or not kept or sink.name in before.sinks:
+            return False
+        # A sink is its place: under another label it is not a new one.
+        return sink.recorded_place not in {each.place for each in before.sink_places}
 
     def _contract_before(self) -> Contract | None:
         return contract_before(self.place.record, epoch=self.lease.epoch)
@@ -141,4 +144,17 @@ class Guard:
         before = self._contract_before()
         for change in tell_changes(before, self.contract) if before else ():
             _LOG.warning("holdfast: %s: %s", self.place.stream, change)
-        keep_contract(self.place.record, self.contract)
+        if before != self.contract:  # else it was read from its file just now
+            keep_contract(self.place.record, self.contract)
+
+
+def _readable(evidence: StreamEvidence) -> StreamEvidence:
+    """Return the evidence; what a ledger has raised is raised, because it says more than a rule.
+
+    Raises:
+        HoldfastError: A ledger could not be read.
+    """
+    for sink in evidence.sinks:
+        if sink.unreadable is not None and sink.unreadable.error is not None:
+            raise sink.unreadable.error
+    return evidence

@@ -6,14 +6,21 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.record.layout import check_stream_name
 from holdfast.redact import redact
-from holdfast.sinks.sink import Sink, as_sinks
+from holdfast.sinks.kinds import resolve_writer
+from holdfast.sinks.sink import SinkSpec, SinkWriter, as_sinks
+from holdfast.spark.errors import spark_errors
+from holdfast.streams.future_tables import FutureTables
 from holdfast.streams.graph import Node, draw, find_edges, find_reads, normal
 from holdfast.streams.start import start
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
 _LOG = logging.getLogger("holdfast")
 Build = Callable[[Any], Any]
@@ -37,7 +44,8 @@ class PipelineStartError(HoldfastError):
             what=f"{len(errors)} of {len(errors) + len(queries)} streams of {pipeline} "
             "were not started; the others run.",
             why=told,
-            how="Mend what is named, and start those again: pipeline.start(spark, only=[…]).",
+            how="Fix the errors above, then start only those streams: "
+            "pipeline.start(spark, only=[…]).",
         )
 
 
@@ -47,7 +55,7 @@ class Declared:
 
     name: str
     build: Build
-    sinks: tuple[Sink, ...]
+    sinks: tuple[SinkSpec, ...]
     options: dict[str, Any]
     """As for `start`: trigger, outputMode."""
 
@@ -56,7 +64,14 @@ class Declared:
 class _Built:
     declared: Declared
     df: Any
+    """None when it reads a table that is not there yet: built again at its own start."""
     node: Node
+
+    def start(self, spark: SparkSession, options: dict[str, Any]) -> StreamingQuery:
+        """Start the stream."""
+        df = self.declared.build(spark) if self.df is None else self.df
+        given = {**self.declared.options, **options}
+        return start(df, stream=self.declared.name, into=self.declared.sinks, **given)
 
 
 class Pipeline:
@@ -80,22 +95,32 @@ class Pipeline:
         return self._streams
 
     def stream(
-        self, name: str, *, into: Sink | Sequence[Sink], **options: Any
+        self,
+        name: str,
+        *,
+        into: SinkSpec | Sequence[SinkSpec],
+        trigger: dict[str, Any] | None = None,
+        outputMode: str = "append",  # noqa: N803 - Spark's own word
+        checkpoint: str | None = None,
     ) -> Callable[[Build], Build]:
         """Declare a stream by the function that builds its DataFrame from a session.
 
         Args:
             name: The stream's stable name.
             into: Its sink, or several.
-            options: As for `start`: `trigger`, `outputMode`.
+            trigger: As for `start`.
+            outputMode: As for `start`.
+            checkpoint: As for `start`.
 
         Raises:
-            ConfigError: There is a stream of this name already.
+            ConfigError: There is a stream of this name already, or `into` is no sink.
         """
         check_stream_name(name)
         if name in self._streams:
             raise ConfigError(f"The pipeline {self.name} has a stream {name} already.")
         sinks = as_sinks(into)
+        given = {"outputMode": outputMode, "trigger": trigger, "checkpoint": checkpoint}
+        options = {option: value for option, value in given.items() if value is not None}
 
         def declare(build: Build) -> Build:
             self._streams[name] = Declared(name=name, build=build, sinks=sinks, options=options)
@@ -104,46 +129,52 @@ class Pipeline:
         return declare
 
     def start(
-        self, spark: Any, *, only: Iterable[str] | None = None, **options: Any
-    ) -> dict[str, Any]:
+        self,
+        spark: SparkSession,
+        *,
+        only: Iterable[str] | None = None,
+        trigger: dict[str, Any] | None = None,
+        takeover: bool = False,
+        accept: str | None = None,
+    ) -> dict[str, StreamingQuery]:
         """Start the streams; return Spark's `StreamingQuery` of each, by its name.
 
         Args:
             spark: The session.
             only: Names of the streams to start; by default all.
-            options: As for `start`, for every stream: `takeover`, `trigger`.
+            trigger: For every stream, instead of its own.
+            takeover: As for `start`.
+            accept: As for `start`; a stream that did not print the nonce ignores it.
 
         Raises:
             ConfigError: Streams read each other in a circle, or append to one table.
             PipelineStartError: Some could not be started; it has those that run.
         """
-        from pyspark.errors import PySparkException
-
         built = self._build(spark)
         find_edges(_nodes(built))
         wanted = list(built) if only is None else list(only)
         if unknown := [name for name in wanted if name not in built]:
             raise ConfigError(f"The pipeline {self.name} has no stream {', '.join(unknown)}.")
-        queries: dict[str, Any] = {}
+        given: dict[str, Any] = {"takeover": takeover, "accept": accept, "root": self._root}
+        given |= {} if trigger is None else {"trigger": trigger}
+        queries: dict[str, StreamingQuery] = {}
         errors: dict[str, Exception] = {}
         for name in wanted:
-            each = built[name]
-            given = {"root": self._root, **each.declared.options, **options}
             try:
-                queries[name] = start(each.df, stream=name, into=each.declared.sinks, **given)
-            except (HoldfastError, PySparkException) as error:
+                queries[name] = built[name].start(spark, given)
+            except Exception as error:  # noqa: BLE001 - the others run, and must not be forgotten
                 _LOG.error("holdfast: %s was not started: %s", name, redact(str(error)))
                 errors[name] = error
         if errors:
             raise PipelineStartError(self.name, queries=queries, errors=errors)
         return queries
 
-    def show(self, spark: Any) -> str:
+    def show(self, spark: SparkSession) -> str:
         """Return the streams as lines, each below those it reads from."""
         nodes = _nodes(self._build(spark))
         return draw(nodes, find_edges(nodes))
 
-    def describe(self, spark: Any) -> dict[str, Any]:
+    def describe(self, spark: SparkSession) -> dict[str, Any]:
         """Return the streams as JSON has them: what each reads and writes, and who follows it."""
         nodes = _nodes(self._build(spark))
         edges = find_edges(nodes)
@@ -153,33 +184,70 @@ class Pipeline:
         ]
         return {"streams": streams}
 
-    def _build(self, spark: Any) -> dict[str, _Built]:
-        """Call the functions in the order of their declaration, and make the tables of each.
+    def _build(self, spark: SparkSession) -> dict[str, _Built]:
+        """Call the functions in the order of their declaration; nothing is created.
 
-        A later one may read what an earlier one writes. What sinks hold open for that is closed.
+        A later one may read what an earlier one will write: a table that is not there yet is read
+        as an empty stream. A stream that cannot be built so is built at its own start.
         """
         built = {}
+        future = FutureTables(spark)
         with ExitStack() as opened:
             for name, declared in self._streams.items():
-                df = declared.build(spark)
-                mode = declared.options.get("outputMode", "append")
-                sinks = []
+                try:
+                    df, reads = _build_one(spark, declared, future)
+                except spark_errors() as error:
+                    if not future:
+                        raise
+                    built[name] = _Built(declared=declared, df=None, node=_unbuilt(declared, error))
+                    continue
+                mode = declared.options["outputMode"]
+                writers = []
                 for sink in declared.sinks:
-                    sinks.append(sink.prepare(df, stream=name, output_mode=mode))
-                    opened.callback(sinks[-1].close)
-                built[name] = _Built(declared=declared, df=df, node=_node(name, df, sinks))
+                    writers.append(resolve_writer(sink, df, stream=name, output_mode=mode))
+                    opened.callback(writers[-1].close)
+                    future.add(writers[-1].place, df.schema)
+                node = _node(declared, writers, reads=(*find_reads(df), *reads))
+                built[name] = _Built(declared=declared, df=None if reads else df, node=node)
         return built
+
+
+def _build_one(spark: SparkSession, declared: Declared, future: FutureTables) -> tuple[Any, Any]:
+    """Return a stream's DataFrame, and the tables it reads that are not there yet."""
+    try:
+        return declared.build(spark), ()
+    except spark_errors():
+        if not future:
+            raise
+        df = declared.build(future.session())
+        if not future.opened:
+            raise
+        return df, future.opened
+
+
+def _unbuilt(declared: Declared, error: Exception) -> Node:
+    """Return a stream that may read, in another way, a table that is not there yet."""
+    places = tuple(normal(sink.place) for sink in declared.sinks)
+    return Node(
+        name=declared.name,
+        reads=(),
+        writes=places,
+        tables=places,
+        appends=tuple(normal(sink.place) for sink in declared.sinks if sink.is_appending),
+        unknown=redact(str(error)).partition("\n")[0],
+    )
 
 
 def _nodes(built: dict[str, _Built]) -> dict[str, Node]:
     return {name: each.node for name, each in built.items()}
 
 
-def _node(name: str, df: Any, sinks: Sequence[Sink]) -> Node:
+def _node(declared: Declared, writers: Sequence[SinkWriter], *, reads: tuple[str, ...]) -> Node:
+    both = list(zip(declared.sinks, writers, strict=True))
     return Node(
-        name=name,
-        reads=find_reads(df),
-        writes=tuple(normal(sink.place) for sink in sinks),
-        tables=tuple(sink.identity for sink in sinks),
-        appends=tuple(sink.identity for sink in sinks if sink.is_appending),
+        name=declared.name,
+        reads=reads,
+        writes=tuple(normal(writer.place) for writer in writers),
+        tables=tuple(writer.identity for writer in writers),
+        appends=tuple(writer.identity for sink, writer in both if sink.is_appending),
     )

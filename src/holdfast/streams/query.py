@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyspark.sql.streaming.query import StreamingQuery
-
 from holdfast.errors import HoldfastError
+from holdfast.spark.query import SameQuery
 
 if TYPE_CHECKING:
-    from holdfast.streams.keeper import Keeper
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from holdfast.streams.heartbeat import Keeper
 
 
 class LeaseLostError(HoldfastError):
@@ -25,12 +26,12 @@ class LeaseLostError(HoldfastError):
         )
 
 
-class GuardedQuery(StreamingQuery):
+class GuardedQuery(SameQuery):
     """A query whose end is only good when nobody has taken it over."""
 
     def __init__(self, query: StreamingQuery, *, stream: str, keeper: Keeper) -> None:
         """Stand for a query that was started."""
-        super().__init__(query._jsq)  # noqa: SLF001 - Spark makes one from another in this way
+        super().__init__(query)
         self._stream = stream
         self._keeper = keeper
 

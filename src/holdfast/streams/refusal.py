@@ -1,4 +1,4 @@
-"""Why a stream was not started, as the one who reads it at three in the morning needs it."""
+"""Why a stream was not started, for the engineer on call."""
 
 from __future__ import annotations
 
@@ -7,30 +7,39 @@ from holdfast.rules import Finding
 
 
 class StartRefusedError(HoldfastError):
-    """A stream was not started, because starting it would lose or double data."""
+    """A stream was not started, because starting it would lose or duplicate data."""
 
     code = "START_REFUSED"
 
-    def __init__(self, stream: str, findings: tuple[Finding, ...], nonces: dict[str, str]) -> None:
+    def __init__(
+        self,
+        stream: str,
+        findings: tuple[Finding, ...],
+        nonces: dict[str, str],
+        *,
+        so_far: str = "nothing was written",
+    ) -> None:
         self.stream = stream
+        self.so_far = so_far
+        """What the start has changed until it was refused."""
         self.findings = findings
         self.nonces = nonces
         """What accepts each finding, by its code."""
         first = findings[0]
         super().__init__(
-            what=f"{first.code} {first.name}: {stream} was not started; nothing was written.",
+            what=f"{first.code} {first.name}: {stream} was not started; {so_far}.",
             why=" ".join(_sentence(finding.what) for finding in findings),
             how=first.how,
         )
 
     def __str__(self) -> str:
         lines = [f"{self.findings[0].code} {self.findings[0].name}"]
-        lines.append(f"  {self.stream} was not started and nothing was written.")
+        lines.append(f"  {self.stream} was not started; {self.so_far}.")
         for finding in self.findings:
             lines += [f"  {_sentence(finding.what)}", f"  {finding.how}"]
         for finding in self.findings:
             accept = f'accept="{finding.code}:{self.nonces[finding.code]}"'
-            lines.append(f"  To go on all the same, once: {accept} ({finding.accepting}).")
+            lines.append(f"  To start anyway, this time only: {accept} ({finding.accepting}).")
         return "\n".join(lines)
 
 
@@ -46,7 +55,7 @@ class FenceNotTakenError(HoldfastError):
 
     def __init__(self, stream: str, shown: str) -> None:
         super().__init__(
-            what=f"{stream} was not started; nothing was written.",
+            what=f"{stream} was not started; no batch was written.",
             why=f"{shown} was fenced by another driver of {stream} while this one was starting.",
             how="Let the other driver run, or stop it and start again.",
         )

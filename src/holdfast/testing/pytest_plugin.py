@@ -75,7 +75,7 @@ class StreamDrill:
         """
         from holdfast.drills.drill import Drilled  # noqa: PLC0415 - most tests need none of it
         from holdfast.drills.summary import write_summary  # noqa: PLC0415
-        from holdfast.drills.yours import Target, drill_yours  # noqa: PLC0415
+        from holdfast.drills.user_stream import Target, drill_user_stream  # noqa: PLC0415
 
         # A test may drill more than once: each in a directory of its own.
         directory = Path(tempfile.mkdtemp(dir=self.directory, prefix="drill-"))
@@ -86,7 +86,7 @@ class StreamDrill:
             checkpoint=None if checkpoint is None else str(checkpoint),
         )
         only, also = _chosen((kill_at,) if isinstance(kill_at, str) else kill_at)
-        steps = drill_yours(target, directory=directory, only=only, also=also)
+        steps = drill_user_stream(target, directory=directory, only=only, also=also)
         drilled = [each for each in steps if isinstance(each, Drilled)]
         page = write_summary(target.start, drilled, directory=directory)
         return Outcome(drilled=drilled, timelines=page)

@@ -8,12 +8,13 @@ class TestMyStore(StorageContract):
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from holdfast.errors import WriteError
-from holdfast.storage.read import read_chunks
+from holdfast.storage.read import PAGE_ENTRIES, Reader, read_chunks
 from holdfast.storage.write import Writer
 
 AWKWARD_NAMES = ["a b", "a#b", "a%20b", "a+b", "a?b=c&d", "ü", ".hidden", ".0.1b2c.tmp", "a:b", "~"]
@@ -77,6 +78,57 @@ class StorageContract:
         assert [info.path for info in below.files] == ["d/x"]
         assert below.directories == ("e",)
 
+    @pytest.mark.parametrize(
+        ("after", "files", "directories"),
+        [
+            ("", ["000008.json", "000009.json", "000010.json"], ["e"]),
+            ("000007.json", ["000008.json", "000009.json", "000010.json"], ["e"]),
+            ("000008.json", ["000009.json", "000010.json"], ["e"]),
+            ("000008.jsonx", ["000009.json", "000010.json"], ["e"]),
+            ("000010.json", [], ["e"]),
+            ("f", [], []),
+        ],
+    )
+    def test_a_page_begins_after_a_name(
+        self, storage: Writer, *, after: str, files: list[str], directories: list[str]
+    ) -> None:
+        """What comes before is not returned, and the name itself neither."""
+        for name in ("000010.json", "000009.json", "000008.json", "e/x", "e/y/z"):
+            storage.put(f"leases/{name}", b"12")
+        storage.put("leases.g2/000011.json", b"1")
+        page = storage.list_after("leases", after)
+        assert [info.path for info in page.files] == [f"leases/{name}" for name in files]
+        assert [info.size_bytes for info in page.files] == [2] * len(files)
+        assert list(page.directories) == directories
+        assert page.next_after is None
+
+    def test_a_directory_that_does_not_exist_has_an_empty_page(self, storage: Writer) -> None:
+        """Whatever it begins after."""
+        storage.put("a/b", b"1")
+        for directory, after in (("c", ""), ("c", "x"), ("a/b", ""), ("a/b", "c")):
+            page = storage.list_after(directory, after)
+            assert (page.files, page.directories, page.next_after) == ((), (), None)
+
+    def test_the_pages_of_a_long_directory_are_all_of_it(self, storage: Writer) -> None:
+        """Each begins where the one before ended, and none is longer than a page."""
+        names = [f"{number:06d}" for number in range(PAGE_ENTRIES + 5)]
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda name: storage.put(f"long/{name}", b""), names))
+        storage.put("long/directory/file", b"")
+        pages = list(_pages(storage, "long"))
+        assert pages[0] == [f"long/{name}" for name in names[:PAGE_ENTRIES]]
+        assert [path for page in pages for path in page] == [f"long/{name}" for name in names]
+        listed = storage.list_after("long", names[-2])
+        assert [info.path for info in listed.files] == [f"long/{names[-1]}"]
+
+    def test_a_page_of_the_whole_store_begins_after_a_name(self, storage: Writer) -> None:
+        """The directory that has no name."""
+        for path in ("a", "b", "d/x"):
+            storage.put(path, b"1")
+        page = storage.list_after("", "a")
+        assert [info.path for info in page.files] == ["b"]
+        assert page.directories == ("d",)
+
     def test_a_walk_is_everything_below(self, storage: Writer) -> None:
         """Every file once, with its path from the root of the store."""
         paths = ["a", "d/x", "d/e/y", "f/z"]
@@ -84,6 +136,29 @@ class StorageContract:
             storage.put(path, b"1")
         assert sorted(info.path for info in storage.walk()) == sorted(paths)
         assert sorted(info.path for info in storage.walk("d")) == ["d/e/y", "d/x"]
+
+    def test_a_page_is_the_first_files_below_in_order(self, storage: Writer) -> None:
+        """Sorted by path, from any depth, after a path that need not be there."""
+        for path in ("d/9", "d/10", "d/e/y", "d/x", "e/1"):
+            storage.put(path, b"1")
+        page = storage.walk_page("d")
+        assert [info.path for info in page.files] == ["d/10", "d/9", "d/e/y", "d/x"]
+        assert page.is_last
+        later = storage.walk_page("d", after="d/90")
+        assert [info.path for info in later.files] == ["d/e/y", "d/x"]
+        assert [info.path for info in storage.walk_page("d", after="d/e/y").files] == ["d/x"]
+        assert storage.walk_page("none", after="none/1").files == ()
+
+    def test_a_page_ends(self, storage: Writer) -> None:
+        """After 1,000 files, and it says that more may follow."""
+        with ThreadPoolExecutor(16) as pool:
+            list(pool.map(lambda each: storage.put(f"d/{each:04}", b""), range(PAGE_ENTRIES + 1)))
+        page = storage.walk_page("d")
+        assert len(page.files) == PAGE_ENTRIES
+        assert not page.is_last
+        rest = storage.walk_page("d", after=page.files[-1].path)
+        assert [info.path for info in rest.files] == [f"d/{PAGE_ENTRIES:04}"]
+        assert rest.is_last
 
     def test_a_name_that_begins_like_another_is_not_below_it(self, storage: Writer) -> None:
         """`sensor-raw` is a prefix of `sensor-raw.g2` and not its parent."""
@@ -167,3 +242,11 @@ class StorageContract:
         with pytest.raises(WriteError):
             storage.copy("none", "target")
         assert storage.read("target") is None
+
+
+def _pages(storage: Reader, directory: str) -> Iterator[list[str]]:
+    after: str | None = ""
+    while after is not None:
+        page = storage.list_after(directory, after)
+        yield [info.path for info in page.files]
+        after = page.next_after

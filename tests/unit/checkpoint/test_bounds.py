@@ -21,7 +21,7 @@ from holdfast.errors import ReadError
 from holdfast.ids import BatchId
 from holdfast.storage import local, open_reader
 from holdfast.storage.memory import MemoryStorage
-from tests.damage import writers
+from tests.fuzz import writers
 
 ENTRY = b'v1\n{"batchTimestampMs":1,"conf":{}}\n1'
 
@@ -86,6 +86,14 @@ def test_a_zip_is_unpacked_only_as_java_packs_it(method: int) -> None:
 def test_of_a_snapshots_metadata_no_more_is_read_than_is_taken() -> None:
     large = writers.zip_of(("metadata", bytes(LARGEST_METADATA + 1)))
     assert isinstance(parse_rocks_snapshot("1.zip", large), Unparsed)
+
+
+def test_a_changed_block_far_into_a_file_does_not_fit_its_checksum() -> None:
+    block = writers.stored(bytes(8 << 20))
+    changed = block[:-1] + b"x"
+    with pytest.raises(BrokenBytesError):
+        for _ in unpack(iter((block, block, changed))):
+            pass
 
 
 @pytest.mark.parametrize("said", [-1, 0, 1, 11, 13, 64 << 20, 65 << 20])

@@ -1,4 +1,4 @@
-"""A sample of `python -m tests.damage`: damaged files are values, hostile ones do no harm."""
+"""A sample of `python -m tests.fuzz`: damaged files are values, hostile ones do no harm."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.damage.damages import Damage, random_damage, random_flip, shortenings
-from tests.damage.hostile.case import Hostile
-from tests.damage.hostile.cases import CASES
-from tests.damage.hostile.judge import try_hostile
-from tests.damage.parsers import ALL, Parser
-from tests.damage.processes import try_process
-from tests.damage.runs import choose_runs, try_inspect
-from tests.damage.specimens import Specimen, distinct_files
-from tests.damage.trials import Failure, try_parser
+from tests.fuzz.damages import Damage, random_damage, random_flip, shortenings
+from tests.fuzz.hostile.case import Hostile
+from tests.fuzz.hostile.cases import CASES
+from tests.fuzz.hostile.judge import try_hostile
+from tests.fuzz.parsers import ALL, Parser
+from tests.fuzz.processes import try_process
+from tests.fuzz.runs import choose_runs, try_inspect
+from tests.fuzz.specimens import Specimen, distinct_files
+from tests.fuzz.trials import Failure, try_parser
 
 FILES_OF_A_KIND = 10
 DAMAGES_OF_A_FILE = 16

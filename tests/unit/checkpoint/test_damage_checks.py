@@ -11,17 +11,17 @@ import pytest
 from holdfast.checkpoint.commits import CommitEntry
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.ids import BatchId
-from tests.damage import limits, trials
-from tests.damage.damages import Damage, parse_damage, shortenings
-from tests.damage.hostile.case import Hostile
-from tests.damage.hostile.judge import MOST_GROWN_BYTES, SECRET, judge
-from tests.damage.parsers import Parser, parser_of
-from tests.damage.runs import RunCase, named_in, try_inspect
-from tests.damage.sandbox import Ran, Watch, Witnessed, witness
-from tests.damage.shapes import fits
-from tests.damage.specimens import Specimen, distinct_files
-from tests.damage.suite import repeat
-from tests.damage.trials import Failure, try_parser
+from tests.fuzz import limits, trials
+from tests.fuzz.damages import Damage, parse_damage, shortenings
+from tests.fuzz.hostile.case import Hostile
+from tests.fuzz.hostile.judge import MOST_GROWN_BYTES, SECRET, judge
+from tests.fuzz.parsers import Parser, parser_of
+from tests.fuzz.runs import RunCase, named_in, try_inspect
+from tests.fuzz.sandbox import Ran, Watch, Witnessed, witness
+from tests.fuzz.shapes import fits
+from tests.fuzz.specimens import Specimen, distinct_files
+from tests.fuzz.suite import repeat
+from tests.fuzz.trials import Failure, try_parser
 
 PATH = "offsets/0"
 
@@ -107,9 +107,9 @@ def test_a_file_that_inspect_does_not_name_is_seen(monkeypatch: pytest.MonkeyPat
     specimen = next(each for each in distinct_files() if each.path == "metadata")
     case = RunCase(specimen=specimen, damage=Damage("cut", 5))
     assert try_inspect(case) == "named"
-    monkeypatch.setattr("tests.damage.runs.named_in", lambda _document: {})
+    monkeypatch.setattr("tests.fuzz.runs.named_in", lambda _document: {})
     assert isinstance(try_inspect(case), Failure)
-    monkeypatch.setattr("tests.damage.runs.read_checkpoint", lambda _reader: 1 / 0)
+    monkeypatch.setattr("tests.fuzz.runs.inspect_checkpoint", lambda _reader: 1 / 0)
     assert isinstance(try_inspect(case), Failure)
 
 

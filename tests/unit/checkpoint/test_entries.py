@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.checkpoint.commits import CommitEntry, parse_commit_entry
+from holdfast.checkpoint.commits import CommitEntry, NamedSink, parse_commit_entry
 from holdfast.checkpoint.metadata import QueryMetadata, parse_metadata
 from holdfast.checkpoint.offsets import (
     OffsetEntry,
@@ -93,7 +93,7 @@ def test_a_commit_entry_of_each_version_is_read() -> None:
     assert second.state_ids == {"0": (("a",), ("b",))}
     third = commit(b'v3\n{"sinkMetadataMap":{"s":{"isActive":true}}}')
     assert isinstance(third, CommitEntry)
-    assert third.sinks == {"s": {"isActive": True}}
+    assert third.sinks == (NamedSink(name="s", provider=None, is_active=True),)
 
 
 def test_a_commit_entry_may_end_after_its_version() -> None:

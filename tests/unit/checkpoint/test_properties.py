@@ -6,13 +6,14 @@ import json
 import struct
 from typing import Any
 
+import google_crc32c
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.checkpoint.checksums import Sidecar, SparkChecksum, crc32c, parse_sidecar
+from holdfast.checkpoint.checksums import Sidecar, SparkChecksum, parse_sidecar
 from holdfast.checkpoint.checksums import parse_spark_checksum as parse_checksum
-from holdfast.checkpoint.commits import CommitEntry, parse_commit_entry
+from holdfast.checkpoint.commits import CommitEntry, NamedSink, parse_commit_entry
 from holdfast.checkpoint.file_sink import SinkEntry, parse_sink_log
 from holdfast.checkpoint.layout import Kind, parse_name
 from holdfast.checkpoint.metadata import QueryMetadata, parse_metadata
@@ -35,14 +36,14 @@ from holdfast.checkpoint.state.schema import StateSchema, parse_state_schema
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.ids import BatchId, QueryId
 from holdfast.storage.memory import MemoryStorage
-from tests.damage import writers
-from tests.damage.damages import Damage
-from tests.damage.parsers import ALL, DATA_FILE, LEFTOVER, Parser
-from tests.damage.specimens import Specimen
-from tests.damage.trials import try_parser
+from tests.fuzz import writers
+from tests.fuzz.damages import Damage
+from tests.fuzz.parsers import ALL, DATA_FILE, LEFTOVER, Parser
+from tests.fuzz.specimens import Specimen
+from tests.fuzz.trials import try_parser
 
 some = settings(max_examples=20, deadline=None)
-"""Of each property; the whole of it is what the archives and `python -m tests.damage` are for."""
+"""Of each property; the whole of it is what the archives and `python -m tests.fuzz` are for."""
 PATHS = {
     "delta": "state/0/0/7.delta",
     "snapshot": "state/0/0/7.snapshot",
@@ -156,12 +157,24 @@ def test_an_offset_entry_comes_back(
     version=st.sampled_from([1, 2, 3]),
     watermark=LONGS,
     ids=st.none() | st.dictionaries(TEXT, st.lists(st.lists(TEXT))),
-    sinks=st.none() | st.dictionaries(TEXT, STRUCT),
+    sinks=st.none() | st.dictionaries(TEXT, st.tuples(TEXT, st.booleans())),
 )
 def test_a_commit_entry_comes_back(
-    *, version: int, watermark: int, ids: dict[str, list[list[str]]] | None, sinks: Any
+    *,
+    version: int,
+    watermark: int,
+    ids: dict[str, list[list[str]]] | None,
+    sinks: dict[str, tuple[str, bool]] | None,
 ) -> None:
-    body = {"nextBatchWatermarkMs": watermark, "stateUniqueIds": ids, "sinkMetadataMap": sinks}
+    written = {
+        name: {"sinkName": name, "providerName": provider, "isActive": is_active}
+        for name, (provider, is_active) in (sinks or {}).items()
+    }
+    body = {
+        "nextBatchWatermarkMs": watermark,
+        "stateUniqueIds": ids,
+        "sinkMetadataMap": None if sinks is None else written,
+    }
     raw = writers.versioned(version, json.dumps(body))
     known = None if ids is None or version == 1 else ids  # v1 has none, for Spark neither
     assert parse_commit_entry("commits/7", BatchId(7), raw) == CommitEntry(
@@ -169,7 +182,12 @@ def test_a_commit_entry_comes_back(
         version=version,
         next_watermark_ms=watermark,
         state_ids=None if known is None else {key: tuple(map(tuple, known[key])) for key in known},
-        sinks=sinks,
+        sinks=None
+        if sinks is None
+        else tuple(
+            NamedSink(name=name, provider=provider, is_active=is_active)
+            for name, (provider, is_active) in sinks.items()
+        ),
     )
 
 
@@ -310,7 +328,7 @@ def test_checksums_fit_what_they_were_made_of_and_nothing_else(
     raw: bytes, piece: int, bit: int
 ) -> None:
     sidecar = parse_sidecar(".7.crc", writers.sidecar(raw, piece))
-    value = struct.unpack(">i", struct.pack(">I", crc32c(raw)))[0]
+    value = struct.unpack(">i", struct.pack(">I", google_crc32c.value(raw)))[0]
     body = {"algorithm": "CRC32C", "value": value, "mainFileSize": len(raw), "timestampMs": 1}
     checksum = parse_checksum("7.delta.crc", json.dumps(body).encode())
     assert isinstance(sidecar, Sidecar)
@@ -323,4 +341,6 @@ def test_checksums_fit_what_they_were_made_of_and_nothing_else(
 
 
 def test_castagnolis_sum_is_the_one_that_is_published() -> None:
-    assert crc32c(b"123456789") == 0xE3069283
+    checksum = SparkChecksum(algorithm="CRC32C", value=0xE3069283 - (1 << 32), size_bytes=9)
+    assert checksum.fits(b"123456789") is True
+    assert checksum.fits(b"123456780") is False

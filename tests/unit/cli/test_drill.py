@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 from holdfast.cli.drill import drill
-from holdfast.cli.drill_asked import Asked
+from holdfast.cli.drill_options import DrillOptions
 from holdfast.cli.drill_text import render_summary
-from holdfast.drills.known.cells import CELLS, KNOWN
-from holdfast.drills.known.choose import choose_cells
+from holdfast.drills.builtin.cells import BUILTIN, CELLS
+from holdfast.drills.builtin.choose import choose_cells
 from holdfast.drills.phases import ALL
 from holdfast.drills.summary import CheckJson, DrillJson, SummaryJson
 from holdfast.errors import ConfigError
@@ -101,14 +101,14 @@ def test_a_stream_that_is_stuck_is_told_beside_the_damage() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "Name a stream of yours"),
-        (["app:start", "--all"], "Name a stream of yours"),
-        (["app:start", "app:other"], "One stream of yours"),
+        ([], "Name your stream as"),
+        (["app:start", "--all"], "Name your stream as"),
+        (["app:start", "app:other"], "Drill one of your streams"),
         (["delta-apend"], "There is no drill 'delta-apend'"),
         (["postgres-append"], "--dsn env:NAME"),
         (["delta-append", "--only", "no-such-phase"], "No drill is left"),
         (["delta-append", "--sample", "0"], "No drill is left"),
-        (["delta-append", "--kill-at", "at:S3"], "--kill-at is for a stream of yours"),
+        (["delta-append", "--kill-at", "at:S3"], "--kill-at works only with your own stream"),
         (["app:start", "--kill-at", "COMMIT"], "'COMMIT' is no point"),
     ],
 )
@@ -140,7 +140,7 @@ def test_drills_are_chosen_by_name_stream_and_pattern() -> None:
     assert [cell.name for cell in choose_cells([])] == [
         name for name in CELLS if name not in chains
     ]
-    assert chains == [f"{name}/every" for name in KNOWN]
+    assert chains == [f"{name}/every" for name in BUILTIN]
     drawn = choose_cells(["delta-*"], sample=5, seed=3)
     assert len(drawn) == 5
     assert (
@@ -148,10 +148,10 @@ def test_drills_are_chosen_by_name_stream_and_pattern() -> None:
     )
 
 
-def asked(*targets: str, **given: Any) -> Asked:
+def asked(*targets: str, **given: Any) -> DrillOptions:
     nothing = dict.fromkeys(("source_sample", "read", "checkpoint", "dsn", "sample", "directory"))
     others = {"is_all": False, "only": (), "kill_at": (), "seed": 1, "form": "text", **nothing}
-    return Asked(targets=targets, **{**others, **given})
+    return DrillOptions(targets=targets, **{**others, **given})
 
 
 def test_what_failed_is_repeated_by_one_command() -> None:
@@ -176,4 +176,4 @@ def test_what_failed_is_repeated_by_one_command() -> None:
 def test_what_a_drill_of_our_own_would_not_look_at_is_refused(option: tuple[str, str]) -> None:
     refused = CliRunner().invoke(drill, ["run", "delta-append/replay", *option]).exception
     assert isinstance(refused, ConfigError)
-    assert f"{option[0]} is for a stream of yours" in refused.why
+    assert f"{option[0]} works only with your own stream" in refused.why

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -56,7 +57,7 @@ def test_the_first_line_of_a_finished_batch_says_where_the_next_begins(
     _, lines = inspect(unpack("4.2-kafka", tmp_path))
     assert lines[0] == (
         "Batch 6 is done: the next start begins batch 7 where it ended "
-        "(kafka fixtures, 2 partitions, at 40)."
+        "(kafka fixtures, 2 partitions, at 40), if the query keeps no state."
     )
 
 
@@ -67,6 +68,9 @@ def test_a_refusal_names_the_file_and_sparks_words(inspect: Inspect, tmp_path: P
     assert code == ExitCode.DONE
     assert lines[0].startswith("Spark will refuse to start: offsets/5 is not there")
     assert lines[1] == "Its error will say: batch 5 doesn't exist"
+    assert lines[2] == "See HF203 previous-offset-entry-missing."
+    _, document = inspect(checkpoint, "--format", "json")
+    assert json.loads("\n".join(document))["nextStart"]["code"] == "HF203"
 
 
 def test_a_state_file_that_is_gone_is_the_first_thing_said(
@@ -126,7 +130,7 @@ def test_a_version_that_does_something_else_is_named(inspect: Inspect, tmp_path:
     (checkpoint / "metadata").unlink()
     _, lines = inspect(checkpoint)
     assert lines[0].startswith("Spark will refuse to start: metadata is not there")
-    assert lines[2].startswith("On Spark 3.5, 4.0 or 4.1: Batch 6 is done")
+    assert lines[3].startswith("On Spark 3.5, 4.0 or 4.1: Batch 6 is done")
     _, older = inspect(checkpoint, "--spark", "4.1")
     assert older[0].startswith("Batch 6 is done")
 
@@ -202,3 +206,45 @@ def test_json_and_text_say_the_same_first(inspect: Inspect, tmp_path: Path) -> N
         "followsFrom": ["offsets/2", "commits/1"],
         "batchId": 2,
     }
+
+
+def test_a_deleted_state_directory_is_not_shown_as_fine(inspect: Inspect, tmp_path: Path) -> None:
+    checkpoint = unpack("4.2-aggregation", tmp_path)
+    shutil.rmtree(checkpoint / "state")
+    code, lines = inspect(checkpoint)
+    assert code == ExitCode.NOT_JUDGED
+    assert lines[0].startswith("What the next start does is not known: offsets/5 has a watermark")
+    assert any(line.startswith("  state      unknown: there is no state/") for line in lines)
+    assert "  rewind     to batches 0 … 5, if the query keeps no state" in lines
+
+
+def test_where_nothing_tells_of_state_the_answer_says_for_whom_it_holds(
+    inspect: Inspect, tmp_path: Path
+) -> None:
+    checkpoint = unpack("4.2-groups-with-state", tmp_path)
+    shutil.rmtree(checkpoint / "state")
+    _, lines = inspect(checkpoint)
+    assert lines[0].endswith(", if the query keeps no state.")
+    assert lines[1] == (
+        "Unknown: Spark will refuse to start if the query keeps state: state/ is not there."
+    )
+    assert any(line.startswith("  state      unknown: there is no state/") for line in lines)
+    _, shown = inspect(checkpoint, "--format", "json")
+    document = json.loads("\n".join(shown))
+    assert document["nextStart"]["unless"] == "the query keeps state: state/ is not there"
+
+
+def test_sinks_that_commit_entries_name_are_shown(inspect: Inspect, tmp_path: Path) -> None:
+    checkpoint = unpack("4.2-named-sink", tmp_path)
+    _, lines = inspect(checkpoint)
+    provider = "org.apache.spark.sql.execution.datasources.noop.NoopTable$"
+    rows = [line.split(maxsplit=3) for line in lines if line.startswith("  sink ")]
+    assert rows == [
+        ["sink", "first_sink", provider, "used before"],
+        ["sink", "second_sink", provider, "written to by the newest batch"],
+    ]
+    _, shown = inspect(checkpoint, "--format", "json")
+    assert json.loads("\n".join(shown))["sinks"] == [
+        {"name": "first_sink", "provider": provider, "isActive": False},
+        {"name": "second_sink", "provider": provider, "isActive": True},
+    ]

@@ -10,7 +10,7 @@ from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.inspect_text import render_text
 from holdfast.cli.main import run
 from holdfast.storage.memory import MemoryStorage
-from tests.damage import writers
+from tests.fuzz import writers
 from tests.unit.checkpoint.archives import open_archive
 from tests.unit.evidence.damaged import (
     KINDS,

@@ -17,8 +17,8 @@ from holdfast.drills.drill import Answer, Drilled, Seen, Write, run_drill
 from holdfast.drills.history import History, Looked, Row
 from holdfast.drills.kill.driver import Driver
 from holdfast.drills.kill.points import Named, Rename
-from holdfast.drills.lives import lives_of
 from holdfast.drills.summary import RESULT, SummaryJson, summarize, write_summary
+from holdfast.drills.timeline_rows import timeline_rows
 from holdfast.drills.verdict import Verdict
 
 PARTS = 4
@@ -138,7 +138,7 @@ def test_what_a_reader_sees_is_of_the_run_under_way(tmp_path: Path) -> None:
 
 def test_what_was_done_and_seen_is_drawn(tmp_path: Path) -> None:
     drilled = drill(tmp_path, Rename("before", "commits/1"), options=["ledger"])
-    first, second = lives_of(History(drilled.directory).events())
+    first, second = timeline_rows(History(drilled.directory).events())
     assert [bar.kind for bar in first.bars] == ["applied", "applied"]
     assert first.killed_at == "before:commits/1:1"
     assert [bar.shown for bar in second.bars] == [
@@ -151,7 +151,7 @@ def test_what_was_done_and_seen_is_drawn(tmp_path: Path) -> None:
 
 def test_a_driver_that_dies_in_a_batch_is_drawn_with_it(tmp_path: Path) -> None:
     drilled = drill(tmp_path, Named("S1", 2), options=["ledger"])
-    first, _ = lives_of(History(drilled.directory).events())
+    first, _ = timeline_rows(History(drilled.directory).events())
     assert [bar.kind for bar in first.bars] == ["applied", "cut"]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.drills import yours
+from holdfast.drills import user_stream
 from holdfast.errors import ConfigError
 from holdfast.testing.pytest_plugin import StreamDrill
 
@@ -26,7 +26,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         seen.append(given)
         return iter(())
 
-    monkeypatch.setattr(yours, "drill_yours", drill)
+    monkeypatch.setattr(user_stream, "drill_user_stream", drill)
     return seen
 
 

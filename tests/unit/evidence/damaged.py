@@ -36,7 +36,7 @@ def read(archive: str, *damages: Damage) -> Checkpoint:
 
 
 def inspected(storage: MemoryStorage, *, state: bool = False) -> Inspection:
-    return inspect_checkpoint(storage, read_checkpoint(storage), state=state)
+    return inspect_checkpoint(storage, state=state)
 
 
 def opened(archive: str, *damages: Damage) -> NextStart:

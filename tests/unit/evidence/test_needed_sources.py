@@ -8,7 +8,8 @@ from __future__ import annotations
 import pytest
 
 from holdfast.checkpoint import read_checkpoint
-from holdfast.evidence import Reread, Resumes, RunsAgain, Unknown, predict_next_start
+from holdfast.evidence import Reread, Resumes, RunsAgain, Unknown
+from holdfast.evidence.next_start import predict_next_start
 from tests.unit.evidence.damaged import (
     Damage,
     Edit,

@@ -9,7 +9,9 @@ from __future__ import annotations
 import pytest
 
 from holdfast.checkpoint import read_checkpoint
-from holdfast.evidence import Refuses, Unknown, overview_of, predict_next_start
+from holdfast.evidence import Refuses, Unknown, overview_of
+from holdfast.evidence.collect import collect
+from holdfast.evidence.next_start import predict_next_start
 from tests.unit.evidence.damaged import (
     KINDS,
     Damage,
@@ -250,14 +252,16 @@ def test_a_schema_that_may_not_be_read_makes_it_unknown() -> None:
 def test_state_is_held_against_the_version_that_would_be_loaded(
     damage: Damage, version: int
 ) -> None:
-    assert [each.version for each in overview_of(read(COUNTS, damage)).state] == [version]
+    assert [each.version for each in overview_of(collect(damaged(COUNTS, damage))).state] == [
+        version
+    ]
 
 
 def test_a_query_goes_back_only_where_every_partition_has_its_state() -> None:
-    assert overview_of(read(COUNTS)).progress.rewind == tuple(range(6))
-    assert overview_of(read(COUNTS, remove("state/0/1"))).progress.rewind == ()
+    assert overview_of(collect(damaged(COUNTS))).progress.rewind == tuple(range(6))
+    assert overview_of(collect(damaged(COUNTS, remove("state/0/1")))).progress.rewind == ()
     fewer = remove("state/0/1/[1-4].delta", "state/0/1/3.snapshot")
-    assert overview_of(read(COUNTS, fewer)).progress.rewind == (5,)
+    assert overview_of(collect(damaged(COUNTS, fewer))).progress.rewind == (5,)
 
 
 @pytest.mark.parametrize(
@@ -273,4 +277,4 @@ def test_a_query_goes_back_only_where_every_partition_has_its_state() -> None:
 def test_checksums_beside_state_tell_version_4_1(
     archive: str, versions: tuple[tuple[int, int], ...]
 ) -> None:
-    assert overview_of(read(archive)).writers.versions == versions
+    assert overview_of(collect(damaged(archive))).writers.versions == versions

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.evidence import Query, Refuses, predict_next_start
+from holdfast.evidence import Query, Refuses
+from holdfast.evidence.next_start import predict_next_start
 from tests.unit.evidence.damaged import (
     Damage,
     Truth,

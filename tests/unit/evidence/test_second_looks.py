@@ -9,24 +9,16 @@ import pytest
 from holdfast.checkpoint import Checkpoint, read_checkpoint
 from holdfast.checkpoint.state import StateFileKind
 from holdfast.errors import ReadError
-from holdfast.evidence import (
-    Refuses,
-    Resumes,
-    RunsAgain,
-    StartsFresh,
-    Unknown,
-    overview_of,
-    predict_next_start,
-)
-from holdfast.evidence.overview import needed_version
+from holdfast.evidence import Refuses, Resumes, RunsAgain, StartsFresh, Unknown, overview_of
+from holdfast.evidence.collect import collect
+from holdfast.evidence.next_start import predict_next_start
 from holdfast.evidence.progress import find_ranges
 from holdfast.evidence.state import Looked
-from holdfast.evidence.state_content import look_into_state, seen_by
 from holdfast.ids import BatchId
 from holdfast.storage.location import parse_location
 from holdfast.storage.memory import MemoryStorage
 from holdfast.storage.read import Listing
-from tests.damage import writers
+from tests.fuzz import writers
 from tests.unit.checkpoint.archives import open_archive
 
 
@@ -58,16 +50,13 @@ def test_the_same_of_a_join_that_says_nothing_of_its_stores() -> None:
     "name", ["4.2-two-sources-offsets-v2", "4.2-aggregation-format-2", "4.2-transform-with-state"]
 )
 def test_a_version_that_cannot_read_it_will_not_start_it(name: str) -> None:
-    found = overview_of(read(files_of(name)), spark=(3, 5)).next_start
+    found = collect(MemoryStorage(files_of(name))).next_start((3, 5))
     assert isinstance(found, Refuses)
     assert "Spark 3.5 cannot read it" in found.because
 
 
 def test_state_format_2_of_4_0_is_read_by_4_0_alone() -> None:
-    storage = open_archive("4.0-aggregation-format-2-zip").checkpoint
-    checkpoint = read_checkpoint(storage)
-    seen = seen_by(look_into_state(storage, checkpoint, needed_version(checkpoint), rows=False))
-    overview = overview_of(checkpoint, looked=seen)
+    overview = overview_of(collect(open_archive("4.0-aggregation-format-2-zip").checkpoint))
     assert (overview.writers.versions, overview.readers.versions) == (((4, 0),), ((4, 0),))
     assert isinstance(overview.next_start, Resumes)
     assert isinstance(overview.elsewhere[4, 2], Refuses)
@@ -113,10 +102,7 @@ class Forbidden(MemoryStorage):
 
 
 def test_state_that_may_not_be_read_is_unknown_and_not_missing() -> None:
-    storage = Forbidden(files_of("4.2-aggregation-rocksdb"))
-    checkpoint = read_checkpoint(storage)
-    seen = seen_by(look_into_state(storage, checkpoint, needed_version(checkpoint), rows=False))
-    predicted = predict_next_start(checkpoint, looked=seen)
+    predicted = collect(Forbidden(files_of("4.2-aggregation-rocksdb"))).next_start()
     assert isinstance(predicted, Unknown)
     assert "could not be read" in predicted.because
 

@@ -4,6 +4,7 @@ import pytest
 
 from holdfast.checkpoint import read_checkpoint
 from holdfast.evidence.versions import KNOWN, find_readers, find_writers
+from holdfast.storage.memory import MemoryStorage
 from tests.unit.checkpoint.archives import ARCHIVES, open_archive
 
 SINCE = {
@@ -49,3 +50,10 @@ def test_versions_that_do_not_know_a_file_cannot_read_it(name: str) -> None:
     since = SINCE.get(name.partition("-")[2], KNOWN[0])
     assert readers.versions == tuple(version for version in KNOWN if version >= since)
     assert bool(readers.because) == (since > KNOWN[0])
+
+
+@pytest.mark.parametrize(("path", "is_needed"), [("offsets/1", False), ("offsets/5", True)])
+def test_only_entries_that_a_start_reads_rule_a_version_out(path: str, *, is_needed: bool) -> None:
+    files = open_archive("4.2-kafka").checkpoint.files
+    newer = MemoryStorage({**files, path: files[path].replace(b"v1", b"v9", 1)})
+    assert (find_readers(read_checkpoint(newer)).versions == ()) == is_needed

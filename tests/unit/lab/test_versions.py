@@ -6,14 +6,14 @@ import pyspark
 import pytest
 
 from fixtures.environments import SPARK_VERSIONS
-from holdfast.streams import start
+from holdfast.streams import resolve
 from lab.jars import locked
 from lab.versions import OTHER_VERSIONS, requirements_of
 
 
 def test_every_version_that_a_start_allows_is_run_in_the_gate() -> None:
     own = pyspark.__version__.rpartition(".")[0]
-    (major, oldest), (_, newest) = start._OLDEST, start._NEWEST
+    (major, oldest), (_, newest) = resolve._OLDEST, resolve._NEWEST
     allowed = [f"{major}.{minor}" for minor in range(oldest, newest + 1)]
     assert [*OTHER_VERSIONS, own] == allowed
 

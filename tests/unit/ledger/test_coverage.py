@@ -16,8 +16,8 @@ from holdfast.ledger.coverage import (
     canonical_offset,
     read_coverage,
 )
+from holdfast.spark.running import same_offsets
 from holdfast.storage.memory import MemoryStorage
-from holdfast.streams.running import same_offsets
 from tests.unit.checkpoint.archives import ARCHIVES, open_archive
 
 MICRO_BATCHES = [name for name in ARCHIVES if not name.endswith(("async", "continuous"))]

@@ -26,8 +26,9 @@ from holdfast.record import (
 )
 from holdfast.record.bounds import MAX_EPOCH, MAX_GENERATION
 from holdfast.record.documents import RecordError, encode
+from holdfast.record.epochs import MAX_MISSING, EpochJumpError
 from holdfast.record.layout import lease_path
-from holdfast.record.leases import MAX_MISSING, EpochJumpError, LeaseHeldError, read_lease
+from holdfast.record.leases import LeaseHeldError, read_lease
 from holdfast.storage.memory import MemoryStorage
 from holdfast.storage.write import Writer, open_writer
 

@@ -17,7 +17,7 @@ LIFE = Life(
 
 def drawn(*sections: Section) -> ET.Element:
     """Return the page as its elements: it must be well formed."""
-    page = render_timelines("app:start", sections).replace("&nbsp;", " ")
+    page = render_timelines("app:start", sections)
     body = page[page.index("<body>") : page.index("</body>") + len("</body>")]
     return ET.fromstring(body)
 
@@ -31,12 +31,25 @@ def test_a_life_is_drawn_with_its_batches_and_its_death() -> None:
     assert {"run 1", "before:commits/0:1", "epoch 3"} <= set(texts)
 
 
-def test_names_cannot_become_markup() -> None:
-    hostile = "</svg><script>alert(1)</script>"
-    check = Line(check=hostile, verdict="PASS", told=hostile)
-    text = render_timelines(hostile, [Section(title=hostile, lives=[LIFE], checks=[check])])
-    assert "<script>" not in text
+HOSTILE = """</title></svg>"><script>alert('1')</script>"""
+
+
+def test_no_name_becomes_markup() -> None:
+    bar = Bar(began=0.0, ended=1.0, shown=HOSTILE, kind=HOSTILE)
+    lives = [
+        Life(
+            shown=HOSTILE, began=0, ended=1, epoch=HOSTILE, killed_at=each, how=HOSTILE, bars=[bar]
+        )
+        for each in (HOSTILE, None)
+    ]
+    check = Line(check=HOSTILE, verdict=HOSTILE, told=HOSTILE)
+    section = Section(title=HOSTILE, lives=lives, checks=[check])
+    text = render_timelines(HOSTILE, [section])
+    assert "<script" not in text
+    assert text.count("&lt;script&gt;") == 17, "every value is shown"
     assert "default-src 'none'" in text
+    page = drawn(section)
+    assert [each.get("class") for each in page.iter("rect")] == ["life", HOSTILE] * 2
 
 
 def test_a_drill_without_a_run_is_drawn_empty() -> None:

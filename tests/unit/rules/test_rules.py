@@ -1,164 +1,122 @@
-"""Each rule on evidence made for it: what it finds, and what it lets pass."""
+"""Every rule, found without a list: it has its page and its cases, and they are true."""
 
 from __future__ import annotations
 
+import pickle
 import re
-from dataclasses import replace
-from typing import Any
+from pathlib import Path
 
-import msgspec
 import pytest
 
-from holdfast.checkpoint import read_checkpoint
-from holdfast.evidence.outcomes import Refuses
-from holdfast.evidence.stream import SinkEvidence, StreamEvidence
-from holdfast.ids import BatchId, QueryId
-from holdfast.ledger import Binding, LedgerRow
-from holdfast.ledger.coverage import Coverage
-from holdfast.record import Generation
-from holdfast.rules import RULES, judge
-from holdfast.storage.memory import MemoryStorage
+from holdfast.rules import RULES, Rule, judge
+from holdfast.testing.rule_cases import (
+    RowCase,
+    RuleCase,
+    SinkCase,
+    find_differences,
+    make_evidence,
+    read_cases,
+)
 from tests.house.repository import ROOT
 
-ENTRY = b'v1\n{"batchWatermarkMs":0,"batchTimestampMs":1,"conf":{}}\n5'
-HERE = Binding(query_id=QueryId("6f0c"), checkpoint="s3://lake/streams/readings")
-GENERATION = Generation(
-    number=1,
-    checkpoint=HERE.checkpoint,
-    query_id=HERE.query_id,
-    first_batch=0,
-    why="opened",
-    opened_at="2026-11-15T06:00:00+00:00",
+CASES = Path(__file__).parent / "cases"
+PAGES = ROOT / "docs/reference/rules"
+HEADINGS = ["What it finds", "What Spark would do", "What to do", "What accepting does"]
+
+
+def code_of(rule: Rule) -> str:
+    return rule.code
+
+
+def cases_of(rule: Rule) -> tuple[RuleCase, ...]:
+    path = CASES / f"{rule.code}.toml"
+    return read_cases(path.read_text()) if path.exists() else ()
+
+
+@pytest.mark.parametrize("rule", RULES, ids=code_of)
+def test_a_rule_has_a_case_that_fires_and_a_near_miss(rule: Rule) -> None:
+    cases = cases_of(rule)
+    assert any(case.finds for case in cases), f"no case in cases/{rule.code}.toml fires"
+    assert any(not case.finds for case in cases), f"no near miss in cases/{rule.code}.toml"
+
+
+@pytest.mark.parametrize(
+    ("rule", "case"),
+    [
+        pytest.param(rule, case, id=f"{rule.code} {case.name}")
+        for rule in RULES
+        for case in cases_of(rule)
+    ],
+)
+def test_a_case_finds_what_it_says(rule: Rule, case: RuleCase) -> None:
+    assert find_differences(rule, case) == []
+
+
+@pytest.mark.parametrize("rule", RULES, ids=code_of)
+def test_a_rule_has_a_page_that_says_what_it_decides(rule: Rule) -> None:
+    page = PAGES / f"{rule.code}.md"
+    assert page.exists(), f"no page docs/reference/rules/{rule.code}.md"
+    text = page.read_text()
+    assert text.startswith(f"# {rule.code} {rule.name}\n")
+    decided = f"| {rule.severity} | {rule.confidence} | {rule.goal} |"
+    assert decided in text.splitlines()
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE)[: len(HEADINGS)] == HEADINGS
+
+
+@pytest.mark.parametrize("rule", RULES, ids=code_of)
+def test_a_rule_is_a_value_and_its_module_has_its_name(rule: Rule) -> None:
+    assert pickle.loads(pickle.dumps(rule)) == rule
+    name = f"{rule.code.lower()}_{rule.name.replace('-', '_')}"
+    assert rule.judge.__module__ == f"holdfast.rules.{name}"
+
+
+def test_codes_and_names_are_given_once() -> None:
+    codes = [rule.code for rule in RULES]
+    assert codes == sorted(set(codes))
+    assert len({rule.name for rule in RULES}) == len(RULES)
+
+
+def test_no_page_and_no_file_of_cases_is_without_its_rule() -> None:
+    codes = {rule.code for rule in RULES}
+    assert {path.stem for path in PAGES.glob("*.md")} == codes
+    assert {path.stem for path in CASES.iterdir()} == codes
+
+
+def case(name: str, last_batch: int, *, planned: int, committed: int) -> RuleCase:
+    sinks = (SinkCase(row=RowCase(last_batch=last_batch)),)
+    return RuleCase(name=name, planned=planned, committed=committed, sinks=sinks, finds=())
+
+
+FINE = (
+    case("never run", -1, planned=-1, committed=-1),
+    RuleCase(name="no row, and never run", finds=()),
+    case("everything has arrived", 4, planned=4, committed=4),
+    case("killed before the sink had it", 3, planned=4, committed=3),
+    case("killed before commits/4", 4, planned=4, committed=3),
 )
 
 
-def row(last: int, **changes: object) -> LedgerRow:
-    found = LedgerRow(
-        stream="readings",
-        sink="public.readings",
-        generation=1,
-        epoch=8,
-        nonce="n8",
-        binding=HERE,
-        last_batch=BatchId(last),
-        digest=None if last < 0 else f"d{last}",
-        end_offsets="{}",
-    )
-    return replace(found, **changes)  # type: ignore[arg-type]
+@pytest.mark.parametrize("found", FINE, ids=lambda found: found.name)
+def test_what_a_kill_leaves_is_fine_for_every_rule(found: RuleCase) -> None:
+    assert judge(make_evidence(found)) == ()
 
 
-def evidence(
-    found: LedgerRow | None, *, planned: int, committed: int, **more: Any
-) -> StreamEvidence:
-    files = {"metadata": b'{"id":"6f0c0000-0000-4000-8000-000000000000"}'}
-    files |= {f"offsets/{batch}": ENTRY for batch in range(planned + 1)}
-    files |= {f"commits/{batch}": b"v1\n{}" for batch in range(committed + 1)}
-    held = None
-    if found is not None and 0 <= found.last_batch <= planned:
-        held = Coverage(
-            batch_id=found.last_batch,
-            start_offsets="",
-            end_offsets="",
-            digest=more.get("digest", f"d{found.last_batch}"),
-        )
-    return StreamEvidence(
-        stream="readings",
-        generation=more.get("generation", GENERATION),
-        checkpoint=read_checkpoint(MemoryStorage(files)),
-        binding=HERE,
-        sinks=(
-            SinkEvidence(
-                sink="public.readings",
-                shown="the PostgreSQL table public.readings",
-                row=found,
-                held=held,
-                contradicts=more.get("contradicts"),
-            ),
-        ),
-        query_refused=more.get("query_refused"),
-    )
+def test_both_answers_to_a_pending_batch_answer_the_same_question() -> None:
+    adopted = RuleCase(name="pending", planned=4, committed=3, adopted_at=4, finds=())
+    found = judge(make_evidence(adopted))
+    assert [finding.code for finding in found] == ["HF610", "HF611", "HF612"]
+    assert found[0].question is None
+    assert found[1].question == found[2].question is not None
 
 
-ADOPTED = msgspec.structs.replace(GENERATION, why="adopted", first_batch=4)
-
-FINE = {
-    "never run": evidence(row(-1), planned=-1, committed=-1),
-    "no row, and never run": evidence(None, planned=-1, committed=-1),
-    "all is there": evidence(row(4), planned=4, committed=4),
-    "killed before the sink had it": evidence(row(3), planned=4, committed=3),
-    "killed before commits/4": evidence(row(4), planned=4, committed=3),
-    "adopted before its first batch": evidence(
-        None, planned=-1, committed=-1, generation=msgspec.structs.replace(ADOPTED, first_batch=0)
-    ),
-    "adopted, and its row made": evidence(row(3), planned=3, committed=3, generation=ADOPTED),
-}
-
-
-@pytest.mark.parametrize("found", FINE.values(), ids=list(FINE))
-def test_what_a_kill_leaves_is_fine(found: StreamEvidence) -> None:
-    assert judge(found) == ()
-
-
-IN_HAND = ["HF611", "HF612"]
-ELSEWHERE = replace(HERE, checkpoint="s3://lake/copy/readings")
-TWO_SOURCES = Refuses(
-    error="There are [1] sources", because="1 source, the query 2", follows_from=("offsets/4",)
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("[[case]]\nname = 'misspelt'\nplaned = 4\nfinds = []", "planed"),
+        ("[[case]]\nname = 'nothing expected'\nplanned = 4", "finds"),
+        ("[[case]", "line 1"),
+    ],
 )
-CASES = {
-    "HF401": (
-        evidence(row(4), planned=4, committed=4, query_refused=TWO_SOURCES),
-        ["1 source, the query 2", "There are [1] sources"],
-    ),
-    "HF601": (evidence(None, planned=4, committed=4), ["no ledger row", "up to 4"]),
-    "HF602": (
-        evidence(row(4, binding=ELSEWHERE), planned=4, committed=4),
-        ["a copy of this checkpoint at s3://lake/copy/readings"],
-    ),
-    "HF603": (evidence(row(2), planned=4, committed=4), ["Batches 3 to 4 are missing"]),
-    "HF604": (evidence(row(57), planned=41, committed=41), ["batch 57", "42 to 57 again"]),
-    "HF605": (evidence(row(4), planned=4, committed=4, digest="x"), ["other content", "offsets/4"]),
-    "HF606": (evidence(row(4), planned=-1, committed=-1), ["it was deleted"]),
-    "HF607": (evidence(row(4, generation=2), planned=4, committed=4), ["generation 2", "says 1"]),
-    "HF608": (
-        evidence(row(4), planned=4, committed=4, contradicts="it is empty"),
-        ["up to batch 4", "but it is empty"],
-    ),
-    "HF610": (
-        evidence(None, planned=3, committed=3, generation=ADOPTED),
-        ["up to batch 3", "could be there twice"],
-    ),
-}
-
-
-@pytest.mark.parametrize("code", CASES)
-def test_each_rule_finds_its_own_and_says_it_with_figures(code: str) -> None:
-    found, words = CASES[code]
-    (finding,) = judge(found)
-    assert finding.code == code
-    for word in words:
-        assert word in finding.what
-    assert ("public.readings" in finding.what) == (finding.sink == "public.readings")
-    assert finding.how.endswith(".")
-    assert finding.accepting
-    assert finding.follows_from
-
-
-def test_a_batch_in_hand_of_an_adopted_checkpoint_is_asked_for_both_ways() -> None:
-    found = judge(evidence(None, planned=4, committed=3, generation=ADOPTED))
-    assert [finding.code for finding in found] == ["HF610", *IN_HAND]
-    assert "Batch 4 of s3://lake/streams/readings was planned" in found[1].what
-    assert "every row of batch 4" in found[2].what
-    assert "doubled" in found[1].accepting
-    assert "lost" in found[2].accepting
-
-
-def test_an_adopted_checkpoint_that_has_run_since_is_judged_as_any_other() -> None:
-    (finding,) = judge(evidence(None, planned=5, committed=5, generation=ADOPTED))
-    assert finding.code == "HF601"
-
-
-def test_every_rule_has_a_case_and_a_section_on_its_page() -> None:
-    assert [rule.code for rule in RULES] == [*CASES, *IN_HAND]
-    page = (ROOT / "docs/reference/rules.md").read_text()
-    shown = re.findall(r"^## (HF\d+) ([a-z-]+)$", page, re.MULTILINE)
-    assert shown == [(rule.code, rule.name) for rule in RULES]
+def test_a_case_that_would_show_nothing_is_an_error(text: str, named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        read_cases(text)

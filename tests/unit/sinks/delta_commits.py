@@ -18,6 +18,7 @@ from holdfast.ledger.delta_log import newest_version, walk_back
 from holdfast.sinks.delta.commit import Identity
 from holdfast.sinks.delta.sink import Delta
 from holdfast.sinks.delta.target import Target
+from holdfast.sinks.delta.writer import DeltaWriter
 from holdfast.storage.memory import MemoryStorage
 from tests import ledger_rows
 
@@ -64,16 +65,15 @@ class DeltaTable:
         commits = walk_back(self.log, newest) if newest is not None else ()
         return max((each.transactions.get(app, -1) for each in commits), default=-1)
 
-    def sink(self, *, keys: tuple[str, ...] = ()) -> Delta:
-        """Return a sink that writes into it, as one more driver has it."""
-        found = Delta(path="/lake/gold", keys=keys)
+    def sink(self, *, keys: tuple[str, ...] = ()) -> DeltaWriter:
+        """Return a writer into it, as one more driver has it."""
         columns = ("id", "at")
-        found._target = Target(name="delta.`/lake/gold`", reader=self.log, columns=columns)
-        limited = SimpleNamespace(limit=lambda rows: {0: NOTHING}[rows])
-        nothing = SimpleNamespace(select=lambda *names: {columns: limited}[names])
+        target = Target(name="delta.`/lake/gold`", reader=self.log, columns=columns)
+        chosen = SimpleNamespace(select=lambda *names: {columns: NOTHING}[names])
+        nothing = SimpleNamespace(limit=lambda rows: {0: chosen}[rows])
         tables = {"delta.`/lake/gold`": nothing}
-        found._spark = SimpleNamespace(table=tables.__getitem__)
-        return found
+        df = SimpleNamespace(sparkSession=SimpleNamespace(table=tables.__getitem__))
+        return DeltaWriter(Delta(path="/lake/gold", keys=keys), target, df=df, stream="readings")
 
 
 @pytest.fixture
@@ -91,5 +91,6 @@ def table(monkeypatch: pytest.MonkeyPatch) -> DeltaTable:
         return commit
 
     for how in ("append", "merge"):
-        monkeypatch.setattr(f"holdfast.sinks.delta.sink.{how}", committing(how))
+        monkeypatch.setattr(f"holdfast.sinks.delta.writer.{how}", committing(how))
+    monkeypatch.setattr("holdfast.sinks.delta.ledger.append", committing("append"))
     return found

@@ -9,7 +9,9 @@ from __future__ import annotations
 import pytest
 
 from holdfast.ledger import Apply
-from holdfast.sinks.delta.sink import COMMITS_BEFORE_ANEW, Delta
+from holdfast.ledger.row import LedgerRow
+from holdfast.sinks.delta.ledger import COMMITS_BEFORE_ANEW
+from holdfast.sinks.delta.writer import DeltaWriter
 from holdfast.sinks.table_changed import TableChangedError
 from tests.unit.sinks.delta_commits import ROW, DeltaTable, attempt, table
 
@@ -19,10 +21,10 @@ OPTIMIZED = {"commitInfo": {"operation": "OPTIMIZE"}}
 
 
 @pytest.fixture
-def sink(table: DeltaTable) -> Delta:
+def sink(table: DeltaTable) -> DeltaWriter:
     """A sink that holds batch 0."""
     found = table.sink()
-    assert found.replace_row(None, ROW)
+    assert found.ledger.replace(None, ROW)
     assert found.write(attempt(0), "a") == Apply()
     return found
 
@@ -37,35 +39,35 @@ def empty_before_the_next_commit(table: DeltaTable) -> None:
 
 @pytest.mark.parametrize("is_same_driver", [True, False])
 def test_a_table_that_is_emptied_during_a_batch_takes_no_more(
-    table: DeltaTable, sink: Delta, *, is_same_driver: bool
+    table: DeltaTable, sink: DeltaWriter, *, is_same_driver: bool
 ) -> None:
     empty_before_the_next_commit(table)
     assert sink.write(attempt(1), "b") == Apply(), "it could not know"
-    row = sink.read_row("readings")
-    assert row is not None
+    row = sink.ledger.read("readings")
+    assert isinstance(row, LedgerRow)
     each = sink if is_same_driver else table.sink()
-    assert each.examine(row) is not None
+    assert each.ledger.examine(row) is not None
     with pytest.raises(TableChangedError):
         each.write(attempt(2), "c")
 
 
 def test_a_table_that_is_emptied_before_a_fence_is_still_seen_after_it(
-    table: DeltaTable, sink: Delta
+    table: DeltaTable, sink: DeltaWriter
 ) -> None:
-    row = sink.read_row("readings")
-    assert row is not None
+    row = sink.ledger.read("readings")
+    assert isinstance(row, LedgerRow)
     for _ in range(COMMITS_BEFORE_ANEW):
         table.put(OPTIMIZED)
     starting = table.sink()
-    assert starting.examine(row) is None
+    assert starting.ledger.examine(row) is None
     table.put(EMPTIED)
-    fenced = starting.fence(row, epoch=2, nonce="n2")
+    fenced = starting.ledger.fence(row, epoch=2, nonce="n2")
     assert fenced is not None
-    assert starting.examine(fenced) is not None
+    assert starting.ledger.examine(fenced) is not None
 
 
 def test_an_older_copy_that_is_put_in_place_during_a_batch_is_noticed(
-    table: DeltaTable, sink: Delta
+    table: DeltaTable, sink: DeltaWriter
 ) -> None:
     """The batch lands in a version that its driver had seen already."""
     kept = dict(table.log.files)
@@ -81,6 +83,6 @@ def test_an_older_copy_that_is_put_in_place_during_a_batch_is_noticed(
     with pytest.raises(TableChangedError):
         sink.write(attempt(3), "d")
     starting = table.sink()
-    row = starting.read_row("readings")
-    assert row is not None
-    assert "older copy" in (starting.examine(row) or "")
+    row = starting.ledger.read("readings")
+    assert isinstance(row, LedgerRow)
+    assert "older copy" in (starting.ledger.examine(row) or "")

@@ -2,38 +2,73 @@
 
 from __future__ import annotations
 
+import pickle
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from holdfast.errors import ConfigError
+from holdfast.record.contracts import SinkContract
 from holdfast.sinks.delta.sink import Delta
 from holdfast.sinks.delta.target import Target
+from holdfast.sinks.kinds import resolve_writer, sink_of
 from holdfast.storage.location import parse_location
 from holdfast.storage.memory import MemoryStorage
 
 
-def test_what_is_prepared_is_what_was_described(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: dict[str, Any] = {}
+def test_a_table_is_found_and_created_only_when_that_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     log = MemoryStorage()
     log.location = parse_location("/lake/gold")
-    opened = Target(name="gold", reader=log)
-
-    def open_target(df: Any, **given: Any) -> Any:
-        asked.update(given, df=df)
-        return opened
-
-    monkeypatch.setattr("holdfast.sinks.delta.sink.open_target", open_target)
+    there = Target(name="gold", reader=log)
+    targets = [Target(name="gold", reader=MemoryStorage(), is_missing=True), there]
+    made: list[Any] = []
+    monkeypatch.setattr("holdfast.sinks.delta.writer.find_target", lambda *_: targets.pop(0))
+    monkeypatch.setattr("holdfast.sinks.delta.writer.make_table", lambda *given: made.append(given))
     df = SimpleNamespace(sparkSession="session")
     sink = Delta(table="lake.gold", keys=["id"], sequence_by="at")
-    mine = sink.prepare(df, stream="readings", output_mode="complete")
-    given = {"path": None, "table": "lake.gold", "keys": ("id",), "sequence_by": "at"}
-    assert asked == {"df": df, **given}
-    assert (mine._spark, mine._target, mine.place) == ("session", opened, "/lake/gold")
-    assert (sink._spark, sink._target, sink.place) == (None, None, "lake.gold")
-    appending = Delta(path="/lake/gold")
+    writer = resolve_writer(sink, df, stream="readings", output_mode="complete")
+    assert (made, writer.place, writer.name) == ([], "lake.gold", "lake.gold")
+    writer.create()
+    assert made == [(df, sink)]
+    assert (writer.place, writer.identity) == ("/lake/gold", "/lake/gold")
+    writer.create()
+    assert len(made) == 1
+
+
+def test_complete_output_is_not_appended() -> None:
     with pytest.raises(ConfigError, match="the Delta table /lake/gold"):
-        appending.prepare(df, stream="readings", output_mode="complete")
-    appending.prepare(df, stream="readings", output_mode="append")
-    assert asked["path"] == "/lake/gold"
+        resolve_writer(Delta(path="/lake/gold"), None, stream="readings", output_mode="complete")
+
+
+def test_a_sink_is_a_value() -> None:
+    sink = Delta(path="/lake/gold", keys=["id"])
+    assert sink == Delta(path="/lake/gold", keys=("id",))
+    assert len({sink, pickle.loads(pickle.dumps(sink))}) == 1
+    with pytest.raises(AttributeError):
+        sink.path = "/elsewhere"  # type: ignore[misc]
+
+
+def test_a_table_that_another_driver_has_created_meanwhile_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    log = MemoryStorage()
+    log.location = parse_location("/lake/gold")
+    there = Target(name="gold", reader=log, table_id="t1")
+    targets = [Target(name="gold", reader=MemoryStorage(), is_missing=True), there]
+    monkeypatch.setattr("holdfast.sinks.delta.writer.find_target", lambda *_: targets.pop(0))
+    df = SimpleNamespace(sparkSession="session")
+    writer = resolve_writer(Delta(table="gold"), df, stream="readings", output_mode="append")
+    assert writer.recorded_place == "catalog:gold"
+    writer.look_again()
+    assert (writer.identity, writer.recorded_place) == ("/lake/gold", "/lake/gold")
+    writer.look_again()
+
+
+@pytest.mark.parametrize("sink", [Delta(path="/lake/gold", keys=["id"]), Delta(table="db.gold")])
+def test_a_sink_comes_back_from_its_contract(sink: Delta) -> None:
+    place = sink.path or f"catalog:{sink.table}"
+    contract = SinkContract(kind="delta", place=place, label=str(sink.name), keys=tuple(sink.keys))
+    assert sink_of(contract) == sink

@@ -24,10 +24,11 @@ from holdfast.drills.copied import copy_checkpoint
 from holdfast.drills.log import excerpt, last_error
 from holdfast.errors import HoldfastError
 from holdfast.named import load_named
+from holdfast.sinks.postgres.ledger import PostgresLedgerStore
+from holdfast.spark.describe import _source
 from holdfast.storage.location import parse_location
 from holdfast.storage.options import from_environment
 from holdfast.storage.write_objects import ObjectWriter
-from holdfast.streams.describe import _source
 from holdfast.streams.graph import normal
 from holdfast.streams.pipeline import PipelineStartError
 from holdfast.streams.place import find_place
@@ -114,6 +115,7 @@ def adopt(location: str, *, root: str = "/data", setting: str | None = None) -> 
 WAYS: dict[str, Callable[[str], object]] = {
     "read_checkpoint": hf.read_checkpoint,
     "inspect": read_by_command,
+    "inspect in Python": hf.inspect,
     "drill of a checkpoint": lambda location: copy_checkpoint(location, Path("/nowhere")),
     "drill of a target": lambda location: run_command(["drill", "run", location]),
     "two locations": lambda location: run_command(["inspect", "/nowhere", location]),
@@ -166,7 +168,7 @@ FILES: dict[str, bytes] = {
 def connect(dsn: Any) -> None:
     sink = hf.Postgres(dsn, table="readings")
     logging.getLogger("app").info("%r %s %s", sink, sink.place, sink.shown)
-    sink._session.connection()
+    PostgresLedgerStore(sink).session.connection()
 
 
 @pytest.mark.parametrize("name", DSNS)
@@ -258,7 +260,7 @@ def test_an_aws_file_that_cannot_be_parsed_is_not_shown(name: str, tmp_path: Pat
     file = tmp_path / "credentials"
     file.write_bytes(AWS_FILES[name])
     given = {"HOME": str(tmp_path), "AWS_SHARED_CREDENTIALS_FILE": str(file)}
-    shown = observe(lambda: from_environment(given))
+    shown = observe(lambda: from_environment(given, given={}))
     assert find_leaks(shown.all(), S) == []
     assert isinstance(shown.error, HoldfastError)
 
@@ -267,6 +269,7 @@ ANSWERS = {
     "login of the endpoint": f"Error performing GET http://app:{S}@127.0.0.1:1/lake?list-type=2",
     "signature of the request": f"GET https://acme/lake?sv=2024&sig={S} failed",
     "body": f"status code: 403 Forbidden: <?xml?><Code>InvalidKey</Code><Key>{S}</Key>",
+    "what a program printed": f"External AWS credential provider: CredentialRetrievalError: {S}",
     "below the first line": f"status code: 403 Forbidden\n\nDebug source:\n{S}",
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,15 +11,20 @@ import pytest
 from holdfast.ledger import Apply
 from holdfast.sinks.delta.sink import Delta
 from holdfast.sinks.foreach_batch import ForeachBatch
+from holdfast.sinks.kinds import open_ledger, resolve_writer
 from holdfast.sinks.postgres.sink import Postgres
 from holdfast.sinks.session import store_options
-from holdfast.sinks.sink import as_sinks, ledgers_of
+from holdfast.sinks.sink import as_sinks
 from holdfast.storage.location import parse_location
 from tests.unit.sinks.delta_commits import attempt
 
 
 def keep(batch: Any, number: int) -> None:
     batch.append(number)
+
+
+def called(function: Any) -> Any:
+    return resolve_writer(ForeachBatch(function), None, stream="readings", output_mode="complete")
 
 
 def test_one_sink_or_several_in_their_order() -> None:
@@ -28,27 +34,27 @@ def test_one_sink_or_several_in_their_order() -> None:
 
 
 def test_a_function_has_no_ledger_and_the_others_do() -> None:
-    delta, postgres = Delta(path="a"), Postgres("env:DSN", table="t")
-    assert ledgers_of([ForeachBatch(keep), delta, postgres]) == (delta, postgres)
+    assert open_ledger(ForeachBatch(keep)) is None
+    for sink in (Delta(path="a"), Postgres("env:DSN", table="t")):
+        assert open_ledger(sink) is not None
 
 
 def test_a_function_is_called_with_the_batch_and_its_number() -> None:
-    sink, batch = ForeachBatch(keep), list[int]()
+    sink, batch = called(keep), list[int]()
     assert sink.write(attempt(7), batch, before_commit=lambda _: None) == Apply()
     assert batch == [7]
 
 
 def test_what_a_function_raises_is_raised() -> None:
-    sink = ForeachBatch(lambda *_: 1 // 0)  # type: ignore[arg-type]
+    sink = called(lambda *_: 1 // 0)
     with pytest.raises(ZeroDivisionError):
         sink.write(attempt(0), None, before_commit=lambda _: None)
 
 
 def test_a_function_is_known_by_its_name() -> None:
-    assert ForeachBatch(keep).name == "keep"
-    assert ForeachBatch(keep, name="mine").name == "mine"
-    nameless: Any = SimpleNamespace()
-    assert ForeachBatch(nameless).name == "function"
+    assert ForeachBatch(keep).label == "keep"
+    assert ForeachBatch(keep, name="mine").label == "mine"
+    assert ForeachBatch(partial(keep)).label == "function"
     assert ForeachBatch(keep).place == "function:keep"
     assert ForeachBatch(keep).shown == "the function keep"
     assert not ForeachBatch(keep).is_appending

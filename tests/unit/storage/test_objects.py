@@ -98,3 +98,15 @@ def test_markers_of_directories_are_left_out_and_empty_files_are_not() -> None:
     ]
     paths = [each.path for each in _without_markers(iter(listed), "")]
     assert paths == ["commits/0", "empty", "offsets/0", "offsets/1", "zero"]
+
+
+def test_a_page_leaves_out_markers_of_directories(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = datetime.now(tz=UTC)
+    listed = [
+        {"path": path, "size": size, "last_modified": now, "e_tag": None, "version": None}
+        for path, size in [("logs", 0), ("logs/a", 0), ("logs/a/1", 9), ("logs/b", 0)]
+    ]
+    monkeypatch.setattr(obstore, "list", lambda *_, **__: iter([listed]))
+    page = ObjectReader(PLACE, MemoryStore()).list_after("logs", "")
+    assert [info.path for info in page.files] == ["logs/b"]
+    assert page.directories == ("a",)

@@ -56,7 +56,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def test_the_default_profile_is_used_when_the_environment_has_no_keys(home: Path) -> None:
-    assert from_environment({"HOME": str(home)}) == {
+    assert from_environment({"HOME": str(home)}, given={}) == {
         "access_key_id": "d",
         "secret_access_key": "ds",
         "region": "eu-west-1",
@@ -64,24 +64,36 @@ def test_the_default_profile_is_used_when_the_environment_has_no_keys(home: Path
 
 
 def test_a_named_profile_is_used(home: Path) -> None:
-    found = from_environment({"HOME": str(home), "AWS_PROFILE": "ops"})
+    found = from_environment({"HOME": str(home), "AWS_PROFILE": "ops"}, given={})
     assert found == {"access_key_id": "o", "secret_access_key": "o%s", "region": "eu-north-1"}
 
 
+def test_a_key_that_is_given_is_never_joined_with_the_token_of_a_profile(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (home / ".aws" / "credentials").open("a") as file:
+        file.write("[temporary]\naws_access_key_id = t\naws_session_token = tt\n")
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID", raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("AWS_PROFILE", "temporary")
+    given = {"access_key_id": "spark", "secret_access_key": "s"}
+    assert store_options(parse_location("s3://lake"), given) == given
+
+
 def test_keys_in_the_environment_win_over_a_profile(home: Path) -> None:
-    assert from_environment({"HOME": str(home), "AWS_ACCESS_KEY_ID": "e"}) == {}
+    assert from_environment({"HOME": str(home), "AWS_ACCESS_KEY_ID": "e"}, given={}) == {}
 
 
 def test_an_endpoint_in_the_environment_is_passed_on_so_that_plain_http_is_noticed() -> None:
     environment = {"AWS_ACCESS_KEY_ID": "e", "AWS_ENDPOINT_URL": "http://127.0.0.1:9000"}
-    assert from_environment(environment) == {"endpoint": "http://127.0.0.1:9000"}
+    assert from_environment(environment, given={}) == {"endpoint": "http://127.0.0.1:9000"}
 
 
 def test_a_broken_aws_file_is_refused_by_name(tmp_path: Path) -> None:
     file = tmp_path / "credentials"
     file.write_text("no section here\n")
     with pytest.raises(ConfigError) as raised:
-        from_environment({"HOME": str(tmp_path), "AWS_SHARED_CREDENTIALS_FILE": str(file)})
+        from_environment({"AWS_SHARED_CREDENTIALS_FILE": str(file)}, given={})
     assert str(file) in raised.value.why
 
 

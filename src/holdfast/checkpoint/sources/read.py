@@ -7,7 +7,7 @@ began. Iceberg and others keep directories of their own, which are left alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from holdfast.checkpoint.file_log import MOST_LINE_BYTES
@@ -58,7 +58,10 @@ def read_sources(reader: Reader) -> tuple[SourceLog, ...]:
     Raises:
         ReadError: A directory cannot be listed.
     """
-    return tuple(_read_source(reader, name) for name in reader.list(SOURCES).directories)
+    return tuple(
+        read_source(reader, name, reader.list(f"{SOURCES}/{name}").files)
+        for name in reader.list(SOURCES).directories
+    )
 
 
 def count_files(reader: Reader, log: SourceLog, numbers: range) -> int | None:
@@ -80,8 +83,8 @@ def count_files(reader: Reader, log: SourceLog, numbers: range) -> int | None:
     return total
 
 
-def _read_source(reader: Reader, name: str) -> SourceLog:
-    files = reader.list(f"{SOURCES}/{name}").files
+def read_source(reader: Reader, name: str, files: Iterable[FileInfo]) -> SourceLog:
+    """Read what one source keeps in these files of its directory."""
     named = [(parse_name(info.path), info) for info in files]
     entries = {each.batch_id: info for each, info in named if each.kind is Kind.ENTRY}
     compacts = [each.batch_id for each, _ in named if each.kind is Kind.COMPACT]

@@ -22,7 +22,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from holdfast.checkpoint.binary import BrokenBytesError, ByteSource
-from holdfast.checkpoint.xxhash import xxh32
 from holdfast.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -32,8 +31,6 @@ LARGEST_BLOCK = 64 << 20
 LARGEST_EXPANSION = 2_000
 """Times the packed size: LZ4 and Snappy cannot exceed 255, rows of zeros in zstd stay below."""
 _FREE_BYTES = 16 << 20
-LARGEST_CHECKED = 8 << 20
-"""Checksums of what comes after this are not compared: it takes a second for 10 MB."""
 _LZ4_SEED = 0x9747B28C
 _LZ4, _ZSTD, _SNAPPY, _LZF = b"LZ4Block", b"\x28\xb5\x2f\xfd", b"\x82SNAPPY\0", b"ZV"
 _LZ4_STORED, _LZ4_PACKED = 0x10, 0x20
@@ -91,7 +88,8 @@ def _unpack_by_magic(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _unpack_lz4(source: ByteSource) -> Iterator[bytes]:
-    unpacked = 0
+    from xxhash import xxh32_intdigest  # noqa: PLC0415 - loaded when state is opened
+
     while not source.ended():
         if source.take(len(_LZ4)) != _LZ4:
             raise BrokenBytesError("a block does not begin with LZ4Block")
@@ -105,8 +103,7 @@ def _unpack_lz4(source: ByteSource) -> Iterator[bytes]:
         if method not in (_LZ4_PACKED, _LZ4_STORED):
             raise BrokenBytesError("a block is neither packed nor stored")
         raw = packed if method == _LZ4_STORED else _decompress_lz4(packed, raw_bytes)
-        unpacked += len(raw)
-        if unpacked <= LARGEST_CHECKED and xxh32(raw, _LZ4_SEED) & 0x0FFFFFFF != checksum:
+        if xxh32_intdigest(raw, _LZ4_SEED) & 0x0FFFFFFF != checksum:
             raise BrokenBytesError("a block does not fit its checksum")
         yield raw
 

@@ -7,9 +7,10 @@ checkpoint can hold four million state files. What is inside them is for `count_
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Protocol
 
 from holdfast.checkpoint.layout import STATE, Kind, parse_name, parse_number
 from holdfast.checkpoint.state.files import CHECKSUM_SUFFIX, StateFile, parse_state_name
@@ -23,7 +24,16 @@ from holdfast.storage.read import FileInfo, Reader
 DEFAULT_STORE = "default"
 LISTERS = 16
 _METADATA, _SCHEMA = "_metadata", "_stateSchema"
+DESCRIPTIONS = (_METADATA, _SCHEMA)
+"""Directories of an operator that describe it."""
 _DATA = ("SSTs", "logs")
+
+
+class Lister(Protocol):
+    """What lists everything below a directory: a reader, or what was listed before."""
+
+    def walk(self, directory: str = "") -> Iterable[FileInfo]:
+        """Return every file below a directory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,30 +93,45 @@ def read_state(reader: Reader, names: Iterable[str]) -> tuple[Operator, ...]:
     Raises:
         ReadError: A directory cannot be listed.
     """
-    numbers = _numbers(names)
-    with ThreadPoolExecutor(LISTERS) as pool:
-        return tuple(_read_operator(reader, number, pool) for number in numbers)
+    return tuple(
+        read_operator(
+            reader, number, names=reader.list(f"{STATE}/{number}").directories, listed=reader
+        )
+        for number in numbers(names)
+    )
 
 
-def _read_operator(reader: Reader, number: int, pool: ThreadPoolExecutor) -> Operator:
+def read_operator(
+    reader: Reader, number: int, *, names: Collection[str], listed: Lister
+) -> Operator:
+    """Read one operator.
+
+    Args:
+        reader: Of the checkpoint.
+        number: The operator's.
+        names: Of the directories in it.
+        listed: Lists everything below one of them.
+    """
     home = f"{STATE}/{number}"
-    names = reader.list(home).directories
-    partitions = _numbers(names)
-    found = list(pool.map(lambda each: _read_partition(reader, f"{home}/{each}", each), partitions))
+    partitions = numbers(names)
+    with ThreadPoolExecutor(LISTERS) as pool:
+        found = list(
+            pool.map(lambda each: _read_partition(listed, f"{home}/{each}", each), partitions)
+        )
     described = [
         info.path
-        for directory in (_METADATA, _SCHEMA)
+        for directory in DESCRIPTIONS
         if directory in names
-        for info in reader.walk(f"{home}/{directory}")
+        for info in listed.walk(f"{home}/{directory}")
     ]
     described += [path for part in found for path in part.described]
     schemas = [path for path in described if path.startswith(f"{home}/{_SCHEMA}/")]
     schemas += [path for path in described if path.endswith(f"/{_METADATA}/schema")]
-    known = {_METADATA, _SCHEMA, *map(str, partitions)}
+    known = {*DESCRIPTIONS, *map(str, partitions)}
     strangers = [name for name in names if name not in known]
     return Operator(
         operator_id=number,
-        metadata=tuple(_read_metadata(reader, home, described)),
+        metadata=tuple(read_metadata(reader, home, described)),
         schemas=tuple(_read_schemas(reader, sorted(schemas))),
         stores=tuple(store for part in found for store in part.stores),
         leftovers=tuple(path for part in found for path in part.leftovers),
@@ -118,7 +143,8 @@ def _read_operator(reader: Reader, number: int, pool: ThreadPoolExecutor) -> Ope
     )
 
 
-def _numbers(names: Iterable[str]) -> list[int]:
+def numbers(names: Iterable[str]) -> list[int]:
+    """Return the names that are numbers, lowest first."""
     return sorted(number for name in names if (number := parse_number(name)) is not None)
 
 
@@ -140,10 +166,10 @@ class _Found:
         self.checksums = 0
 
 
-def _read_partition(reader: Reader, home: str, partition: int) -> _Partition:
+def _read_partition(listed: Lister, home: str, partition: int) -> _Partition:
     stores: dict[str, _Found] = {}
     described, leftovers, foreign = [], [], []
-    for info in reader.walk(home):
+    for info in listed.walk(home):
         directory, _, name = info.path[len(home) + 1 :].rpartition("/")
         # First what there can be millions of.
         if (file := parse_state_name(name, info.size_bytes)) and "/" not in directory:
@@ -204,9 +230,10 @@ def _order(file: StateFile) -> tuple[int, int, str]:
     return file.version, file.kind, file.unique_id or ""
 
 
-def _read_metadata(
+def read_metadata(
     reader: Reader, home: str, paths: Iterable[str]
 ) -> Iterator[OperatorMetadata | Unparsed]:
+    """Yield the metadata among these paths, oldest first."""
     once = f"{home}/{_METADATA}/{_METADATA.removeprefix('_')}"
     numbered: list[tuple[int, str, BatchId | None]] = [
         (-1, path, None) for path in paths if path == once

@@ -1,4 +1,4 @@
-"""What a driver is told by its environment: where it is struck, and whether it is traced."""
+"""What a driver is told by its environment: where it is struck."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import os
 from pathlib import Path
 
 from holdfast.drills.kill.points import Delete, Named, Point, Rename, Send
-from holdfast.drills.kill.shim import KILL, SEND, TRACE, build_shim
+from holdfast.drills.kill.shim import KILL, SEND, build_shim
 
 
-def arm(point: Point | None, *, strike: int, base: Path, trace: Path | None) -> dict[str, str]:
+def arm(point: Point | None, *, strike: int, base: Path, preloaded: str = "") -> dict[str, str]:
     """Return what the environment tells a driver.
 
     Args:
-        point: Where it is struck; a request to S3 is the proxy's.
+        point: Where it is struck; an `OutsidePoint` is not told to the driver.
         strike: The signal.
         base: What the files of the run are called, without their endings.
-        trace: A new directory that takes what it does to files.
+        preloaded: Libraries that its environment preloads already; they stay.
     """
     told = {
         "HOLDFAST_DRILL_FIRED": str(base.with_suffix(".fired")),
@@ -32,11 +32,7 @@ def arm(point: Point | None, *, strike: int, base: Path, trace: Path | None) -> 
     if isinstance(point, Send):
         told["HOLDFAST_DRILL_SEND"] = str(point)
         shims.append(SEND)
-    if trace is not None:
-        trace.mkdir(parents=True)
-        told["HOLDFAST_DRILL_TRACE"] = str(trace)
-        shims.append(TRACE)
     if shims:
         libraries = [str(build_shim(shim, base.parent)) for shim in shims]
-        told["LD_PRELOAD"] = os.pathsep.join(libraries)
+        told["LD_PRELOAD"] = os.pathsep.join([*libraries, *filter(None, [preloaded])])
     return told

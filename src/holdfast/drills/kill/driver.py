@@ -16,12 +16,11 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Protocol, Self
 
 from holdfast.drills.errors import DriverFailedError, KillDidNotFireError
 from holdfast.drills.kill.arming import arm
-from holdfast.drills.kill.points import Point, S3Request
-from holdfast.drills.kill.s3_proxy import S3Proxy
+from holdfast.drills.kill.points import OutsidePoint, Point
 from holdfast.drills.kill.waiting import wait_until
 
 RUN_SECONDS = 240.0
@@ -53,6 +52,16 @@ class Ended:
         return f"signal {signal.Signals(-self.status).name}"
 
 
+class Striker(Protocol):
+    """Strikes a driver from outside, such as a proxy that sees its requests."""
+
+    def arm(self, point: OutsidePoint, *, group: int, strike: int, fired: Path) -> None:
+        """Strike this process group at the point, once, and write the point to `fired` first."""
+
+    def disarm(self) -> None:
+        """Strike nothing: the run that the point was for is over."""
+
+
 class Driver:
     """A program that is started again and again on the same checkpoint."""
 
@@ -62,7 +71,7 @@ class Driver:
         *,
         environment: Mapping[str, str],
         directory: Path,
-        s3_proxy: S3Proxy | None = None,
+        striker: Striker | None = None,
     ) -> None:
         """Describe a driver; nothing is started.
 
@@ -70,45 +79,37 @@ class Driver:
             program: Path of a Python file and its arguments.
             environment: Added to this process's own; where Spark is, if that does not say it.
             directory: Takes logs and reports of the runs.
-            s3_proxy: The proxy the driver reaches S3 through; needed for `S3Request` points.
+            striker: What strikes it from outside; needed for an `OutsidePoint`.
         """
         self._program = program
         self._environment = dict(environment)
         self._directory = directory
-        self._s3_proxy = s3_proxy
+        self._striker = striker
         self._runs = 0
         directory.mkdir(parents=True, exist_ok=True)
 
-    def start(
-        self,
-        point: Point | None = None,
-        *,
-        strike: int = signal.SIGKILL,
-        trace: Path | None = None,
-    ) -> Running:
+    def start(self, point: Point | None = None, *, strike: int = signal.SIGKILL) -> Running:
         """Start a run that `point` strikes: SIGKILL ends it there, SIGSTOP halts it there.
 
         Args:
             point: Where; without one it is not struck.
             strike: The signal.
-            trace: A new directory that takes what it does to files; see `read_trace`.
         """
-        if self._s3_proxy is not None:
-            self._s3_proxy.disarm()  # an earlier run may have ended before its point
+        if self._striker is not None:
+            self._striker.disarm()  # an earlier run may have ended before its point
         self._runs += 1
         base = self._directory / f"run-{self._runs:03d}"
+        preloaded = self._environment.get("LD_PRELOAD", "")
+        told = arm(point, strike=strike, base=base, preloaded=preloaded)
         running = Running(
             [sys.executable, str(_CHILD), *self._program],
-            environment={
-                **self._environment,
-                **arm(point, strike=strike, base=base, trace=trace),
-            },
+            environment={**self._environment, **told},
             base=base,
             point=point,
         )
-        if isinstance(point, S3Request):
-            assert self._s3_proxy is not None, "an S3Request point needs the driver's S3 proxy"
-            self._s3_proxy.arm(point, group=running.pid, strike=strike, fired=running.fired_file)
+        if isinstance(point, OutsidePoint):
+            assert self._striker is not None, f"{point} needs what strikes from outside"
+            self._striker.arm(point, group=running.pid, strike=strike, fired=running.fired_file)
         return running
 
     def run_until_killed(self, point: Point) -> Ended:
@@ -123,21 +124,17 @@ class Driver:
             raise KillDidNotFireError(str(point), status=ended.describe(), log=ended.log)
         return ended
 
-    def run_traced(self, directory: Path, *, seconds: float = RUN_SECONDS) -> Ended:
-        """Run until the program ends by itself, and write down what it does to files.
-
-        Raises:
-            DriverFailedError: It ended with an exit code other than 0, or by a signal.
-        """
-        return _end_well(self.start(trace=directory), seconds=seconds)
-
-    def run_to_end(self) -> Ended:
+    def run_to_end(self, *, seconds: float = RUN_SECONDS) -> Ended:
         """Run until the program ends by itself.
 
         Raises:
-            DriverFailedError: It ended with an exit code other than 0, or by a signal.
+            DriverFailedError: It ended with an exit code other than 0, or by a signal, or took
+                longer than `seconds`.
         """
-        return _end_well(self.start(), seconds=RUN_SECONDS)
+        ended = self.start().wait(seconds=seconds)
+        if ended.status != 0:
+            raise DriverFailedError(status=ended.describe(), log=ended.log)
+        return ended
 
 
 class Running:
@@ -248,14 +245,6 @@ class Running:
 
     def _gone(self) -> bool:
         return self._supervisor.poll() is not None
-
-
-def _end_well(running: Running, *, seconds: float) -> Ended:
-    """Wait until it has ended; raise when it did not end well."""
-    ended = running.wait(seconds=seconds)
-    if ended.status != 0:
-        raise DriverFailedError(status=ended.describe(), log=ended.log)
-    return ended
 
 
 def inherited() -> dict[str, str]:

@@ -1,8 +1,9 @@
 """Where a driver is to be struck, by name.
 
 A point is a value. It reaches the driver by its environment (what is preloaded, and points inside
-Python code) or by the proxy in front of S3. Whichever it is, what strikes writes the point's name
-into the *fired* file first: a kill that did not happen at its point cannot pass for one.
+Python code), or something outside the driver watches for it. Whichever it is, what strikes writes
+the point's name into the *fired* file first: a kill that did not happen at its point cannot pass
+for one.
 """
 
 from __future__ import annotations
@@ -42,20 +43,6 @@ class Delete:
 
 
 @dataclass(frozen=True, slots=True)
-class S3Request:
-    """The n-th matching request to S3: `before` it is passed on, or `after` its answer."""
-
-    when: When
-    pattern: str
-    """Regular expression, searched in the path without its query."""
-    nth: int = 1
-    method: str = "PUT"
-
-    def __str__(self) -> str:
-        return f"{self.when}:{self.method} {self.pattern}:{self.nth}"
-
-
-@dataclass(frozen=True, slots=True)
 class Send:
     """The n-th time that a process sends these bytes, in one piece and unencrypted: `COMMIT`.
 
@@ -81,7 +68,13 @@ class Named:
         return f"at:{self.name}:{self.nth}"
 
 
-Point = Rename | Delete | S3Request | Send | Named
+class OutsidePoint:
+    """A point that something outside the driver watches for: the `Striker` of the driver."""
+
+    __slots__ = ()
+
+
+Point = Rename | Delete | Send | Named | OutsidePoint
 _WRITTEN = re.compile(r"(before|after|at)(-delete|-send)?:([^:]+)(?::([1-9][0-9]*))?")
 _KINDS: dict[str | None, Callable[[When, str, int], Point]] = {
     None: Rename,

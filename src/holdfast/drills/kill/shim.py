@@ -9,7 +9,7 @@ from pathlib import Path
 
 from holdfast.errors import HoldfastError
 
-KILL, SEND, TRACE, CLOCK = "kill_shim", "send_shim", "trace_shim", "clock_shim"
+KILL, SEND = (Path(__file__).with_name(f"{name}_shim.c") for name in ("kill", "send"))
 
 
 class CompilerMissingError(HoldfastError):
@@ -38,7 +38,7 @@ class NotPreloadableError(HoldfastError):
         )
 
 
-def build_shim(name: str, directory: Path) -> Path:
+def build_shim(source: Path, directory: Path) -> Path:
     """Return the shared library to preload, built into a directory when it is not there yet.
 
     Raises:
@@ -47,14 +47,13 @@ def build_shim(name: str, directory: Path) -> Path:
     """
     if re.search(r"[\s:]", str(directory)):
         raise NotPreloadableError(directory)
-    library = directory / f"{name}.so"
+    library = directory / f"{source.stem}.so"
     if library.exists():
         return library
     compiler = shutil.which("cc")
     if compiler is None:
         raise CompilerMissingError
     half_made = library.with_suffix(".tmp")
-    source = Path(__file__).with_name(f"{name}.c")
     options = ["-shared", "-fPIC", "-O2", "-Wall", "-Werror"]
     subprocess.run([compiler, *options, "-o", half_made, source, "-ldl"], check=True)
     half_made.rename(library)

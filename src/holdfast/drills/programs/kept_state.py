@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
-
 from holdfast.drills.scratch import keep_rows
+from holdfast.spark.errors import spark_errors
 
 TIMERS = "timers"
 _TIMERS_OPTION = "readRegisteredTimers"
@@ -29,7 +27,7 @@ def keep_state(spark: Any, home: Path, path: Path) -> None:
     """
     try:
         keep_rows(_stores(spark, home), path)
-    except (PySparkException, Py4JJavaError):
+    except spark_errors():
         path.unlink(missing_ok=True)
 
 

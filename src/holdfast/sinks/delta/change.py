@@ -37,7 +37,7 @@ def find_change(ledger: DeltaLedger, standing: Standing | None, *, target: Targe
 def _find_replaced(standing: Standing, target: Target) -> str | None:
     if standing.is_rewound:
         return "it was replaced by an older copy of itself while a batch was written"
-    if standing.table_id not in (None, target.table_id):
+    if target.table_id is not None and standing.table_id not in (None, target.table_id):
         return "it is another table: its id differs from the one in the ledger row"
     changed = find_other_types(standing.schema or "", target.types or {})
     if changed:

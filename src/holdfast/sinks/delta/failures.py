@@ -37,21 +37,30 @@ class DeltaRefusedError(HoldfastError):
 
     code = "DELTA_REFUSED"
 
-    def __init__(self, shown: str, batch_id: int, *, condition: str, said: str) -> None:
+    def __init__(self, shown: str, batch_id: int | None, *, condition: str, said: str) -> None:
         self.condition = condition
+        what = f"The stream was not started on {shown}."
+        if batch_id is not None:
+            what = f"Batch {batch_id} was not written to {shown}."
         super().__init__(
-            what=f"Batch {batch_id} was not written to {shown}.",
+            what=what,
             why=f"Delta answered {condition}: {said}",
             how="Remove the cause, then start the stream again: Spark runs the batch again.",
         )
 
 
-def failure_of(error: Any, shown: str, batch_id: int) -> HoldfastError | None:
-    """Return what an error of Spark says of the table; None if it is about something else."""
+def failure_of(error: Any, shown: str, batch_id: int | None = None) -> HoldfastError | None:
+    """Return what an error of Spark says of the table; None if it is about something else.
+
+    Args:
+        error: Of Spark.
+        shown: The table as people know it.
+        batch_id: That was being written; None when it was a start.
+    """
     condition = condition_of(error)
-    if condition.startswith(_MISSING):
+    if condition.startswith(_MISSING) and batch_id is not None:
         return TableChangedError(shown, batch_id, why=f"it was dropped or renamed ({condition})")
-    if not condition.startswith("DELTA_"):
+    if not condition.startswith(("DELTA_", *_MISSING)):
         return None
     said = str(error).partition("\n")[0]
     return DeltaRefusedError(shown, batch_id, condition=condition, said=said)

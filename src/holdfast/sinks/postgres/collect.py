@@ -17,6 +17,7 @@ from threading import Thread
 from typing import Any
 
 from holdfast.spark.arrow import ArrowJob, Order, RecordBatch
+from holdfast.spark.errors import spark_errors
 
 MAX_RESULT_SIZE = "spark.driver.maxResultSize"
 """Spark's own limit of what a job brings to the driver; its error names it."""
@@ -86,9 +87,6 @@ class _Stream:
 
     def until_whole(self, first: Any) -> Iterator[RecordBatch]:
         """Yield what arrives, and end only when Spark says that this was all."""
-        from py4j.protocol import Py4JJavaError
-        from pyspark.errors import PySparkException
-
         each, came, sent = first, 0, None
         while each is not None:
             if isinstance(each, TooLargeError):
@@ -102,7 +100,7 @@ class _Stream:
             each = self.arrived.get()
         try:
             self._job.wait()
-        except (PySparkException, Py4JJavaError) as error:  # the latter is what that limit raises
+        except spark_errors() as error:  # py4j's is what that limit raises
             raise TooLargeError if MAX_RESULT_SIZE in str(error) else error from None
         if came != sent:
             raise IncompleteBatchError(f"{came} record batches came; Spark sent {sent or 'more'}")

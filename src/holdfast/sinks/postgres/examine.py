@@ -18,17 +18,20 @@ if TYPE_CHECKING:
     import psycopg
 
     from holdfast.ledger.row import LedgerRow
-    from holdfast.sinks.postgres.target import Target
+    from holdfast.sinks.postgres.target import Table
 
 LOCK_TIMEOUT_MS = 10_000
 """For a table that somebody has locked; a start says so and does not wait for ever."""
 
 _FOUND = f"""\
-SELECT l.target, l.brought, (SELECT {STORAGE} FROM pg_class c WHERE c.oid = to_regclass(%s))
+SELECT l.target, coalesce((to_jsonb(l) ->> 'brought')::bigint, (SELECT sum(h.rows)
+    FROM holdfast.history h
+    WHERE (h.stream, h.sink) = (l.stream, l.sink)), 0),
+    (SELECT {STORAGE} FROM pg_class c WHERE c.oid = to_regclass(%s))
 FROM holdfast.ledger l WHERE l.stream = %s AND l.sink = %s"""  # noqa: S608 - no value in it
 
 
-def examine(connection: psycopg.Connection[Any], row: LedgerRow, target: Target) -> str | None:
+def examine(connection: psycopg.Connection[Any], row: LedgerRow, table: Table) -> str | None:
     """Say what shows that the table lacks what was brought into it; None if nothing does.
 
     A table that was only rewritten (VACUUM FULL, a restore of everything) still has all its rows.
@@ -36,22 +39,22 @@ def examine(connection: psycopg.Connection[Any], row: LedgerRow, target: Target)
     """
     with connection.transaction():
         connection.execute(f"SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}".encode())
-        contradicts, _ = _judge(connection, row, target)
+        contradicts, _ = _judge(connection, row, table)
     return contradicts
 
 
-def pin(connection: psycopg.Connection[Any], row: LedgerRow, target: Target) -> None:
+def pin(connection: psycopg.Connection[Any], row: LedgerRow, table: Table) -> None:
     """Write down the storage that the table has now, if it still holds what was brought."""
-    contradicts, storage = _judge(connection, row, target)
+    contradicts, storage = _judge(connection, row, table)
     if contradicts is None and storage is not None:
         pin_storage(connection, row, storage=storage)
 
 
 def _judge(
-    connection: psycopg.Connection[Any], row: LedgerRow, target: Target
+    connection: psycopg.Connection[Any], row: LedgerRow, table: Table
 ) -> tuple[str | None, str | None]:
     """Return what contradicts the row, and the table's storage."""
-    found = connection.execute(_FOUND.encode(), (target.name, row.stream, row.sink)).fetchone()
+    found = connection.execute(_FOUND.encode(), (table.name, row.stream, row.sink)).fetchone()
     if found is None:
         return None, None
     pinned, brought, storage = found
@@ -59,14 +62,14 @@ def _judge(
     if storage is None:
         return change if brought else None, None
     if change is None:
-        is_empty = brought and not _has_rows(connection, target)
+        is_empty = brought and not _has_rows(connection, table)
         gone = f"it is empty, and {brought:,} rows were written into it"
         return gone if is_empty else None, storage
     elsewhere = _find_elsewhere(connection, pinned, storage)
     if elsewhere is not None:
-        why = f"its rows went into {elsewhere}, and {target.shown} is another table"
+        why = f"its rows went into {elsewhere}, and {table.shown} is another table"
         return why if brought or row.last_batch > NO_BATCH else None, storage
-    there = _count(connection, target)
+    there = _count(connection, table)
     if there >= brought:
         return None, storage
     return f"{change}: it holds {there:,} rows, and {brought:,} were written into it", storage
@@ -85,12 +88,12 @@ def _find_elsewhere(connection: psycopg.Connection[Any], pinned: str, storage: s
     return found[0] if found else None
 
 
-def _has_rows(connection: psycopg.Connection[Any], target: Target) -> bool:
-    statement = f"SELECT EXISTS (SELECT FROM {target.name})"  # noqa: S608 - quoted
+def _has_rows(connection: psycopg.Connection[Any], table: Table) -> bool:
+    statement = f"SELECT EXISTS (SELECT FROM {table.name})"  # noqa: S608 - quoted
     found = connection.execute(statement.encode()).fetchone()
     return bool(found and found[0])
 
 
-def _count(connection: psycopg.Connection[Any], target: Target) -> int:
-    found = connection.execute(f"SELECT count(*) FROM {target.name}".encode()).fetchone()  # noqa: S608
+def _count(connection: psycopg.Connection[Any], table: Table) -> int:
+    found = connection.execute(f"SELECT count(*) FROM {table.name}".encode()).fetchone()  # noqa: S608
     return int(found[0]) if found else 0

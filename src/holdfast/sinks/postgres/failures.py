@@ -11,13 +11,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, MissingExtraError
 
 if TYPE_CHECKING:
     import psycopg
 
 _GONE = ("08", "57P")
 """SQLSTATE of sessions that end: connection exceptions, and an administrator's shutdown."""
+NO_TABLE = ("42P01", "3F000")
+"""SQLSTATE of a table, and of a schema, that does not exist."""
 _REASONS = {
     "57014": "the server cancelled the statement: statement_timeout, or somebody's cancel",
     "55P03": "somebody holds a lock on the table: see pg_locks and pg_stat_activity",
@@ -50,7 +52,7 @@ class ServerRefusedError(HoldfastError):
     def __init__(self, shown: str, batch_id: int | None, *, sqlstate: str, said: str) -> None:
         self.sqlstate = sqlstate
         reason = _REASONS.get(sqlstate)
-        what = f"The stream was not started on {shown}; nothing was written."
+        what = f"The stream was not started on {shown}."
         if batch_id is not None:
             what = f"Batch {batch_id} was not written to {shown}."
         super().__init__(
@@ -96,8 +98,10 @@ def is_gone(connection: psycopg.Connection[Any], error: psycopg.Error) -> bool:
 @contextmanager
 def naming_refusals(shown: str) -> Iterator[None]:
     """Turn what the server refuses at a start into an error with a code."""
-    from psycopg import Error
-
+    try:
+        from psycopg import Error
+    except ImportError as error:
+        raise MissingExtraError("Using PostgreSQL", module="psycopg", extra="postgres") from error
     try:
         yield
     except Error as error:

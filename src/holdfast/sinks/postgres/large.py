@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import HoldfastError
 from holdfast.sinks.postgres.task import Task, find_missing, read_answer
+from holdfast.spark.errors import spark_errors
+from holdfast.spark.plan import estimated_bytes
 
 if TYPE_CHECKING:
     from holdfast.ledger.decide import Decision
@@ -48,9 +50,7 @@ def is_large(batch: Any) -> bool:
 
     Spark knows the size of files, and of most other sources nothing; that is not large here.
     """
-    plan = batch._jdf.queryExecution().optimizedPlan()  # noqa: SLF001 - Python has no other way
-    size = int(str(plan.stats().sizeInBytes()))
-    return budget_of(batch.sparkSession) < size < _NOT_KNOWN
+    return budget_of(batch.sparkSession) < estimated_bytes(batch) < _NOT_KNOWN
 
 
 def write_in_task(
@@ -102,7 +102,6 @@ class ExecutorCheck:
 
 def _look_there(spark: Any, dsn: Secret) -> list[str]:
     """Return what an executor lacks, by a task that looks."""
-    from py4j.protocol import Py4JError
     from pyspark import cloudpickle
     from pyspark.errors import PySparkException
 
@@ -113,5 +112,5 @@ def _look_there(spark: Any, dsn: Secret) -> list[str]:
     try:
         one = spark.sparkContext.parallelize([0], 1)
         return list(one.flatMap(lambda _: find_missing(dsn)).collect())
-    except (PySparkException, Py4JError) as error:
+    except spark_errors() as error:
         return [f"Holdfast itself ({type(error).__name__})"]

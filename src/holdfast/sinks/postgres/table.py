@@ -10,7 +10,7 @@ from holdfast.errors import HoldfastError
 from holdfast.ledger.postgres import STORAGE
 from holdfast.sinks.postgres.encode import Encoder
 from holdfast.sinks.postgres.look import SHAPE, UNSAFE
-from holdfast.sinks.postgres.target import Target, quote, quote_table
+from holdfast.sinks.postgres.target import Table, Target, quote, quote_table
 from holdfast.sinks.postgres.types import find_encoder, suggest_type
 
 if TYPE_CHECKING:
@@ -20,6 +20,10 @@ _TABLE = f"""\
 SELECT n.nspname, c.relname, c.relkind::text,
     EXISTS (SELECT FROM pg_rewrite w WHERE w.ev_class = c.oid AND w.ev_type IN ('2', '3')),
     {STORAGE}, {UNSAFE}, {SHAPE}
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass(%s)
+"""  # noqa: S608 - no value in it
+_FOUND = f"""\
+SELECT n.nspname, c.relname, {STORAGE}
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass(%s)
 """  # noqa: S608 - no value in it
 _COLUMNS = """\
@@ -93,6 +97,16 @@ def find_schema(df: Any, table: str) -> Any:
             why=f"A column of the stream has no form in PostgreSQL: {error}",
             sql="-- cast it to another type",
         ) from error
+
+
+def find_table(connection: psycopg.Connection[Any], table: str) -> Table | None:
+    """Find a table by its name; None when there is none."""
+    found = connection.execute(_FOUND.encode(), (quote_table(table),)).fetchone()
+    if found is None:
+        return None
+    namespace, relation, storage = found
+    name = f"{quote(namespace)}.{quote(relation)}"
+    return Table(name=name, shown=f"{namespace}.{relation}", storage=storage)
 
 
 def check_table(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from holdfast.sinks.postgres.encode import Encoder
+from holdfast.sinks.postgres.storage import table_oid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """A table, and how each column of the stream is written into it."""
+class Table:
+    """A table, found by its name."""
 
     name: str
     """Quoted, with its schema: no `search_path` can make it another table."""
@@ -17,6 +18,17 @@ class Target:
     """Schema and table as people write them."""
     storage: str
     """As the ledger keeps it; its first number is the table's oid."""
+
+    @property
+    def oid(self) -> int:
+        """Of the table."""
+        return table_oid(self.storage)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target(Table):
+    """A table, and how each column of the stream is written into it."""
+
     shape: str
     """The stream's columns in the table, with the types that the encoders were made for."""
     columns: tuple[str, ...]

@@ -16,10 +16,10 @@ import pytest
 from holdfast import clock
 from holdfast.errors import HoldfastError
 from holdfast.record.documents import RecordError
-from holdfast.record.leases import EpochJumpError
+from holdfast.record.epochs import EpochJumpError
 from holdfast.record.repair import move_aside
 from holdfast.storage.location import parse_location
-from tests.damage.limits import time_limit
+from tests.fuzz.limits import time_limit
 from tests.house.repository import ROOT
 from tests.unit.record.hostile.cases import CASES, Case
 from tests.unit.record.hostile.guarded import Started, start

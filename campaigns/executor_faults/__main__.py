@@ -1,0 +1,10 @@
+"""`python -m campaigns.executor_faults`."""
+
+from __future__ import annotations
+
+import sys
+
+from campaigns.executor_faults.runs import main
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

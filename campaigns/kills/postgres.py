@@ -1,0 +1,99 @@
+"""Guarded streams from Kafka into PostgreSQL, killed between every two steps.
+
+Each chain strikes the guard (G1 to G8), Spark's own entries and the sink (S1 to S7), and the
+recovery from each of these: with and without state, on S3, behind a pool, and by one task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from campaigns.kills import postgres_points
+from campaigns.streams.driven import Driven
+from campaigns.streams.postgres_shapes import APPENDED, COUNTS, MERGED, WINDOWS, Shape
+from campaigns.streams.postgres_workload import make_workload
+from holdfast.drills.builtin.cells import STATES
+from holdfast.drills.drill import Drilled, run_drill
+from holdfast.drills.kill import Driver, Point
+from holdfast.drills.polling_reader import polling_reader
+from lab import S3, Kafka, PgBouncer, Postgres
+from lab.faults.s3_proxy import S3Proxy
+from lab.spark import environment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chain:
+    """One stream and where it is killed."""
+
+    shape: Shape
+    points: list[Point]
+    settings: Mapping[str, str] = field(default_factory=dict)
+    on_s3: bool = False
+    pooled: bool = False
+    """Whether it reaches PostgreSQL through a pool of transactions."""
+
+
+CHAINS: dict[str, Chain] = {
+    "kafka-append": Chain(shape=APPENDED, points=postgres_points.STATELESS),
+    "kafka-merge": Chain(shape=MERGED, points=postgres_points.STATELESS),
+    "kafka-counts-hdfs": Chain(shape=COUNTS, points=postgres_points.with_state(".delta")),
+    "kafka-counts-rocksdb": Chain(
+        shape=COUNTS, points=postgres_points.with_state(".zip"), settings=STATES["rocksdb"]
+    ),
+    "kafka-counts-rocksdb2": Chain(
+        shape=COUNTS, points=postgres_points.with_state(".zip"), settings=STATES["rocksdb2"]
+    ),
+    "kafka-windows-rocksdb2": Chain(
+        shape=WINDOWS, points=postgres_points.with_state(".zip"), settings=STATES["rocksdb2"]
+    ),
+    "kafka-append-on-s3": Chain(shape=APPENDED, points=postgres_points.ON_S3, on_s3=True),
+    "kafka-append-by-a-task": Chain(
+        shape=APPENDED,
+        points=postgres_points.BY_A_TASK,
+        settings={"spark.holdfast.driverBatchBytes": "1"},
+    ),
+    "kafka-merge-pooled": Chain(shape=MERGED, points=postgres_points.POOLED, pooled=True),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Servers:
+    """What the chains run on; S3 and the pool only where a chain needs them."""
+
+    kafka: Kafka
+    postgres: Postgres
+    s3: S3 | None = None
+    pool: PgBouncer | None = None
+
+
+def run(name: str, chain: Chain, servers: Servers, *, directory: Path) -> Drilled:
+    """Kill a stream of its own at each point in turn, while a reader looks."""
+    work = make_workload(servers.kafka, servers.postgres, chain.shape)
+    with ExitStack() as stack:
+        settings, proxy, root = dict(chain.settings), None, str(directory / "streams")
+        dsn = work.dsn
+        if chain.on_s3:
+            assert servers.s3 is not None
+            proxy = stack.enter_context(S3Proxy(servers.s3.port))
+            settings |= servers.s3.spark_settings(port=proxy.port)
+            root = f"s3a://lake/{work.topic}"
+        if chain.pooled:
+            assert servers.pool is not None
+            dsn = servers.pool.through(dsn)
+        driver = Driver(
+            work.program(root),
+            environment={**environment(directory, settings), "READINGS_DSN": dsn},
+            directory=directory / "runs",
+            striker=proxy,
+        )
+        return run_drill(
+            name,
+            Driven(work=work, driver=driver),
+            chain.points,
+            directory=directory / "history",
+            reading=partial(polling_reader, partial(work.count, dsn)),
+        )

@@ -1,0 +1,3 @@
+"""An hour of random kills under the sensors pipeline."""
+
+from __future__ import annotations

@@ -1,0 +1,212 @@
+"""An HTTP proxy in front of S3 that kills the driver at the n-th request that matches.
+
+*Before*: the request never reaches the store. *After*: the store has answered, and the client dies
+before it reads the answer. Or the client lives on, and the answer is lost on its way. Bytes pass
+unchanged, the Host header too, so signatures stay valid; an HTTP library would write the requests
+anew.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from holdfast.drills.kill.points import OutsidePoint, When
+from lab.faults.proxy import CHUNK, Proxy, Stream, Trigger
+
+_BODILESS = {"204", "304"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenRequest:
+    """One request that came through."""
+
+    method: str
+    path: str
+    query: str
+    agent: str
+    """The client's name for itself: `object_store/…` is obstore, `Hadoop …` is s3a."""
+
+
+@dataclass(frozen=True, slots=True)
+class S3Request(OutsidePoint):
+    """The n-th matching request to S3: `before` it is passed on, or `after` its answer."""
+
+    when: When
+    pattern: str
+    """Regular expression, searched in the path without its query."""
+    nth: int = 1
+    method: str = "PUT"
+
+    def __str__(self) -> str:
+        return f"{self.when}:{self.method} {self.pattern}:{self.nth}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    raw: bytes
+    first_line: str
+    fields: dict[str, str]
+
+
+@dataclass(slots=True)
+class _Armed:
+    point: S3Request
+    group: int
+    strike: int
+    fired: Path
+    seen: int = 0
+
+
+@dataclass(slots=True)
+class _Losing:
+    """Answers that do not arrive: to the first request that matches, and to its repetitions."""
+
+    pattern: str
+    tries: int
+    happened: Trigger
+    path: str | None = None
+    """Of the first request, once it has come."""
+
+
+class S3Proxy(Proxy):
+    """Passes requests on, and strikes the armed driver at its point."""
+
+    def __init__(self, upstream_port: int) -> None:
+        super().__init__(upstream_port)
+        self._armed: _Armed | None = None
+        self._losing: _Losing | None = None
+        self._lock = threading.Lock()
+        self.requests: list[SeenRequest] = []
+        """Every request so far; what a point can be chosen from."""
+
+    def arm(self, point: OutsidePoint, *, group: int, strike: int, fired: Path) -> None:
+        """Strike this process group at the point, once, and write the point to `fired` first."""
+        assert isinstance(point, S3Request), f"{point} is no request to S3"
+        with self._lock:
+            self._armed = _Armed(point, group, strike, fired)
+
+    def disarm(self) -> None:
+        """Strike nobody: the run the point was for is over."""
+        with self._lock:
+            self._armed = None
+
+    def lose_answers(self, pattern: str, *, tries: int) -> Trigger:
+        """Lose the answers to the next PUT that matches and to its repetitions.
+
+        The store has taken the first one when its connection breaks. The others do not get to it.
+
+        Args:
+            pattern: Regular expression, searched in the path without its query.
+            tries: How many in a row get no answer.
+
+        Returns:
+            What tells that the store has taken the first.
+        """
+        losing = _Losing(pattern, tries, Trigger(f"lost answer to PUT {pattern}"))
+        with self._lock:
+            self._losing = losing
+        return losing.happened
+
+    def answer_again(self) -> None:
+        """Lose no more answers."""
+        with self._lock:
+            self._losing = None
+
+    def _loses(self, method: str, path: str) -> _Losing | None:
+        """Return what takes this request's answer; None when it gets one."""
+        with self._lock:
+            losing = self._losing
+            if losing is None or method != "PUT" or losing.tries == 0:
+                return None
+            if losing.path is None and re.search(losing.pattern, path):
+                losing.path = path
+            elif losing.path != path:
+                return None
+            losing.tries -= 1
+            return losing
+
+    def _reaches_point(self, method: str, path: str) -> _Armed | None:
+        with self._lock:
+            armed = self._armed
+            if armed is None or method != armed.point.method:
+                return None
+            if not re.search(armed.point.pattern, path):
+                return None
+            armed.seen += 1
+            if armed.seen != armed.point.nth:
+                return None
+            self._armed = None
+            return armed
+
+    async def _serve(self, client: Stream, upstream: Stream) -> None:
+        while True:
+            request = await _read_head(client)
+            method, target, _ = request.first_line.split(" ", 2)
+            path, _, query = target.partition("?")
+            agent = request.fields.get("user-agent", "")
+            seen = SeenRequest(method=method, path=path, query=query, agent=agent)
+            self.requests.append(seen)
+            armed, losing = self._reaches_point(method, path), self._loses(method, path)
+            if armed is not None and armed.point.when == "before":
+                _strike(armed)
+                return
+            if losing is not None and losing.happened.is_fired:
+                return
+            if "expect" in request.fields:
+                # Answered here: the store's own 100 would have to be told apart from its answer.
+                await client.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+            await upstream.send(re.sub(rb"(?i)\r\nexpect:[^\r]*", b"", request.raw))
+            await _pass_body(client, upstream, request.fields)
+            answer = await _read_head(upstream)
+            status = answer.first_line.split(" ")[1]
+            # Refused by the store, it did not happen: then there is no "after", and no kill.
+            if armed is not None and status.startswith("2"):
+                _strike(armed)
+                return
+            if losing is not None and status.startswith("2"):
+                losing.happened.fire()
+                return
+            await client.send(answer.raw)
+            if method != "HEAD" and status not in _BODILESS:
+                await _pass_body(upstream, client, answer.fields)
+
+
+def _strike(armed: _Armed) -> None:
+    armed.fired.write_text(f"{armed.point}\n")
+    try:
+        os.killpg(armed.group, armed.strike)
+    except ProcessLookupError:
+        armed.fired.unlink()  # nobody was struck
+
+
+async def _read_head(stream: Stream) -> _Head:
+    raw = await stream.reader.readuntil(b"\r\n\r\n")
+    first_line, *lines = raw.decode("latin-1").rstrip("\r\n").split("\r\n")
+    pairs = (line.partition(":") for line in lines)
+    return _Head(raw, first_line, {name.strip().lower(): value.strip() for name, _, value in pairs})
+
+
+async def _pass_body(source: Stream, target: Stream, fields: dict[str, str]) -> None:
+    if fields.get("transfer-encoding", "").lower() == "chunked":
+        await _pass_chunks(source, target)
+        return
+    left = int(fields.get("content-length", "0"))
+    while left:
+        data = await source.reader.read(min(left, CHUNK))
+        if not data:
+            raise EOFError
+        left -= len(data)
+        await target.send(data)
+
+
+async def _pass_chunks(source: Stream, target: Stream) -> None:
+    while True:
+        size_line = await source.reader.readline()
+        size = int(size_line.partition(b";")[0], 16)
+        await target.send(size_line + await source.reader.readexactly(size + 2))
+        if size == 0:
+            return

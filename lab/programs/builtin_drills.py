@@ -1,0 +1,42 @@
+"""Runs built-in drills in the Python that starts it, each killed at points of the caller's choice.
+
+    python builtin_drills.py DIRECTORY '{"postgres-append": ["at:copying", "at:S6"]}'
+
+The variable HOLDFAST_DRILL_DSN has the DSN of a scratch database. What the drills showed is
+printed as JSON, in the form of `holdfast drill run --format json`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import msgspec
+
+from holdfast.drills.builtin.cells import BUILTIN, Cell, run_cell
+from holdfast.drills.builtin.places import DSN_NAME
+from holdfast.drills.phases import asked_phase
+from holdfast.drills.summary import summarize, write_summary
+
+FILES = 3
+"""One batch each: fewer than the drills of `holdfast drill run`, which come by every phase."""
+
+
+def main(directory: Path, chains: dict[str, list[str]]) -> None:
+    """Run one drill after the other, and print what they showed."""
+    drilled = [
+        run_cell(
+            Cell(stream=BUILTIN[name], phase=asked_phase(points), files=FILES),
+            directory=directory / name,
+            dsn=os.environ[DSN_NAME],
+        )
+        for name, points in chains.items()
+    ]
+    write_summary("built-in streams", drilled, directory=directory)
+    print(msgspec.json.encode(summarize("built-in streams", drilled)).decode())
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), json.loads(sys.argv[2]))

@@ -1,0 +1,209 @@
+"""The one collector: the command line, the Python API and the guard get their evidence here.
+
+What was not looked at is part of the evidence, and makes an answer unknown, never fine. `collect`
+looks at everything there is. `collect_near` looks at what a start needs, in a number of requests
+that grows neither with the state nor with the batches kept. `collect_stream` adds what the record
+and the ledgers of a stream say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from holdfast.checkpoint.layout import OFFSETS
+from holdfast.checkpoint.metadata import QueryMetadata
+from holdfast.checkpoint.read import (
+    Checkpoint,
+    read_checkpoint,
+    read_checkpoint_near,
+    read_logs_again,
+)
+from holdfast.checkpoint.sources.files import FileOffset
+from holdfast.checkpoint.sources.read import count_files
+from holdfast.checkpoint.unparsed import Unparsed
+from holdfast.evidence.checkpoint_evidence import Evidence
+from holdfast.evidence.next_start import needed_version
+from holdfast.evidence.progress import find_progress
+from holdfast.evidence.query import Query, judge_query
+from holdfast.evidence.state_content import look_into_state
+from holdfast.evidence.stream import SinkEvidence, StreamEvidence
+from holdfast.evidence.versions import SparkVersion
+from holdfast.ids import BatchId, QueryId
+from holdfast.ledger.coverage import Coverage, read_coverage
+from holdfast.ledger.row import Binding, LedgerRow
+from holdfast.ledger.store import LedgerStore, Unreadable
+from holdfast.record.generations import ADOPTED, Generation
+from holdfast.storage.read import Reader
+from holdfast.storage.remembered import RememberedReader
+
+Row = LedgerRow | Unreadable | None
+"""What a ledger says of a stream; None when it has no row of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerLook:
+    """How to look into the ledger of one sink."""
+
+    sink: str
+    shown: str
+    """The sink as people know it: `the PostgreSQL table public.readings`."""
+    store: LedgerStore
+    """Its ledger."""
+    is_added: Callable[[], bool]
+    """Returns whether the stream ran without it until now; asked only when there is no row."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamPlaces:
+    """Where the evidence of one stream lies, and what is known of its query."""
+
+    stream: str
+    generation: Generation
+    checkpoint: Reader
+    ledgers: tuple[LedgerLook, ...]
+    query: Query
+    spark: SparkVersion
+
+
+def collect(reader: Reader, *, rows: bool = False) -> Evidence:
+    """Collect everything that a checkpoint tells.
+
+    Args:
+        reader: Of the checkpoint.
+        rows: Whether every state file that the next start loads is read, and its rows are counted.
+
+    Raises:
+        ReadError: A directory cannot be listed; nothing can be said then.
+    """
+    checkpoint = read_checkpoint(reader)
+    return Evidence(
+        checkpoint=checkpoint,
+        stores=look_into_state(reader, checkpoint, needed_version(checkpoint), rows=rows),
+        pending_files=_count_pending_files(reader, checkpoint),
+    )
+
+
+def collect_near(reader: Reader, near: BatchId | None) -> Evidence:
+    """Collect what a start needs to know of a checkpoint, in a bounded number of requests.
+
+    Args:
+        reader: Of the checkpoint.
+        near: The newest batch that a ledger tells of; None when none does.
+
+    Raises:
+        ReadError: A directory cannot be listed; nothing can be said then.
+    """
+    checkpoint = read_checkpoint_near(reader, near)
+    version = needed_version(checkpoint)
+    stores = look_into_state(reader, checkpoint, version, rows=False)
+    return Evidence(checkpoint=checkpoint, stores=stores)
+
+
+def _count_pending_files(reader: Reader, checkpoint: Checkpoint) -> dict[str, int]:
+    """Count the files of a pending batch, which has fewer entries in the source's log."""
+    progress = find_progress(checkpoint)
+    logs = {log.name: log for log in checkpoint.sources}
+    found = {}
+    for each in progress.sources if progress.pending else ():
+        if isinstance(each.end, FileOffset) and each.amount and each.source in logs:
+            end = each.end.log_offset
+            numbers = range(end - each.amount.number + 1, end + 1)
+            files = count_files(reader, logs[each.source], numbers)
+            if files is not None:
+                found[each.source] = files
+    return found
+
+
+def collect_stream(places: StreamPlaces) -> StreamEvidence:
+    """Collect what a start needs to know of a stream: its ledgers first, then its checkpoint.
+
+    Raises:
+        ReadError: A directory of the checkpoint cannot be listed.
+    """
+    once = replace(places, checkpoint=RememberedReader(places.checkpoint))
+    rows = [look.store.read(once.stream) for look in once.ledgers]
+    return _put_together(once, collect_near(once.checkpoint, _newest_held(rows)), rows)
+
+
+def collect_again(places: StreamPlaces, before: StreamEvidence) -> StreamEvidence:
+    """Collect again what another driver can have changed since: the ledgers and the logs.
+
+    Raises:
+        ReadError: A directory of the checkpoint cannot be listed.
+    """
+    once = replace(places, checkpoint=RememberedReader(places.checkpoint))
+    rows = [look.store.read(once.stream) for look in once.ledgers]
+    checkpoint = read_logs_again(once.checkpoint, before.checkpoint)
+    return _put_together(once, Evidence(checkpoint=checkpoint, stores=before.stores), rows)
+
+
+def _newest_held(rows: list[Row]) -> BatchId | None:
+    return max((row.last_batch for row in rows if isinstance(row, LedgerRow)), default=None)
+
+
+def _put_together(places: StreamPlaces, found: Evidence, rows: list[Row]) -> StreamEvidence:
+    checkpoint = _with_metadata(found.checkpoint, places.generation)
+    metadata = checkpoint.metadata
+    query_id = metadata.query_id if isinstance(metadata, QueryMetadata) else QueryId("")
+    refused = None
+    if checkpoint.offsets:
+        refused = judge_query(checkpoint, places.query, spark=places.spark)
+    return StreamEvidence(
+        checkpoint=checkpoint,
+        stores=found.stores,
+        stream=places.stream,
+        generation=places.generation,
+        binding=Binding(query_id=query_id, checkpoint=places.generation.checkpoint),
+        sinks=tuple(
+            _look_into(look, row, places=places, checkpoint=checkpoint, query_id=query_id)
+            for look, row in zip(places.ledgers, rows, strict=True)
+        ),
+        query_refused=refused,
+    )
+
+
+def _with_metadata(checkpoint: Checkpoint, generation: Generation) -> Checkpoint:
+    """Return the checkpoint as it will be when Spark starts: with its `metadata`."""
+    if checkpoint.metadata is not None or generation.why == ADOPTED:
+        return checkpoint
+    return replace(checkpoint, metadata=QueryMetadata(query_id=QueryId(generation.query_id)))
+
+
+def _look_into(
+    look: LedgerLook,
+    row: Row,
+    *,
+    places: StreamPlaces,
+    checkpoint: Checkpoint,
+    query_id: QueryId,
+) -> SinkEvidence:
+    found = SinkEvidence(sink=look.sink, shown=look.shown, row=None, held=None)
+    if isinstance(row, Unreadable):
+        return replace(found, unreadable=row)
+    if row is None:
+        is_adopted = places.generation.why == ADOPTED
+        native = look.store.find_native(query_id) if is_adopted else None
+        return replace(
+            found,
+            native_batch=native,
+            is_added=look.is_added(),
+            forgotten_epoch=look.store.last_epoch(places.stream),
+        )
+    return replace(
+        found,
+        row=row,
+        held=_read_held(places.checkpoint, checkpoint, row.last_batch),
+        contradicts=look.store.examine(row),
+    )
+
+
+def _read_held(
+    reader: Reader, checkpoint: Checkpoint, batch_id: BatchId
+) -> Coverage | Unparsed | None:
+    """Read what the checkpoint says of a batch; None when it has no entry of it."""
+    is_unread = checkpoint.first_read is not None and 0 <= batch_id < checkpoint.first_read
+    is_there = batch_id in checkpoint.offsets or (
+        is_unread and reader.stat(f"{OFFSETS}/{batch_id}") is not None
+    )
+    return read_coverage(reader, batch_id) if is_there else None

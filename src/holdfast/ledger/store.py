@@ -1,0 +1,76 @@
+"""The ledger of one sink, opened from what the user wrote and nothing else.
+
+Diagnosis, plans and a guarded start all read and fence a sink through this, the last one with a
+streaming query and the others without.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field
+
+from holdfast.complete import Complete
+from holdfast.errors import HoldfastError
+from holdfast.ledger.row import LedgerRow
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """The ledger of a sink could not be read: whether there is a row is unknown."""
+
+    why: str
+    error: HoldfastError | None = field(default=None, compare=False)
+    """What was raised, where something was."""
+
+    @classmethod
+    def by(cls, error: HoldfastError) -> Unreadable:
+        """Return what an error says."""
+        return cls(error.why, error)
+
+
+class LedgerStore(Complete, abstract=True):
+    """Reads and fences the ledger of one sink; holds a connection where the sink has one."""
+
+    @abstractmethod
+    def label(self, stream: str) -> str:
+        """Return the name under which the ledger keeps a stream's row in this sink."""
+
+    @abstractmethod
+    def read(self, stream: str) -> LedgerRow | Unreadable | None:
+        """Return the row of a stream; None when it has none. Nothing is written."""
+
+    @abstractmethod
+    def examine(self, row: LedgerRow) -> str | None:
+        """Say what shows that the sink no longer holds what its row says; None if nothing does."""
+
+    @abstractmethod
+    def fence(self, row: LedgerRow, *, epoch: int, nonce: str) -> LedgerRow | None:
+        """Let only this epoch write from now on (G5).
+
+        None if a newer driver, or another checkpoint, owns the row.
+        """
+
+    @abstractmethod
+    def replace(self, old: LedgerRow | None, new: LedgerRow) -> bool:
+        """Put a row in the place of another, or of none, and so fence the sink with its epoch (G5).
+
+        False when the old one is not there any more.
+        """
+
+    def last_epoch(self, stream: str) -> int:
+        """Return the highest epoch that has written, as far as is known without a row; else 0."""
+        del stream
+        return 0
+
+    def find_native(self, query_id: str) -> int | None:
+        """Return the last batch committed by the sink's native writer; None if unknown."""
+        del query_id
+        return None
+
+    def fence_native(self, query_id: str) -> None:
+        """Refuse what a query still writes without Holdfast, where the sink can."""
+        del query_id
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close what is open; the next use opens it again."""

@@ -1,0 +1,53 @@
+"""HF601: the sink has no ledger row, and the checkpoint or the history has batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from holdfast.evidence.stream import SinkEvidence, StreamEvidence
+from holdfast.rules.rule import Confidence, Finding, Goal, Rule, Severity, proven_batch
+
+
+def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
+    for sink in evidence.sinks:
+        is_new = sink.is_added and not sink.forgotten_epoch
+        is_explained = evidence.is_adopting or is_new or sink.unreadable is not None
+        has_batches = evidence.newest_planned >= 0 or sink.forgotten_epoch > 0
+        if sink.row is not None or not has_batches or is_explained:
+            continue
+        yield RULE.find(
+            what=_what(evidence, sink),
+            how="Restore the row from a backup of the ledger, or reset the stream.",
+            accepting=f"the sink is assumed to hold batches up to {evidence.newest_committed}",
+            accepted_batch=proven_batch(evidence, sink),
+            follows_from=(_read_from(evidence, sink),),
+            sink=sink.sink,
+        )
+
+
+def _read_from(evidence: StreamEvidence, sink: SinkEvidence) -> str:
+    return f"offsets/{evidence.newest_planned}" if evidence.newest_planned >= 0 else sink.sink
+
+
+def _what(evidence: StreamEvidence, sink: SinkEvidence) -> str:
+    if evidence.newest_planned < 0:
+        return (
+            f"{sink.shown} has no ledger row for {evidence.stream}, but its history has batches "
+            f"up to epoch {sink.forgotten_epoch}. What the sink holds is unknown: the row was "
+            "deleted, and the checkpoint with it."
+        )
+    return (
+        f"{sink.shown} has no ledger row for {evidence.stream}, but the checkpoint has "
+        f"batches up to {evidence.newest_planned}. Which of them the sink holds is "
+        "unknown: the row was deleted, or the sink is another one."
+    )
+
+
+RULE = Rule(
+    code="HF601",
+    name="ledger-row-missing",
+    severity=Severity.REFUSE,
+    confidence=Confidence.UNKNOWN,
+    goal=Goal.RESET,
+    judge=_judge,
+)

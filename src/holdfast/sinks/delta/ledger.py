@@ -1,0 +1,180 @@
+"""The ledger of a Delta table, opened from its spec.
+
+Reading needs no Spark, only the table's log. A fence and a row are commits, which Spark makes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from holdfast.errors import ConfigError, HoldfastError
+from holdfast.ledger.delta import (
+    FENCE_SLOT,
+    NATIVE_FENCE,
+    ROW_SLOT,
+    DeltaLedger,
+    Standing,
+    app_id,
+    find_native_batch,
+    transaction_version,
+)
+from holdfast.ledger.delta_notes import encode_fence, encode_replaced, encode_row
+from holdfast.ledger.store import LedgerStore, Unreadable
+from holdfast.points import reached
+from holdfast.sinks.delta.change import find_change
+from holdfast.sinks.delta.commit import Identity, append
+from holdfast.sinks.delta.failures import SAME_APPLICATION, failure_of
+from holdfast.sinks.delta.table import open_target, sql_name
+from holdfast.sinks.delta.target import Target
+from holdfast.spark.errors import spark_errors
+from holdfast.storage.location import parse_location
+from holdfast.storage.open import open_reader
+
+if TYPE_CHECKING:
+    from holdfast.ledger.row import LedgerRow
+    from holdfast.sinks.delta.sink import Delta
+
+COMMITS_BEFORE_ANEW = 8
+"""After so many commits a start writes its row anew: Delta cleans old ones up."""
+
+
+def open_ledger(sink: Delta, spark: Any = None) -> DeltaLedgerStore:
+    """Open the ledger of a table that is there.
+
+    Raises:
+        ConfigError: The table is named in a catalog, and there is no session to ask.
+    """
+    if spark is not None:
+        return DeltaLedgerStore(sink, open_target(spark, sink), spark)
+    if sink.path is None:
+        raise ConfigError(f"{sink.shown} is named in a catalog: only a Spark session knows it.")
+    reader = open_reader(parse_location(sink.path))
+    return DeltaLedgerStore(sink, Target(name=sql_name(sink), reader=reader))
+
+
+class DeltaLedgerStore(LedgerStore):
+    """The ledger of one table; what it has read of the log it does not read again."""
+
+    def __init__(self, sink: Delta, target: Target, spark: Any = None) -> None:
+        """Read nothing yet."""
+        self._sink = sink
+        self.target = target
+        """The table, as a start has found or created it."""
+        self._spark = spark
+        self._ledgers: dict[str, DeltaLedger] = {}
+
+    def label(self, stream: str) -> str:
+        """Return the name under which the log has the stream's rows."""
+        known = self._ledgers.get(stream)
+        return self._sink.label if known is None else known.label
+
+    def read(self, stream: str) -> LedgerRow | Unreadable | None:
+        """Return the ledger row of a stream; None without one, or without a table."""
+        try:
+            standing = self.standing(stream)
+        except HoldfastError as error:
+            return Unreadable.by(error)
+        return None if standing is None else standing.row
+
+    def examine(self, row: LedgerRow) -> str | None:
+        """Say what shows that the table is not as the stream has left it."""
+        return self.find_change(row.stream, self.standing(row.stream))
+
+    def find_change(self, stream: str, standing: Standing | None) -> str | None:
+        """Say what is different from what the log says of the stream."""
+        return find_change(self._ledgers[stream], standing, target=self.target)
+
+    def fence(self, row: LedgerRow, *, epoch: int, nonce: str) -> LedgerRow | None:
+        """Let only this epoch write from now on; None if the row is not this start's to take."""
+        standing = self.standing(row.stream)
+        found = None if standing is None else standing.row
+        if found is None or found.epoch >= epoch or found.binding != row.binding:
+            return None
+        fenced = self._fence(row.stream, found.generation, epoch=epoch, nonce=nonce)
+        if fenced is None or fenced.row is None:
+            return None
+        is_old = fenced.newest - fenced.row_version > COMMITS_BEFORE_ANEW
+        if is_old and self.find_change(row.stream, fenced) is None:
+            return fenced.row if self._commit_row(fenced.row, fenced) else None
+        return fenced.row
+
+    def replace(self, old: LedgerRow | None, new: LedgerRow) -> bool:
+        """Put a row in the place of another, or of none, and so fence the table with its epoch.
+
+        Fenced first: then nothing comes in between what is compared and what is written.
+        """
+        fenced = self._fence(new.stream, new.generation, epoch=new.epoch, nonce=new.nonce)
+        if fenced is None:
+            return False
+        expected = None if old is None else replace(old, epoch=new.epoch, nonce=new.nonce)
+        if fenced.row != expected:
+            return False
+        return self._commit_row(new, fenced)
+
+    def find_native(self, query_id: str) -> int | None:
+        """Return the last batch that a query has committed by Delta's own sink."""
+        return find_native_batch(self.target.reader, query_id)
+
+    def fence_native(self, query_id: str) -> None:
+        """Have Delta leave out everything that a query's own sink would still commit."""
+        identity = Identity(app=query_id, version=NATIVE_FENCE, note=encode_replaced(query_id))
+        self._append_nothing(identity, is_there=lambda: False)
+
+    def close(self) -> None:
+        """Forget what was read; the next use reads it again."""
+        self._ledgers.clear()
+
+    def find(self, stream: str, identity: Identity) -> Standing | None:
+        """Return how the stream stands, when this is its newest commit; else None."""
+        standing = self.standing(stream)
+        own = None if standing is None else standing.own
+        is_it = own is not None and own.note == identity.note
+        if own is None or not is_it or own.transactions[identity.app] != identity.version:
+            return None
+        return standing
+
+    def standing(self, stream: str) -> Standing | None:
+        """Return what the log says of a stream; None when there is no table.
+
+        Raises:
+            ReadError: The store did not let us read.
+        """
+        if stream not in self._ledgers:
+            app = app_id(stream, self._sink.label)
+            self._ledgers[stream] = DeltaLedger(self.target.reader, app)
+        return self._ledgers[stream].read()
+
+    def note(self, row: LedgerRow, standing: Standing) -> str:
+        """Return a row as its commit carries it: with its fence and its table."""
+        at, seen = standing.fenced_at, standing.newest
+        return encode_row(row, fenced_at=at, table_id=self.target.table_id, seen=seen)
+
+    def _fence(self, stream: str, generation: int, *, epoch: int, nonce: str) -> Standing | None:
+        version = transaction_version(generation, epoch, FENCE_SLOT)
+        return self._commit_nothing(stream, version, note=encode_fence(epoch=epoch, nonce=nonce))
+
+    def _commit_row(self, row: LedgerRow, fenced: Standing) -> bool:
+        """Commit a row without data, under the epoch that has fenced the table."""
+        version = transaction_version(row.generation, row.epoch, ROW_SLOT)
+        return self._commit_nothing(row.stream, version, note=self.note(row, fenced)) is not None
+
+    def _commit_nothing(self, stream: str, version: int, *, note: str) -> Standing | None:
+        """Commit no rows under a version; None when the log then does not show it as the newest."""
+        identity = Identity(app=app_id(stream, self.label(stream)), version=version, note=note)
+        self._append_nothing(identity, is_there=lambda: self.find(stream, identity) is not None)
+        reached("fenced")
+        return self.find(stream, identity)
+
+    def _append_nothing(self, identity: Identity, *, is_there: Callable[[], bool]) -> None:
+        """Append no rows; what is in the log counts, whatever was said of it."""
+        if self._spark is None:
+            raise ConfigError(f"Fencing {self._sink.shown} takes a Spark session.")
+        try:
+            nothing = self._spark.table(self.target.name).limit(0)
+            columns = self.target.columns or nothing.columns
+            append(nothing.select(*columns), self.target, identity)
+        except spark_errors() as error:
+            if SAME_APPLICATION not in str(error) and not is_there():
+                raise failure_of(error, self._sink.shown) or error from error

@@ -1,0 +1,229 @@
+"""Finds the table that a Delta sink writes into, and checks what it takes and who may write."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from holdfast.errors import ConfigError, HoldfastError
+from holdfast.ledger.delta_log import newest_version
+from holdfast.sinks.delta.commit import COMMITTING
+from holdfast.sinks.delta.target import Target
+from holdfast.sinks.session import store_options
+from holdfast.spark.errors import spark_errors
+from holdfast.storage.location import Location, parse_location
+from holdfast.storage.memory import MemoryStorage
+from holdfast.storage.open import open_reader
+from holdfast.storage.read import Reader
+
+if TYPE_CHECKING:
+    from holdfast.sinks.delta.sink import Delta
+
+_LOG = logging.getLogger("holdfast")
+_AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
+_V2_MODE = "spark.databricks.delta.v2.enableMode"
+_RETENTION = "delta.setTransactionRetentionDuration"
+
+
+class DeltaTableError(HoldfastError):
+    """A Delta table does not take what the stream brings; nothing was written."""
+
+    code = "DELTA_TABLE"
+
+    def __init__(self, shown: str, *, why: str, how: str) -> None:
+        super().__init__(
+            what=f"{shown} does not take this stream; nothing was written.", why=why, how=how
+        )
+
+
+def sql_name(sink: Delta) -> str:
+    """Return a table as SQL names it."""
+    return sink.table or f"delta.`{str(sink.path).replace('`', '``')}`"
+
+
+def open_target(spark: Any, sink: Delta) -> Target:
+    """Return the table of a sink, without a stream that it must take."""
+    missing = Target(name=sql_name(sink), reader=_future_reader(spark, sink), is_missing=True)
+    if not _is_there(spark, sink):
+        return missing
+    detail = spark.sql(f"DESCRIBE DETAIL {missing.name}").first()
+    location = parse_location(detail.location)
+    reader = open_reader(location, store_options(spark, location))
+    return replace(missing, reader=reader, table_id=detail.id, is_missing=False)
+
+
+def find_target(df: Any, sink: Delta) -> Target:
+    """Find a table and check that it takes the rows of a stream; nothing is created.
+
+    Raises:
+        DeltaTableError: It does not take them, or other settings would break the ledger.
+        ConfigError: A key is no column of the stream.
+    """
+    spark = df.sparkSession
+    shown = f"The Delta table {sink.table or sink.path}"
+    _check_session(spark, shown)
+    _check_delta(spark, shown)
+    for key in (*sink.keys, *((sink.sequence_by,) if sink.sequence_by else ())):
+        if key not in df.columns:
+            raise ConfigError(f"The stream has no column {key}.")
+    target = Target(
+        name=sql_name(sink),
+        types=_types_of(df),
+        keys=tuple(sink.keys),
+        sequence_by=sink.sequence_by,
+        is_ordered=not any(_has_no_order(field.dataType.simpleString()) for field in df.schema),
+        is_evolving=_is_evolving(spark),
+        columns=tuple(df.columns),
+        reader=_future_reader(spark, sink),
+        is_missing=True,
+    )
+    if _is_there(spark, sink):
+        return _found(df, target, shown)
+    _check_log_store(spark, target.reader.location, shown)
+    return target
+
+
+def _found(df: Any, target: Target, shown: str) -> Target:
+    """Return the target of a table that is there, once it takes the columns of the stream."""
+    spark = df.sparkSession
+    detail = spark.sql(f"DESCRIBE DETAIL {target.name}").first()
+    location = parse_location(detail.location)
+    _check_log_store(spark, location, shown)
+    if _RETENTION in detail.properties:
+        why = f"Its property {_RETENTION} makes Delta forget which batches it holds."
+        how = f"ALTER TABLE {target.name} UNSET TBLPROPERTIES ('{_RETENTION}')"
+        raise DeltaTableError(shown, why=why, how=how)
+    return replace(
+        target,
+        columns=_check_columns(df, target.name, shown),
+        reader=open_reader(location, store_options(spark, location)),
+        table_id=detail.id,
+        is_missing=False,
+    )
+
+
+def _future_reader(spark: Any, sink: Delta) -> Reader:
+    """Return a reader of where the table will be; of a name in a catalog that is not known yet."""
+    if sink.path is None:
+        nowhere = MemoryStorage()
+        name = (
+            str(sink.table)
+            if "." in str(sink.table)
+            else f"{spark.catalog.currentDatabase()}.{sink.table}"
+        )
+        nowhere.location = Location(scheme="memory", bucket="catalog", path=name.lower())
+        return nowhere
+    location = parse_location(sink.path)
+    return open_reader(location, store_options(spark, location))
+
+
+def _types_of(df: Any) -> dict[str, str]:
+    """Return the columns of a plain type, as Delta names it, by their names in lower case."""
+    kinds = {each.name.lower(): each.dataType.jsonValue() for each in df.schema}
+    return {name: kind for name, kind in kinds.items() if isinstance(kind, str)}
+
+
+def _has_no_order(kind: str) -> bool:
+    return any(word in kind for word in ("map<", "variant", "geometry", "geography"))
+
+
+def _is_evolving(spark: Any) -> bool:
+    return str(spark.conf.get(_AUTO_MERGE, "false")).lower() == "true"
+
+
+def make_table(df: Any, sink: Delta) -> None:
+    """Make an empty table with the columns of a stream, unless it is there."""
+    empty = df.sparkSession.createDataFrame([], df.schema).write.format("delta").mode("ignore")
+    save = empty.save if sink.table is None else empty.saveAsTable
+    try:
+        save(sink.path or sink.table)
+    except spark_errors():
+        # Another driver made it in the same moment; if that is not it, this fails alike.
+        save(sink.path or sink.table)
+
+
+def _is_there(spark: Any, sink: Delta) -> bool:
+    if sink.path is None:
+        return bool(spark.catalog.tableExists(sink.table))
+    location = parse_location(sink.path)
+    return newest_version(open_reader(location, store_options(spark, location))) is not None
+
+
+def _check_session(spark: Any, shown: str) -> None:
+    """Refuse settings under which a batch would be left out, or committed without its ledger."""
+    for setting in COMMITTING:
+        if spark.conf.get(setting, None) is not None:
+            raise DeltaTableError(
+                shown,
+                why=f"{setting} is set in the session: Delta would leave out batches, silently.",
+                how=f'spark.conf.unset("{setting}")',
+            )
+    if str(spark.conf.get(_V2_MODE, "AUTO")).upper() == "STRICT":
+        raise DeltaTableError(
+            shown,
+            why=f"{_V2_MODE} is STRICT: Delta then ignores who writes and which batch it is.",
+            how=f'spark.conf.set("{_V2_MODE}", "AUTO")',
+        )
+
+
+def _check_delta(spark: Any, shown: str) -> None:
+    """Refuse a session that does not know Delta, before Spark says it in its own words."""
+    extensions = str(spark.conf.get("spark.sql.extensions", ""))
+    if "io.delta" not in extensions:
+        raise DeltaTableError(
+            shown,
+            why="This session does not know Delta: spark.sql.extensions does not name it.",
+            how="Start Spark with Delta's package and io.delta.sql.DeltaSparkSessionExtension.",
+        )
+
+
+def _check_log_store(spark: Any, location: Location, shown: str) -> None:
+    """Name what two writers of one table can do to each other on S3."""
+    if location.scheme != "s3":
+        return
+    settings = ("spark.delta.logStore.s3a.impl", "spark.delta.logStore.class")
+    configured = next(filter(None, (spark.conf.get(name, None) for name in settings)), None)
+    if configured is None:
+        _LOG.warning(
+            "holdfast: %s is on S3 with Delta's default LogStore, which is safe for one writer of "
+            "the table only: let nothing else write to it",
+            shown,
+        )
+    elif "GCS" in configured:
+        raise DeltaTableError(
+            shown,
+            why=f"{configured} on s3a lets two writers replace each other's commits.",
+            how="Unset it, or use one that is made for S3.",
+        )
+
+
+def _check_columns(df: Any, name: str, shown: str) -> tuple[str, ...]:
+    """Return the columns of the stream that the table has."""
+    spark = df.sparkSession
+    there = {field.name.lower(): field for field in spark.table(name).schema}
+    brought = {column.lower() for column in df.columns}
+    for field in there.values():
+        if not field.nullable and field.name.lower() not in brought:
+            raise DeltaTableError(
+                shown,
+                why=f"Its column {field.name} must not be NULL, and the stream has no such one.",
+                how=f"ALTER TABLE {name} ALTER COLUMN {field.name} DROP NOT NULL",
+            )
+    for field in df.schema:
+        found = there.get(field.name.lower())
+        if found is None and not _is_evolving(spark):
+            kind = field.dataType.simpleString()
+            raise DeltaTableError(
+                shown,
+                why=f"It has no column {field.name} ({kind}).",
+                how=f"ALTER TABLE {name} ADD COLUMNS ({field.name} {kind})",
+            )
+        if found is not None and found.dataType != field.dataType:
+            mine, kept = field.dataType.simpleString(), found.dataType.simpleString()
+            raise DeltaTableError(
+                shown,
+                why=f"Its column {field.name} is {kept}; the stream brings {mine}.",
+                how=f"Cast it in the query: .withColumn({field.name!r}, col.cast({kept!r})).",
+            )
+    return tuple(column for column in df.columns if column.lower() in there)

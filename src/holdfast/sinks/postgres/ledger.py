@@ -1,0 +1,141 @@
+"""The ledger of a PostgreSQL table, opened from its spec: reads, fences and replaces a row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from holdfast.errors import HoldfastError
+from holdfast.ledger.store import LedgerStore, Unreadable
+from holdfast.sinks.postgres.failures import NO_TABLE, ServerRefusedError, naming_refusals
+from holdfast.sinks.postgres.session import Session
+from holdfast.sinks.postgres.target import Table, quote_table
+
+if TYPE_CHECKING:
+    import psycopg
+
+    from holdfast.ledger.row import LedgerRow
+    from holdfast.sinks.postgres.sink import Postgres
+
+
+class PostgresLedgerStore(LedgerStore):
+    """The ledger of one table. A row is found by the table's oid, whatever name it has."""
+
+    def __init__(self, sink: Postgres) -> None:
+        """Connect to nothing yet."""
+        self._sink = sink
+        self.session = Session(sink.dsn)
+        self.table: Table | None = None
+        """As a start has found it, which then stays this one; None: looked up every time."""
+        self._labels: dict[str, str] = {}
+
+    @property
+    def shown(self) -> str:
+        """The table as people know it; once a start has found it, with its schema."""
+        return f"the PostgreSQL table {self.table.shown}" if self.table else self._sink.shown
+
+    def label(self, stream: str) -> str:
+        """Return the name of the row that the ledger has for this table."""
+        return self._labels.get(stream) or self._sink.label
+
+    def find_label(self, stream: str) -> str:
+        """Ask the ledger for the name of its row; from then on it is the same."""
+        from holdfast.ledger.postgres import find_label
+
+        if stream not in self._labels:
+            table = self._find_table()
+            found = table and self.session.ask(
+                lambda connection: find_label(connection, stream, table.oid, name=self._sink.label)
+            )
+            if found:
+                self._labels[stream] = found
+        return self.label(stream)
+
+    def read(self, stream: str) -> LedgerRow | Unreadable | None:
+        """Return the row of a stream; None without one, also where the ledger has no tables yet."""
+        try:
+            with naming_refusals(self.shown):
+                self.find_label(stream)
+                return self.read_row(stream)
+        except HoldfastError as error:
+            return None if _has_no_tables(error) else Unreadable.by(error)
+
+    def read_row(self, stream: str) -> LedgerRow | None:
+        """Return the row of a stream.
+
+        Raises:
+            psycopg.Error: The server did not answer, or refused.
+        """
+        from holdfast.ledger.postgres import read_row
+
+        label = self.label(stream)
+        return self.session.ask(lambda connection: read_row(connection, stream, label))
+
+    def last_epoch(self, stream: str) -> int:
+        """Return the highest epoch in the history of the stream and this table; 0 without one."""
+        from holdfast.ledger.postgres import last_epoch
+
+        label = self.label(stream)
+        try:
+            with naming_refusals(self.shown):
+                return self.session.ask(lambda connection: last_epoch(connection, stream, label))
+        except HoldfastError as error:
+            if not _has_no_tables(error):
+                raise
+            return 0
+
+    def examine(self, row: LedgerRow) -> str | None:
+        """Say what shows that the table was emptied or replaced; None if nothing does."""
+        from holdfast.sinks.postgres.examine import examine
+
+        with naming_refusals(self.shown):
+            table = self._named_table()
+            return self.session.ask(lambda connection: examine(connection, row, table))
+
+    def replace(self, old: LedgerRow | None, new: LedgerRow) -> bool:
+        """Put a row in the place of another, or of none, and so fence the sink with its epoch."""
+        from holdfast.ledger.postgres import replace_row
+        from holdfast.sinks.postgres.fence import take
+
+        with naming_refusals(self.shown):
+            connection, name = self.session.connection(), self._named_table().name
+            return take(connection, new, lambda: replace_row(connection, old, new, target=name))
+
+    def fence(self, row: LedgerRow, *, epoch: int, nonce: str) -> LedgerRow | None:
+        """Let only this epoch write from now on; None if the row is not this start's to take."""
+        from holdfast.ledger.postgres import fence
+        from holdfast.sinks.postgres.examine import pin
+        from holdfast.sinks.postgres.fence import take
+
+        with naming_refusals(self.shown):
+            connection, table = self.session.connection(), self._named_table()
+
+            def fence_and_pin() -> LedgerRow | None:
+                fenced = fence(connection, row, epoch=epoch, nonce=nonce)
+                if fenced is not None:
+                    pin(connection, fenced, table)
+                return fenced
+
+            return take(connection, row, fence_and_pin)
+
+    def close(self) -> None:
+        """Close the connection; the next use makes a new one."""
+        self.session.close()
+
+    def _find_table(self) -> Table | None:
+        """Return the table; None when there is none of this name."""
+        return self.table or self.session.ask(self._look_up)
+
+    def _look_up(self, connection: psycopg.Connection[Any]) -> Table | None:
+        from holdfast.sinks.postgres.table import find_table
+
+        return find_table(connection, self._sink.table)
+
+    def _named_table(self) -> Table:
+        """Return the table, or just its name when there is none."""
+        name = quote_table(self._sink.table)
+        return self._find_table() or Table(name=name, shown=self._sink.table, storage="0/0")
+
+
+def _has_no_tables(error: HoldfastError) -> bool:
+    """Return whether the ledger's tables were never created."""
+    return isinstance(error, ServerRefusedError) and error.sqlstate in NO_TABLE

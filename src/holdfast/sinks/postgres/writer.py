@@ -1,0 +1,215 @@
+"""Writes the batches of one start into a PostgreSQL table."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from holdfast.ledger.decide import Apply, Decision, decide
+from holdfast.sinks.postgres.failures import LostAnswerError, is_gone, naming_refusals, refusal_of
+from holdfast.sinks.postgres.ledger import PostgresLedgerStore
+from holdfast.sinks.postgres.session import Patience
+from holdfast.sinks.sink import SinkWriter
+
+if TYPE_CHECKING:
+    from holdfast.ledger.row import Attempt
+    from holdfast.sinks.postgres.large import ExecutorCheck
+    from holdfast.sinks.postgres.sink import Postgres
+    from holdfast.sinks.postgres.target import Target
+    from holdfast.sinks.sink import BeforeCommit
+
+_LOG = logging.getLogger("holdfast")
+
+
+def resolve_writer(sink: Postgres, df: Any, stream: str) -> PostgresWriter:
+    """Connect, check the table against a streaming DataFrame, and find the ledger's row for it.
+
+    Raises:
+        HoldfastError: The table does not take the rows, or the database cannot be used.
+    """
+    from holdfast.ledger.postgres import find_identity
+    from holdfast.ledger.postgres_tables import check_tables
+    from holdfast.sinks.postgres.table import check_table, find_schema
+
+    schema = find_schema(df, sink.table)
+    ledger = PostgresLedgerStore(sink)
+    with naming_refusals(sink.shown), ledger.session.closing_on_error() as connection:
+        has_tables = check_tables(connection)
+        target = check_table(
+            connection, sink.table, schema, keys=sink.keys, sequence_by=sink.sequence_by
+        )
+        identity = find_identity(connection, target.oid)
+        ledger.table = target
+        label = ledger.find_label(stream) if has_tables else sink.label
+    if label != sink.label:
+        _LOG.info("holdfast: %s has the ledger row %s of %s", ledger.shown, label, stream)
+    return PostgresWriter(
+        sink, ledger=ledger, target=target, identity=identity, spark=df.sparkSession, stream=stream
+    )
+
+
+def open_ledger(sink: Postgres, spark: Any = None) -> PostgresLedgerStore:
+    """Open the ledger of a table; no session is needed."""
+    del spark
+    return PostgresLedgerStore(sink)
+
+
+class PostgresWriter(SinkWriter):
+    """One start's connection to one table."""
+
+    def __init__(  # noqa: PLR0913 - what a start has found, each by name
+        self,
+        sink: Postgres,
+        *,
+        ledger: PostgresLedgerStore,
+        target: Target,
+        identity: str,
+        spark: Any,
+        stream: str,
+    ) -> None:
+        """Write nothing yet."""
+        self._sink = sink
+        self._ledger = ledger
+        self.target = target
+        self._identity = identity
+        self._spark = spark
+        self._stream = stream
+        self._executors: ExecutorCheck | None = None
+
+    @property
+    def name(self) -> str:
+        """The label that the ledger has for the table."""
+        return self._ledger.label(self._stream)
+
+    @property
+    def shown(self) -> str:
+        """The table with its schema."""
+        return self._ledger.shown
+
+    @property
+    def place(self) -> str:
+        """The table as the user named it, and the name of its DSN."""
+        return self._sink.place
+
+    @property
+    def identity(self) -> str:
+        """Server, database and table, the same however they are named."""
+        return self._identity
+
+    @property
+    def ledger(self) -> PostgresLedgerStore:
+        """Its ledger, over the same connection."""
+        return self._ledger
+
+    def create(self) -> None:
+        """Create or upgrade the ledger's tables; the table itself is its owner's to create."""
+        from holdfast.ledger.postgres_tables import ensure_tables
+        from holdfast.sinks.postgres.large import ExecutorCheck
+
+        with naming_refusals(self.shown):
+            ensure_tables(self._ledger.session.connection())
+        self._executors = ExecutorCheck(self._spark, self._sink.dsn)
+
+    def close(self) -> None:
+        """Close the connection; the next use makes a new one."""
+        self._ledger.close()
+
+    def write(
+        self, attempt: Attempt, batch: Any, *, before_commit: BeforeCommit = lambda _: None
+    ) -> Decision:
+        """Decide about a batch, and write it when it is to be applied.
+
+        While the server is away it is tried again, for a bounded time. Every try asks the ledger
+        first, so a batch whose answer was lost is not written twice.
+        """
+        from psycopg import Error
+
+        from holdfast.sinks.postgres.connect import ConnectError
+
+        patience = Patience(self.shown, attempt.batch_id)
+        while True:
+            try:
+                return self._write_once(attempt, batch, before_commit)
+            except (ConnectError, LostAnswerError) as error:
+                before_commit(0)  # nobody waits for a query that is being stopped
+                if not patience.wait(error):
+                    raise
+            except Error as error:
+                raise refusal_of(error, self.shown, attempt.batch_id) from error
+
+    def _write_once(self, attempt: Attempt, batch: Any, before_commit: BeforeCommit) -> Decision:
+        from holdfast.sinks.postgres.large import is_large
+
+        # Asked once before, so that a batch that is there is not computed again.
+        before = decide(self._ledger.read_row(attempt.stream), attempt)
+        if not isinstance(before, Apply):
+            return before
+        write = self._write_in_task if is_large(batch) else self._write_here
+        return write(attempt, batch, before_commit)
+
+    def _write_here(self, attempt: Attempt, batch: Any, before_commit: BeforeCommit) -> Decision:
+        """Write a batch from the driver, unless it turns out to be too large."""
+        from psycopg import Error
+
+        from holdfast.sinks.postgres.collect import TooLargeError, collected
+        from holdfast.sinks.postgres.large import budget_of
+        from holdfast.sinks.postgres.write import write_batch
+
+        connection = self._ledger.session.connection()
+        try:
+            with collected(batch, budget=budget_of(batch.sparkSession)) as batches:
+                written = write_batch(
+                    connection,
+                    self.target,
+                    attempt,
+                    batches=batches,
+                    before_commit=before_commit,
+                )
+        except TooLargeError:
+            return self._write_in_task(attempt, batch, before_commit)
+        except Error as error:
+            if is_gone(connection, error):
+                return self._settle(attempt)
+            raise refusal_of(error, self.shown, attempt.batch_id) from error
+        return written.decision
+
+    def _write_in_task(self, attempt: Attempt, batch: Any, before_commit: BeforeCommit) -> Decision:
+        """Write a batch that is too large for the driver from one task on an executor."""
+        from pyspark.errors import PySparkException
+
+        from holdfast.sinks.postgres.large import ExecutorLacksError, write_in_task
+
+        if missing := self._executors.missing() if self._executors else []:
+            raise ExecutorLacksError(self.shown, missing)
+        try:
+            return write_in_task(
+                batch, self.target, attempt, dsn=self._sink.dsn, before_commit=before_commit
+            )
+        except PySparkException:
+            # The task may have failed after its commit: the ledger knows.
+            decision = self._ask_under_lock(attempt)
+            if isinstance(decision, Apply):
+                raise
+            return decision
+
+    def _settle(self, attempt: Attempt) -> Decision:
+        """Say what became of a batch whose connection broke: the ledger knows, we never guess."""
+        from psycopg import OperationalError
+
+        try:
+            decision = self._ask_under_lock(attempt)
+        except OperationalError as error:
+            raise LostAnswerError(self.shown, attempt.batch_id, arrived=None) from error
+        if isinstance(decision, Apply):
+            raise LostAnswerError(self.shown, attempt.batch_id, arrived=False)
+        return decision
+
+    def _ask_under_lock(self, attempt: Attempt) -> Decision:
+        """Read the ledger when the session that may still be committing is done with the row."""
+        from holdfast.ledger.postgres import read_row
+        from holdfast.sinks.postgres.fence import take
+
+        self.close()
+        connection, of = self._ledger.session.connection(), (attempt.stream, attempt.sink)
+        row = take(connection, attempt, lambda: read_row(connection, *of, lock=True), point="asked")
+        return decide(row, attempt)

@@ -1,0 +1,147 @@
+"""What a query is, from the query itself before it runs: its sources and its operators with state.
+
+Spark plans a streaming query anew for every batch, so the plan that was analysed is what there is
+before the first. Names are those that Spark writes into `state/<operator>/_metadata`, from Spark
+4.2 `operators/stateful/…` (shortName); ids are given from the outermost operator inwards.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from holdfast.record.contracts import Contract, SinkContract
+from holdfast.redact import redact, redact_location
+from holdfast.spark.errors import spark_errors
+from holdfast.spark.plan import SOURCES, analysed, each, kind_of, walk_streaming
+from holdfast.spark.source_options import keep_options
+
+_OPERATORS = {
+    "Aggregate": "stateStoreSave",
+    "Deduplicate": "dedupe",
+    "DeduplicateWithinWatermark": "dedupeWithinWatermark",
+    "FlatMapGroupsInPandasWithState": "applyInPandasWithState",
+    "FlatMapGroupsWithState": "flatMapGroupsWithState",
+    "GlobalLimit": "globalLimit",
+    "Join": "symmetricHashJoin",
+    "TransformWithState": "transformWithStateExec",
+    "TransformWithStateInPySpark": "transformWithStateInPySparkExec",
+}
+_AT_PATH = re.compile(r"(\w+)\[(.*)\]", re.DOTALL)
+"""How Spark names a source of files: `FileSource[s3a://lake/in]`."""
+_SESSIONS = "sessionWindowStateStoreSaveExec"
+_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+# As in Spark 4.3 `checkpointing/OffsetSeq.scala` (relevantSQLConfs); older versions lack some.
+_PINNED = (
+    _PROVIDER,
+    "spark.sql.dropDuplicates.deterministicKeyOrder.enabled",
+    "spark.sql.function.protobufExtensions.enabled",
+    "spark.sql.optimizer.pruneFiltersCanPruneStreamingSubplan",
+    "spark.sql.shuffle.partitions",
+    "spark.sql.streaming.aggregation.stateFormatVersion",
+    "spark.sql.streaming.flatMapGroupsWithState.stateFormatVersion",
+    "spark.sql.streaming.join.stateFormatVersion",
+    "spark.sql.streaming.multipleWatermarkPolicy",
+    "spark.sql.streaming.queryEvolution.enableSourceEvolution",
+    "spark.sql.streaming.stateStore.compression.codec",
+    "spark.sql.streaming.stateStore.encodingFormat",
+    "spark.sql.streaming.stateStore.rocksdb.formatVersion",
+    "spark.sql.streaming.stateStore.rocksdb.mergeOperatorVersion",
+    "spark.sql.streaming.stateStore.rowChecksum.enabled",
+    "spark.sql.streaming.statefulOperator.alwaysNullableOutput.enabled",
+    "spark.sql.streaming.statefulOperator.useStrictDistribution",
+)
+
+
+def describe_query(
+    df: Any,
+    *,
+    sinks: tuple[str, ...],
+    output_mode: str,
+    sink_places: tuple[SinkContract, ...] = (),
+) -> Contract:
+    """Return the contract of a query that is about to be started.
+
+    Args:
+        df: The streaming DataFrame.
+        sinks: The label of each sink.
+        output_mode: As for Spark.
+        sink_places: Of each sink that has a ledger, where the ledger is.
+    """
+    spark = df.sparkSession
+    kinds = [(kind_of(node), node) for node in walk_streaming(analysed(df))]
+    operators = [(name, node) for kind, node in kinds if (name := _operator(kind, node))]
+    sources = [node for kind, node in kinds if kind in SOURCES]
+    return Contract(
+        sources=tuple(map(_source, sources)),
+        sinks=sinks,
+        output_mode=output_mode,
+        operators=tuple(name for name, _ in operators),
+        state_provider=spark.conf.get(_PROVIDER).rpartition(".")[2] if operators else "",
+        spark=spark.version,
+        source_options=tuple(map(_options, sources)),
+        sink_places=sink_places,
+        operator_keys=tuple(_key(node) for _, node in operators),
+        settings=_pinned(spark),
+    )
+
+
+def _pinned(spark: Any) -> dict[str, str]:
+    """Return what the session would pin in a new checkpoint."""
+    found = {}
+    for name in _PINNED:
+        try:
+            found[name] = redact(str(spark.conf.get(name)))
+        except spark_errors():  # this version of Spark does not have it
+            continue
+    return found
+
+
+def _key(node: Any) -> str | None:
+    """Return the key of an operator's state, as Spark writes a type; None if the plan hides it."""
+    kind = kind_of(node)
+    if kind == "Aggregate":
+        columns = node.groupingExpressions()
+    elif kind in ("Deduplicate", "DeduplicateWithinWatermark"):
+        columns = node.keys()
+    else:
+        return None
+    fields = (f"{_name(column)}:{column.dataType().simpleString()}" for column in each(columns))
+    return f"struct<{','.join(fields)}>"
+
+
+def _name(column: Any) -> str:
+    is_named = kind_of(column) in ("Alias", "AttributeReference")
+    return str(column.name() if is_named else column.sql())
+
+
+def _operator(kind: str, node: Any) -> str | None:
+    """Return the name of a node's operator with state; None when it has none."""
+    if kind == "Join" and not (node.left().isStreaming() and node.right().isStreaming()):
+        return None
+    if kind == "Aggregate" and "session_window" in node.groupingExpressions().toString():
+        return _SESSIONS
+    return _OPERATORS.get(kind)
+
+
+def _source(node: Any) -> str:
+    """Return a source as Spark names it; of its options, which can hold passwords, the topic."""
+    name = _without_credentials(str(node.sourceName()))
+    if kind_of(node) != "StreamingRelationV2":
+        return name
+    options = node.extraOptions()
+    topics = filter(None, (options.get(key) for key in ("subscribe", "subscribePattern", "assign")))
+    return " ".join([name, *map(redact, topics)])
+
+
+def _options(node: Any) -> dict[str, str]:
+    """Return the options of a source that are safe to write down."""
+    if kind_of(node) == "StreamingRelationV2":
+        return keep_options(dict(node.extraOptions()).items())
+    options = each(node.dataSource().options())
+    return keep_options((str(option._1()), str(option._2())) for option in options)
+
+
+def _without_credentials(name: str) -> str:
+    matched = _AT_PATH.fullmatch(name)
+    return f"{matched[1]}[{redact_location(matched[2])}]" if matched else redact(name)

@@ -1,0 +1,88 @@
+"""What a start says: whom it waits for, what it begins with, and what may go wrong later."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from holdfast.evidence.next_start import predict_by_logs
+from holdfast.evidence.outcomes import Refuses, RunsAgain, Unknown
+
+if TYPE_CHECKING:
+    from holdfast.evidence.stream import StreamEvidence
+    from holdfast.record.leases import Waiting
+    from holdfast.streams.guard import Guard
+
+_LOG = logging.getLogger("holdfast")
+RETENTION = "spark.sql.streaming.minBatchesToRetain"
+_ROCKSDB, _FEWEST_RETAINED = "RocksDBStateStoreProvider", 2
+"""Versions of state: that which the batch in hand begins from, and the one that it makes. The other
+provider keeps one more than it is told."""
+
+
+def tell_waiting(waiting: Waiting) -> None:
+    """Say whose lease is waited for."""
+    _LOG.info(
+        "holdfast: waiting for the lease of %s (epoch %s), %.0f s at most",
+        waiting.lease.owner,
+        waiting.lease.epoch,
+        waiting.seconds_left,
+    )
+
+
+def warn(spark: Any, guard: Guard) -> None:
+    """Say what is not wrong now and can make a later start impossible, or not exact."""
+    retained = int(spark.conf.get(RETENTION))
+    if guard.contract.state_provider == _ROCKSDB and retained < _FEWEST_RETAINED:
+        _LOG.warning(
+            "holdfast: %s is %s: Spark can delete the state that a batch begins from while"
+            " it runs, and a batch that then fails never runs again. Set it to 2 or more",
+            RETENTION,
+            retained,
+        )
+    for sink in guard.sinks:
+        if sink.ledger is None:
+            _LOG.warning(
+                "holdfast: %s runs at least once per batch; exactly-once is not claimed for it",
+                sink.shown,
+            )
+
+
+def announce(evidence: StreamEvidence, guard: Guard) -> None:
+    """Say in one line what starts, and what it begins with."""
+    sure = evidence.next_start(guard.spark, query=guard.query)
+    predicted = sure
+    if isinstance(sure, Unknown):
+        predicted = predict_by_logs(evidence.checkpoint, spark=guard.spark)
+    if isinstance(predicted, RunsAgain):
+        doing = f"resumes at batch {predicted.batch_id} (pending, {_standing(evidence, predicted)})"
+    elif isinstance(predicted, Refuses):
+        doing = f"will be refused by Spark: {predicted.because}"
+    elif isinstance(predicted, Unknown):
+        doing = f"starts, and what Spark does is not known: {predicted.because}"
+    else:
+        doing = f"begins batch {evidence.newest_planned + 1}"
+    if isinstance(sure, Unknown) and sure != predicted:
+        doing += f" (whether Spark can load what it needs is unknown: {sure.because})"
+    _LOG.info(
+        "holdfast: %s generation %s epoch %s %s; owner %s; spark %s.%s",
+        evidence.stream,
+        evidence.generation.number,
+        guard.lease.epoch,
+        doing,
+        guard.lease.owner,
+        *guard.spark,
+    )
+
+
+def _standing(evidence: StreamEvidence, predicted: RunsAgain) -> str:
+    """Say whether a pending batch is in the sink already."""
+    holding = [sink.shown for sink in evidence.sinks if sink.last_batch == predicted.batch_id]
+    if not evidence.sinks:
+        return "whether it arrived is not known"
+    if not holding:
+        return "not in the sink yet"
+    if len(holding) < len(evidence.sinks):
+        return f"already in {' and '.join(holding)}: only the others get it"
+    drained = " and drained" if evidence.checkpoint.state else ""
+    return f"already in {' and '.join(holding)}: will be skipped{drained}"

@@ -1,0 +1,111 @@
+"""G1: what a start needs, found and checked by reading only.
+
+Nothing here creates or changes anything: what is refused here leaves everything as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from itertools import combinations
+from typing import Any
+
+from holdfast.errors import ConfigError
+from holdfast.evidence.versions import SparkVersion
+from holdfast.ledger.row import LedgerRow
+from holdfast.ledger.store import LedgerStore, Unreadable
+from holdfast.sinks.kinds import resolve_writer
+from holdfast.sinks.sink import SinkSpec, SinkWriter
+from holdfast.spark.session import is_classic
+from holdfast.storage.location import refuse_credentials
+from holdfast.streams.refusal import UnsupportedSparkError
+
+_OLDEST, _NEWEST = (4, 0), (4, 2)
+
+
+def check_session(spark: Any) -> SparkVersion:
+    """Return the version of a session that can run a guarded stream.
+
+    Raises:
+        UnsupportedSparkError: It cannot.
+    """
+    if not is_classic(spark):
+        raise UnsupportedSparkError("This is a Spark Connect session; the guard needs the driver.")
+    major, minor = map(int, spark.version.split(".")[:2])
+    if not _OLDEST <= (major, minor) <= _NEWEST:
+        raise UnsupportedSparkError(f"This is Spark {spark.version}.")
+    return major, minor
+
+
+def resolve_sinks(
+    sinks: Sequence[SinkSpec], df: Any, *, stream: str, output_mode: str, undone: ExitStack
+) -> tuple[SinkWriter, ...]:
+    """Return the writers of a start, in the order of its sinks.
+
+    Args:
+        sinks: As the user wrote them.
+        df: The streaming DataFrame.
+        stream: Its name.
+        output_mode: As for Spark.
+        undone: Closes them when the start fails.
+
+    Raises:
+        ConfigError: There is no sink, or two of them are one.
+        HoldfastError: A sink does not take the rows, or cannot be reached.
+    """
+    check_labels([sink.label for sink in sinks])
+    writers: list[SinkWriter] = []
+    for sink in sinks:
+        writers.append(resolve_writer(sink, df, stream=stream, output_mode=output_mode))
+        undone.callback(writers[-1].close)
+    check_labels([writer.name for writer in writers])
+    for writer in writers:
+        if "://" in writer.recorded_place:
+            refuse_credentials(writer.recorded_place)
+    check_identities(writers)
+    return tuple(writers)
+
+
+def check_labels(labels: Sequence[str]) -> None:
+    """Refuse a stream without a sink, and two sinks of one label.
+
+    Raises:
+        ConfigError: It is one of these, or a label holds credentials.
+    """
+    for label in labels:
+        if "://" in label:  # else it is no location: a label may be `postgresql:gold@prod`
+            refuse_credentials(label)
+    if not labels or len(set(labels)) < len(labels):
+        shown = ", ".join(labels) or "none"
+        raise ConfigError(f"A stream needs sinks of different names; these are {shown}.")
+
+
+def check_identities(writers: Sequence[SinkWriter]) -> None:
+    """Refuse two sinks that are one: every row would be in it twice.
+
+    Raises:
+        ConfigError: Two of them are.
+    """
+    for writer, other in combinations(writers, 2):
+        if writer.identity == other.identity:
+            raise ConfigError(
+                f"Two sinks of the stream are the same, {writer.shown}: every row would be in it "
+                "twice. Name it once."
+            )
+
+
+def highest_epoch(writers: Sequence[SinkWriter], stream: str) -> int | None:
+    """Return the highest epoch that the sinks know of; None when no sink has a ledger.
+
+    Raises:
+        HoldfastError: A ledger cannot be read.
+    """
+    ledgers = [writer.ledger for writer in writers if writer.ledger is not None]
+    return max((_epoch_in(ledger, stream) for ledger in ledgers), default=None)
+
+
+def _epoch_in(ledger: LedgerStore, stream: str) -> int:
+    row = ledger.read(stream)
+    if isinstance(row, Unreadable) and row.error is not None:
+        raise row.error
+    return row.epoch if isinstance(row, LedgerRow) else ledger.last_epoch(stream)

@@ -1,0 +1,50 @@
+"""Every kind of exactly-once sink, by the suite that is shipped for users' own."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+import holdfast as hf
+from holdfast.sinks.sink import SinkSpec
+from holdfast.testing.sink_contract import SinkContract
+from lab import Postgres
+from tests.sqlite_sink import Sqlite, rows_in
+
+
+class TestPostgres(SinkContract):
+    @pytest.fixture
+    def sink(self, postgres: Postgres, tmp_path: Path) -> SinkSpec:
+        dsn = postgres.create_database(f"contract_{uuid.uuid4().hex[:12]}")
+        with psycopg.connect(dsn) as connection:
+            connection.execute("CREATE TABLE readings (id bigint, name text)")
+        (tmp_path / "dsn").write_text(dsn)
+        return hf.Postgres(f"file:{tmp_path / 'dsn'}", table="readings")
+
+    def rows(self, sink: Any, spark: Any) -> list[tuple[Any, ...]]:
+        del spark
+        with psycopg.connect(Path(sink.dsn.removeprefix("file:")).read_text()) as connection:
+            return connection.execute("SELECT * FROM readings").fetchall()
+
+
+class TestDelta(SinkContract):
+    @pytest.fixture
+    def sink(self, tmp_path: Path) -> SinkSpec:
+        return hf.Delta(path=str(tmp_path / "readings"))
+
+    def rows(self, sink: Any, spark: Any) -> list[tuple[Any, ...]]:
+        return [tuple(row) for row in spark.read.format("delta").load(sink.path).collect()]
+
+
+class TestSqlite(SinkContract):
+    @pytest.fixture
+    def sink(self, tmp_path: Path) -> SinkSpec:
+        return Sqlite(path=str(tmp_path / "readings.sqlite"))
+
+    def rows(self, sink: Any, spark: Any) -> list[tuple[Any, ...]]:
+        del spark
+        return rows_in(sink)

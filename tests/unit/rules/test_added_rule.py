@@ -1,0 +1,154 @@
+"""A new rule is three files: found, documented and tested in a copy of the tree that has them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.house.repository import ROOT
+
+MODULE = '''\
+"""HF690: the stream has more than one sink."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from holdfast.evidence.stream import StreamEvidence
+from holdfast.rules.rule import Confidence, Finding, Goal, Rule, Severity
+
+
+def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
+    if len(evidence.sinks) > 1:
+        yield RULE.find(
+            what=f"{evidence.stream} has {len(evidence.sinks)} sinks.",
+            how="Read on.",
+            accepting="nothing changes",
+            follows_from=("contracts",),
+        )
+
+
+RULE = Rule(
+    code="HF690",
+    name="several-sinks",
+    severity=Severity.NOTE,
+    confidence=Confidence.CERTAIN,
+    goal=Goal.NONE,
+    judge=_judge,
+)
+'''
+PAGE = """\
+# HF690 several-sinks
+
+| Severity | Confidence | Goal |
+| --- | --- | --- |
+| note | certain | none |
+
+## What it finds
+
+The stream has more than one sink.
+
+## What Spark would do
+
+Start.
+
+## What to do
+
+Nothing.
+
+## What accepting does
+
+Nothing.
+"""
+CASES = """\
+[[case]]
+name = "two sinks"
+sinks = [{ name = "one" }, { name = "two" }]
+finds = [{ says = ["2 sinks"], sink = "" }]
+
+[[case]]
+name = "one sink"
+finds = []
+"""
+THREE_FILES = {
+    "src/holdfast/rules/hf690_several_sinks.py": MODULE,
+    "docs/reference/rules/HF690.md": PAGE,
+    "tests/unit/rules/cases/HF690.toml": CASES,
+}
+COPIED = (
+    *("src/holdfast", "docs", "tests/unit/rules", "tests/house"),
+    *("pyproject.toml", "mkdocs.yml", "mkdocs_rules.py"),
+)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """What of this repository is about rules, copied; with a rule that is not in it."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    for name in COPIED:
+        there = tmp_path / name
+        there.parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, there, ignore=ignored)
+        else:
+            shutil.copy(ROOT / name, there)
+    for name, text in THREE_FILES.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def run(tree: Path, *command: str, path: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run Python in the copied tree, with its package in front of the installed one."""
+    environment = {**os.environ, "PYTHONPATH": str(path or tree / "src")}
+    words = [sys.executable, *command]
+    return subprocess.run(
+        words, cwd=tree, env=environment, check=False, capture_output=True, text=True
+    )
+
+
+def run_tests(tree: Path) -> subprocess.CompletedProcess[str]:
+    return run(
+        tree, "-m", "pytest", "-v", "-p", "no:cacheprovider", "tests/unit/rules/test_rules.py"
+    )
+
+
+def test_it_is_found_and_tested(tree: Path) -> None:
+    ran = run_tests(tree)
+    assert ran.returncode == 0, ran.stdout
+    assert "test_a_case_finds_what_it_says[HF690 two sinks] PASSED" in ran.stdout
+    assert "test_a_rule_has_a_page_that_says_what_it_decides[HF690] PASSED" in ran.stdout
+
+
+def test_it_is_on_the_site(tree: Path) -> None:
+    built = run(tree, "-m", "mkdocs", "build", "--strict", "--quiet")
+    assert built.returncode == 0, built.stderr
+    index = (tree / "site/reference/rules/index.html").read_text()
+    assert '<a href="HF690/">HF690</a> several-sinks</td>' in index
+    assert 'href="HF690/">HF690 several-sinks</a>' in index
+    assert (tree / "site/reference/rules/HF690/index.html").exists()
+
+
+def test_without_its_page_and_its_cases_it_fails(tree: Path) -> None:
+    (tree / "docs/reference/rules/HF690.md").unlink()
+    (tree / "tests/unit/rules/cases/HF690.toml").unlink()
+    ran = run_tests(tree)
+    assert ran.returncode == 1
+    assert "test_a_rule_has_a_page_that_says_what_it_decides[HF690] FAILED" in ran.stdout
+    assert "test_a_rule_has_a_case_that_fires_and_a_near_miss[HF690] FAILED" in ran.stdout
+
+
+def test_it_is_found_in_a_zip_archive(tree: Path) -> None:
+    archive = tree / "holdfast.zip"
+    with zipfile.ZipFile(archive, "w") as packed:
+        for file in sorted((tree / "src").rglob("*.py")):
+            packed.write(file, file.relative_to(tree / "src"))
+    asked = "import holdfast.rules as r; print(r.__file__, *(rule.code for rule in r.RULES))"
+    ran = run(tree, "-c", asked, path=archive)
+    assert ran.stdout.startswith(str(archive)), ran.stderr
+    assert ran.stdout.split()[-1] == "HF690"
