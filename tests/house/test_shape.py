@@ -72,6 +72,7 @@ CATCHES_ALL = {
     "src/holdfast/cli/main.py": "a bug is told, with its own exit code",
     "src/holdfast/drills/checks.py": "a check that crashes has shown nothing",
     "src/holdfast/named.py": "a user's module can raise anything",
+    "src/holdfast/streams/heartbeat.py": "a user's sink can raise anything when it is closed",
     "src/holdfast/streams/pipeline.py": "the streams that run must not be forgotten",
     "src/holdfast/sinks/user_ledger.py": "a user's sink can raise anything",
     "src/holdfast/sinks/secrets.py": "a user's function can raise anything, with the secret in it",

@@ -24,8 +24,8 @@ def pipeline() -> None:
 def show(declared: str, form: str) -> None:
     """Draw the streams of a pipeline, each below those it reads from.
 
-    Its functions are called with a local Spark session, and tables that are missing are made empty,
-    as at a start. Nothing is read and no query runs.
+    Its functions are called with a local Spark session; a table that is missing is taken to be
+    empty. No row is read, no query runs, and nothing is created.
     """
     found = _load(declared)
     try:

@@ -143,7 +143,7 @@ def _newest_held(rows: list[Row]) -> BatchId | None:
 
 
 def _put_together(places: StreamPlaces, found: Evidence, rows: list[Row]) -> StreamEvidence:
-    checkpoint = _with_metadata(found.checkpoint, places.generation)
+    checkpoint = with_metadata(found.checkpoint, places.generation)
     metadata = checkpoint.metadata
     query_id = metadata.query_id if isinstance(metadata, QueryMetadata) else QueryId("")
     refused = None
@@ -163,7 +163,7 @@ def _put_together(places: StreamPlaces, found: Evidence, rows: list[Row]) -> Str
     )
 
 
-def _with_metadata(checkpoint: Checkpoint, generation: Generation) -> Checkpoint:
+def with_metadata(checkpoint: Checkpoint, generation: Generation) -> Checkpoint:
     """Return the checkpoint as it will be when Spark starts: with its `metadata`."""
     if checkpoint.metadata is not None or generation.why == ADOPTED:
         return checkpoint

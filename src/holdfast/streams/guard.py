@@ -11,7 +11,7 @@ from holdfast.evidence.stream import SinkEvidence, StreamEvidence
 from holdfast.evidence.versions import SparkVersion
 from holdfast.ledger.store import LedgerStore
 from holdfast.points import reached
-from holdfast.record.contracts import Contract, contract_before, keep_contract, tell_changes
+from holdfast.record.contracts import Contract, keep_contract, tell_changes
 from holdfast.record.leases import Lease
 from holdfast.rules import judge
 from holdfast.sinks.sink import SinkWriter
@@ -31,6 +31,8 @@ class Guard:
     sinks: tuple[SinkWriter, ...]
     lease: Lease
     contract: Contract
+    before: Contract | None
+    """That of the last run; None when there was none, or it is unknown."""
     spark: SparkVersion
 
     @property
@@ -129,22 +131,18 @@ class Guard:
 
     def _is_added(self, sink: SinkWriter) -> bool:
         """Return whether the last run had other sinks of these, and not this one."""
-        before = self._contract_before()
+        before = self.before
         kept = set(before.sinks) & set(self.contract.sinks) if before else set()
         if before is None or not kept or sink.name in before.sinks:
             return False
         # A sink is its place: under another label it is not a new one.
         return sink.recorded_place not in {each.place for each in before.sink_places}
 
-    def _contract_before(self) -> Contract | None:
-        return contract_before(self.place.record, epoch=self.lease.epoch)
-
     def _keep_contract(self) -> None:
         """Write the contract down, and say what has changed since the last run."""
-        before = self._contract_before()
-        for change in tell_changes(before, self.contract) if before else ():
+        for change in tell_changes(self.before, self.contract) if self.before else ():
             _LOG.warning("holdfast: %s: %s", self.place.stream, change)
-        if before != self.contract:  # else it was read from its file just now
+        if self.before != self.contract:  # else it was read from its file just now
             keep_contract(self.place.record, self.contract)
 
 

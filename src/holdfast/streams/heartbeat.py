@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import logging
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -79,7 +80,7 @@ class Keeper:
         thread = threading.Thread(target=self._keep, args=(query,), name=THREAD, daemon=True)
         thread.start()
         # A program often ends with its query: the lease is given up first.
-        atexit.register(lambda: thread.join(0 if query.isActive else _SECONDS_TO_END))
+        atexit.register(lambda: thread.join(0 if _is_active(query) else _SECONDS_TO_END))
 
     def _keep(self, query: Any) -> None:
         while not _ended(query, self._lease.term_s / _RENEWALS_PER_TERM):
@@ -98,7 +99,7 @@ class Keeper:
         with self._busy:
             _RUNNING.pop(str(self._record.location), None)
             for sink in self._sinks:
-                sink.close()
+                _close(sink)
             self._write_run(**self._how_it_ended(query))
             reached("run-ended")
             if not self.is_lost:
@@ -131,10 +132,27 @@ class Keeper:
 
 
 def _ended(query: Any, seconds: float) -> bool:
+    """Wait for the end of a query; return whether it has come."""
     try:
         return bool(query.awaitTermination(seconds))
-    except spark_errors():  # however it failed, it has ended
-        return True
+    except _no_answer():  # the query's own error, or that of a call that did not get through
+        is_active = _is_active(query)
+        if is_active:
+            time.sleep(1)
+        return not is_active
+
+
+def _no_answer() -> tuple[type[Exception], ...]:
+    """Return what a call raises: a JVM that is gone refuses every connection after the first."""
+    return *spark_errors(), OSError
+
+
+def _close(sink: SinkWriter) -> None:
+    """Close a sink; whatever it raises, the lease must be released."""
+    try:
+        sink.close()
+    except Exception as error:  # noqa: BLE001 - a user's sink can raise anything
+        _LOG.warning("holdfast: %s could not be closed: %s", sink.shown, type(error).__name__)
 
 
 def refuse_second_query(spark: Any, record: Writer, stream: str) -> None:
@@ -155,7 +173,7 @@ def _is_active(query: Any) -> bool:
     """Return whether a query runs; one of a JVM that is gone does not."""
     try:
         return query is not None and bool(query.isActive)
-    except spark_errors():
+    except _no_answer():
         return False
 
 
@@ -163,7 +181,7 @@ def stop_query(query: Any) -> None:
     """Stop a query; one that is slow to stop cannot commit any more."""
     try:
         query.stop()
-    except spark_errors() as error:
+    except _no_answer() as error:
         _LOG.warning("holdfast: the query is slow to stop: %s", type(error).__name__)
 
 
@@ -171,6 +189,6 @@ def _error_of(query: Any) -> str:
     """Return the class of the error that ended a query; empty when none did."""
     try:
         error = query.exception()
-    except spark_errors() as gone:  # the JVM is
+    except _no_answer() as gone:  # the JVM is
         return type(gone).__name__
     return "" if error is None else error.getCondition() or type(error).__name__

@@ -18,11 +18,10 @@ import msgspec
 from holdfast import clock
 from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS
 from holdfast.checkpoint.metadata import QueryMetadata, parse_metadata
-from holdfast.checkpoint.read import Checkpoint, read_checkpoint
+from holdfast.checkpoint.read import read_checkpoint
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.checkpoint.whole import read_whole
 from holdfast.errors import ConfigError, HoldfastError, UnsafePathError
-from holdfast.ids import QueryId
 from holdfast.points import reached
 from holdfast.record.documents import refuse_directory
 from holdfast.record.generations import (
@@ -92,18 +91,6 @@ class Place:
         if known.checkpoint != self.generation.checkpoint:
             raise self._overtaken()
         return replace(self, generation=known, is_written_down=True)
-
-    def read_checkpoint(self) -> Checkpoint:
-        """Read the checkpoint as it will be when Spark starts: with its `metadata`.
-
-        Raises:
-            ReadError: A directory cannot be listed.
-        """
-        found = read_checkpoint(self.checkpoint)
-        if found.metadata is not None or self.generation.why == ADOPTED:
-            return found
-        metadata = QueryMetadata(query_id=QueryId(self.generation.query_id))
-        return replace(found, metadata=metadata)
 
     def write_down(self) -> None:
         """Create what is missing: the generation in the record, then Spark's `metadata`.

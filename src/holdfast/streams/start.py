@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast import clock
 from holdfast.evidence.stream import StreamEvidence
 from holdfast.points import reached, tell
+from holdfast.record.contracts import contract_before
 from holdfast.record.leases import Lease, release, take_lease
 from holdfast.record.owner import this_process
 from holdfast.record.runs import Run
@@ -152,6 +153,7 @@ class _Start:
             contract=describe_query(
                 self.df, sinks=names, output_mode=self.output_mode, sink_places=places
             ),
+            before=contract_before(place.record, epoch=lease.epoch),
             spark=check_session(self.df.sparkSession),
         )
 

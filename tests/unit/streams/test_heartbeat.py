@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
+from typing import cast
 
 import msgspec
 
-from holdfast.record.leases import take_lease
+from holdfast.record.leases import Lease, take_lease
 from holdfast.record.owner import this_process
-from holdfast.streams.heartbeat import THREAD, Keeper
-from tests.unit.record.counted import RUN, record_of
+from holdfast.sinks.sink import SinkWriter
+from holdfast.streams.heartbeat import _RUNNING, THREAD, Keeper
+from tests.unit.record.counted import RUN, CountedStorage, record_of
 
 HEARTBEATS = 5
 
@@ -27,6 +29,74 @@ class StubQuery:
 
     def exception(self) -> None:
         return None
+
+
+class GoneQuery(StubQuery):
+    """A query whose JVM is gone: no call gets through."""
+
+    def __init__(self) -> None:
+        self.left = 0
+
+    @property
+    def isActive(self) -> bool:  # type: ignore[override]  # noqa: N802 - Spark's own word
+        raise ConnectionRefusedError
+
+    def awaitTermination(self, _seconds: float) -> bool:  # noqa: N802 - Spark's own word
+        raise ConnectionRefusedError
+
+    def exception(self) -> None:
+        raise ConnectionRefusedError
+
+
+class LostCall(StubQuery):
+    """A query that runs on although one call to it did not get through."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.isActive = True
+
+    def awaitTermination(self, _seconds: float) -> bool:  # noqa: N802 - Spark's own word
+        self.left -= 1
+        if self.left == HEARTBEATS - 1:
+            raise ConnectionResetError
+        return self.left < 0
+
+
+class BrokenSink:
+    """A sink of a user that cannot be closed."""
+
+    shown = "the broken sink"
+
+    def close(self) -> None:
+        raise ZeroDivisionError
+
+
+def run_to_end(query: StubQuery, *sinks: BrokenSink) -> CountedStorage:
+    """Keep a query until it has ended; return the record."""
+    record = record_of(0)
+    lease = take_lease(record, this_process())
+    record.requests.clear()
+    keeper = Keeper(record, lease, cast("tuple[SinkWriter, ...]", sinks))
+    keeper.keep(query, msgspec.structs.replace(RUN, epoch=lease.epoch))
+    for thread in threading.enumerate():
+        if thread.name == THREAD:
+            thread.join(60)
+    found = msgspec.json.decode(record.files[lease.path], type=Lease)
+    assert found.released
+    assert str(record.location) not in _RUNNING
+    return record
+
+
+def test_a_lease_is_released_when_the_jvm_is_gone() -> None:
+    run_to_end(GoneQuery())
+
+
+def test_a_lease_is_released_when_a_sink_cannot_be_closed() -> None:
+    run_to_end(StubQuery(), BrokenSink())
+
+
+def test_a_call_that_does_not_get_through_is_not_the_end_of_the_query() -> None:
+    assert run_to_end(LostCall()).requests["head"] == HEARTBEATS
 
 
 def test_a_heartbeat_is_two_requests_and_lists_nothing() -> None:

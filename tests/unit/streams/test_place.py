@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.checkpoint.metadata import QueryMetadata
+from holdfast.checkpoint.read import read_checkpoint
+from holdfast.evidence.collect import with_metadata
 from holdfast.record.documents import RecordError
 from holdfast.record.generations import open_generation
 from holdfast.record.neighbours import NeighbourError
@@ -26,7 +28,8 @@ def files_in(directory: Path) -> list[str]:
 
 
 def query_id_in(place: Place) -> str:
-    metadata = place.read_checkpoint().metadata
+    found = with_metadata(read_checkpoint(place.checkpoint), place.generation)
+    metadata = found.metadata
     assert isinstance(metadata, QueryMetadata)
     return metadata.query_id
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from holdfast.checkpoint.read import read_checkpoint
 from holdfast.record.acceptances import Acceptance, newest_acceptance, use_up
 from holdfast.record.batches import forget_before, keep_journalled, read_journalled
 from holdfast.record.contracts import Contract, contract_before, keep_contract
@@ -48,7 +49,7 @@ def start(site: Site, *, checkpoint: str | None = None, stream: str = STREAM) ->
 def _run(place: Place, lease: Lease) -> Started:
     """Accept a refusal, write down what a start writes, and read a batch that was written down."""
     record = place.record
-    place.read_checkpoint()
+    read_checkpoint(place.checkpoint)
     before = contract_before(record, epoch=lease.epoch)
     accepted = newest_acceptance(record) + 1
     acceptance = Acceptance(
