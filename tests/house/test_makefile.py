@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import subprocess
+import tomllib
+from fnmatch import fnmatch
 
-from tests.house.repository import ROOT
+from tests.house.repository import ROOT, python_files
 
 FIXED = {"dev", "check", "unit", "spark", "drill", "bench", "lab"}
 
@@ -25,3 +27,12 @@ def test_the_gate_runs_the_same_commands() -> None:
 
 def test_the_workflow_calls_the_same_gate() -> None:
     assert ".ci/run" in (ROOT / ".github/workflows/ci.yml").read_text()
+
+
+def test_what_is_not_measured_is_still_there() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["coverage"]
+    there = [str(path) for path in python_files("src")]
+    gone = [
+        each for each in settings["run"]["omit"] if not any(fnmatch(path, each) for path in there)
+    ]
+    assert gone == []
