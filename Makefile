@@ -37,7 +37,7 @@ check: ## Format, lint, types, imports, docs, house tests; no servers
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python -m zensical build --strict
 	$(PYTEST) -q tests/house tests/docs
 
 format: ## Rewrite the code to the house's format
@@ -119,8 +119,8 @@ lab: ## Start Kafka, PostgreSQL and S3 in the foreground and print their address
 fixtures: ## Make the checkpoints in tests/checkpoints anew, with real Spark 3.5 to 4.3
 	$(BIN)/python -m fixtures.make
 
-docs: ## Build the documentation into site/
-	$(BIN)/mkdocs build --strict
+docs: ## Build the documentation into site/; look at it with: python -m http.server -d site --bind 127.0.0.1
+	$(BIN)/python -m zensical build --strict --clean
 
 clean: ## Remove everything that is made, but not the download cache
-	rm -rf .venv .venv-$(NEWEST) site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf .venv .venv-$(NEWEST) .cache site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

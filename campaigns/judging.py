@@ -11,7 +11,13 @@ from holdfast.drills.drill import Recording, Sinks
 from holdfast.drills.history import Ended, now
 from holdfast.drills.verdict import Checked
 
-OF_ROWS = ("nothing-lost", "nothing-doubled", "nothing-foreign", "whole-batches", "in-order")
+OF_ROWS = (
+    "nothing-lost",
+    "nothing-duplicated",
+    "nothing-unexpected",
+    "complete-batches",
+    "in-order",
+)
 """The checks that hold at any moment; at the end all of the source must be there too."""
 AT_THE_END = (*OF_ROWS, "goes-on")
 
@@ -40,7 +46,9 @@ def assert_passed(checked: Iterable[Checked]) -> None:
     Raises:
         AssertionError: One has not.
     """
-    wrong = [f"{each.verdict.name} {each.check}: {each.told}" for each in checked if each.verdict]
+    wrong = [
+        f"{each.verdict.name} {each.check}: {each.told}" for each in checked if each.verdict.is_bad
+    ]
     assert not wrong, "; ".join(wrong)
 
 
@@ -49,7 +57,7 @@ def end_session(recording: Recording, error: str = "") -> None:
     ended = Ended(
         at=now(),
         run=recording.run_number,
-        how="the query failed" if error else "the query ended",
+        how="an error of the query" if error else "no error",
         is_killed=False,
         is_well=not error,
         cpu_seconds=0,

@@ -37,7 +37,7 @@ def describe(drilled: Drilled) -> str:
     line += f", {cpu_seconds_per_kill(history):.1f} CPU s per kill"
     if Past(history).kept[0] is not None:
         line += "".join(f"; {each.told}" for each in drilled.checked if each.check == "same-state")
-    wrong = [each for each in drilled.checked if each.verdict]
+    wrong = [each for each in drilled.checked if each.verdict.is_bad]
     told = (f"  {each.verdict.name} {each.check}: {each.told}" for each in wrong)
     return "\n".join([line, *told])
 

@@ -20,6 +20,7 @@ from pathlib import Path
 import pyspark
 from pyspark.sql import SparkSession
 
+from holdfast.spark.delta_packages import DELTA_SESSION
 from lab.cache import cache_directory, cached, sha256_of_file, sha256_of_text
 from lab.jars import fetch_jars
 from lab.tools import find_tool
@@ -31,8 +32,7 @@ SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.shuffle.partitions": "2",
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    **DELTA_SESSION,
     # Its default of 50 costs seconds per commit on two cores.
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.sql.session.timeZone": "UTC",

@@ -226,9 +226,13 @@ def record(home: Path, *, files: Mapping[str, int]) -> Sequence[Recording]:
         ensure_tables(connection)
         connection.execute(_KEEP_LEDGER.encode())
     program = [recorded_streams.__file__, json.dumps([each.config for each in subjects])]
-    driver = Driver(program, environment=traced(home / "trace"), directory=home / "runs")
-    seconds = RUN_SECONDS + SECONDS_PER_FILE * sum(files.values())
-    driver.run_to_end(seconds=seconds)
+    driver = Driver(
+        program,
+        environment=traced(home / "trace"),
+        directory=home / "runs",
+        seconds=RUN_SECONDS + SECONDS_PER_FILE * sum(files.values()),
+    )
+    driver.run_to_end()
     with psycopg.connect(dsn) as connection:
         connection.execute(_KEPT.encode())
     return [_recording(subject, home / "trace") for subject in subjects]

@@ -83,8 +83,9 @@ class Work:
             [faulty_tasks.__file__, *arguments],
             environment=variables,
             directory=self.directory / "runs",
+            seconds=SECONDS,
         )
-        driver.run_to_end(seconds=SECONDS)
+        driver.run_to_end()
         for sink in self.sinks:
             marks = {path.name for path in (places[2] / sink).iterdir()}
             assert marks == set(self.faults), f"{sink}: only {marks} struck"

@@ -63,10 +63,10 @@ def line_of(sink: Sink, reader: str, drilled: Sequence[Drilled]) -> Line:
         told = {check.check: check for check in each.checked}
         line.kills += sum(end.is_killed for end in past.ended.values())
         line.partial |= not all(map(sink.is_whole, _seen(past, reader)))
-        if told["starts-again"].verdict:
+        if told["starts-again"].verdict.is_bad:
             line.stuck[each.name] = told["starts-again"].told
             continue
-        assert not told["fired"].verdict, told["fired"].told
+        assert not told["fired"].verdict.is_bad, told["fired"].told
         difference = _difference(past, reader)
         if difference.missing:
             line.lost[each.name] = difference.missing
@@ -99,14 +99,14 @@ def drill(sink: Sink, directory: Path, *, only: Sequence[str] = ()) -> list[Dril
         sample=write_sample(directory / "sample"),
         read=sink.read and f"{module}:{sink.read}",
     )
-    steps = drill_user_stream(
+    drilled = drill_user_stream(
         target,
         directory=directory,
         only=only or [*sink.only, *(phase.name for phase in sink.also)],
         also=sink.also,
         reader=partial(polling, sink.look),
     )
-    return [each for each in steps if isinstance(each, Drilled)]
+    return list(drilled)
 
 
 def write_sample(directory: Path) -> Path:

@@ -105,7 +105,12 @@ class Bench:
         return {check: said.get((check.drill, check.check), missing) for check in checks}
 
 
-_VERDICTS = {"PASS": Said.PASSED, "FAIL": Said.FAILED, "UNKNOWN": Said.BROKE}
+_VERDICTS = {
+    "PASS": Said.PASSED,
+    "FAIL": Said.FAILED,
+    "UNKNOWN": Said.BROKE,
+    "NOT_CHECKED": Said.BROKE,
+}
 
 
 def _case_of(node: str) -> tuple[str, str]:

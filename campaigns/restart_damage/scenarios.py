@@ -187,22 +187,22 @@ def text_row(scenario: Scenario, found: Difference, guarded: str) -> str:
     """Return a scenario's line of the table for a terminal."""
     return (
         f"{scenario.written:<38}{scenario.happens:<39}"
-        f"{found.expected:>8,}{found.missing:>9,}{found.doubled:>9,}  {guarded}"
+        f"{found.expected:>8,}{found.missing:>9,}{found.doubled:>12,}  {guarded}"
     )
 
 
 def markdown_row(scenario: Scenario, found: Difference, guarded: str) -> str:
-    """Return a scenario's line of the table for the README."""
+    """Return a scenario's line of the table for the documentation."""
     figures = " | ".join(f"{each:,}" for each in (found.expected, found.missing, found.doubled))
     return f"| {scenario.written} | {scenario.happens} | {figures} | {guarded} |"
 
 
 HEADS = {
     "text": (
-        f"{'written as':<38}{'then':<39}{'expected':>8}{'missing':>9}{'doubled':>9}  with Holdfast"
+        f"{'written as':<38}{'then':<39}{'expected':>8}{'lost':>9}{'duplicated':>12}  with Holdfast"
     ),
     "markdown": (
-        "| written as | then | rows expected | missing | doubled | with Holdfast |"
+        "| written as | then | rows expected | lost | duplicated | with Holdfast |"
         "\n|---|---|--:|--:|--:|---|"
     ),
 }

@@ -15,13 +15,14 @@ from pathlib import Path
 
 import msgspec
 
+from holdfast.clock import now
 from holdfast.drills.builtin.cells import BUILTIN, Cell, run_cell
 from holdfast.drills.builtin.places import DSN_NAME
 from holdfast.drills.phases import asked_phase
-from holdfast.drills.summary import summarize, write_summary
+from holdfast.drills.summary import About, summarize, write_summary
 
 FILES = 3
-"""One batch each: fewer than the drills of `holdfast drill run`, which come by every phase."""
+"""One batch each: fewer than the drills of `holdfast drill run`, which reach every phase."""
 
 
 def main(directory: Path, chains: dict[str, list[str]]) -> None:
@@ -34,8 +35,10 @@ def main(directory: Path, chains: dict[str, list[str]]) -> None:
         )
         for name, points in chains.items()
     ]
-    write_summary("built-in streams", drilled, directory=directory)
-    print(msgspec.json.encode(summarize("built-in streams", drilled)).decode())
+    command = "python -m pytest tests/drills/test_versions.py"
+    about = About(target="built-in streams", began=now().astimezone(), command=command)
+    write_summary(about, drilled, directory=directory)
+    print(msgspec.json.encode(summarize(about, drilled)).decode())
 
 
 if __name__ == "__main__":

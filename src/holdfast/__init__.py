@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from holdfast.sinks.table_changed import TableChangedError
     from holdfast.sinks.user_sink import Sink
     from holdfast.streams.batches import BatchRefusedError
+    from holdfast.streams.guard_writer import guard
     from holdfast.streams.heartbeat import AlreadyRunningError
     from holdfast.streams.pipeline import Pipeline, PipelineStartError
     from holdfast.streams.place import SharedCheckpointError
-    from holdfast.streams.query import LeaseLostError
+    from holdfast.streams.query import LeaseLostError, stop_on_sigterm
     from holdfast.streams.refusal import StartRefusedError, UnsupportedSparkError
     from holdfast.streams.start import start
 
@@ -51,9 +52,11 @@ __all__ = [
     "UnsupportedSparkError",
     "WriteError",
     "__version__",
+    "guard",
     "inspect",
     "read_checkpoint",
     "start",
+    "stop_on_sigterm",
 ]
 
 __version__ = "0.1.0.dev0"
@@ -79,9 +82,11 @@ _HOMES = {
     "TableChangedError": "sinks.table_changed",
     "UnsupportedSparkError": "streams.refusal",
     "WriteError": "errors",
+    "guard": "streams.guard_writer",
     "inspect": "reading",
     "read_checkpoint": "reading",
     "start": "streams.start",
+    "stop_on_sigterm": "streams.query",
 }
 
 

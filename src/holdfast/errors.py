@@ -6,10 +6,15 @@ what did not happen, why, and how to go on, one sentence each.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import functools
+from collections.abc import Callable
+from typing import Any, ClassVar, ParamSpec, TypeVar
 
 from holdfast.printable import printable_lines
 from holdfast.redact import redact_location
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class HoldfastError(Exception):
@@ -33,6 +38,25 @@ class HoldfastError(Exception):
         # Spark pickles exceptions on their way back from executors, and a subclass takes facts, not
         # sentences: rebuild without __init__ and restore the attributes.
         return _rebuild, (type(self), self.args), self.__dict__
+
+
+def without_our_frames(function: Callable[P, R]) -> Callable[P, R]:
+    """Have an error of a public function show the caller's frames only: its sentences say why."""
+
+    @functools.wraps(function)
+    def call(*given: P.args, **named: P.kwargs) -> R:
+        try:
+            return function(*given, **named)
+        except HoldfastError as error:
+            raise error.with_traceback(None) from error.__cause__
+
+    return call
+
+
+def created_without_our_frames(kind: type[R]) -> type[R]:
+    """Have an error of a class's `__init__` show the caller's frames only."""
+    setattr(kind, "__init__", without_our_frames(kind.__init__))  # noqa: B010 - mypy knows no other
+    return kind
 
 
 def _rebuild(kind: type[HoldfastError], args: tuple[Any, ...]) -> HoldfastError:

@@ -9,7 +9,7 @@ from holdfast.checkpoint import Checkpoint
 from holdfast.errors import ConfigError
 from holdfast.evidence.collect import collect
 from holdfast.evidence.overview import Overview, overview_of
-from holdfast.evidence.versions import KNOWN, SparkVersion
+from holdfast.evidence.versions import DIFFERENT, KNOWN, SparkVersion, version_text
 from holdfast.storage.open import open_reader
 
 
@@ -37,8 +37,8 @@ def inspect(
         LocationError: The location is not one Holdfast can read.
         ReadError: The store did not let us list it.
     """
-    if spark is not None and spark not in KNOWN:
-        known = ", ".join(f"{major}.{minor}" for major, minor in KNOWN)
+    if spark is not None and spark not in (*KNOWN, *DIFFERENT):
+        known = ", ".join(map(version_text, KNOWN))
         raise ConfigError(f"spark={spark} is not a version of Spark that is known here ({known}).")
     evidence = collect(open_reader(location, storage_options), rows=rows)
     return overview_of(evidence, spark=spark)

@@ -1,4 +1,7 @@
-"""The tutorial of drills, followed word by word, and a pipeline that is drilled whole."""
+"""Where the tutorial of drills leads to: a fixture, a whole pipeline, a stream from where it is.
+
+The tutorial itself is followed word by word from the wheel, by `tests/wheel`.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,6 @@ from tests.house.repository import ROOT
 
 PAGE = (ROOT / "docs/tutorials/first-drill.md").read_text()
 SAMPLE, APP, TEST = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-PLAIN, GUARDED = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
-SHOWN_PLAIN, SHOWN_GUARDED = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
 pytestmark = pytest.mark.sampled(1)
 PIPELINE = """
 import holdfast as hf
@@ -103,27 +104,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(command: str) -> tuple[int, str]:
-    """Run a command of the page."""
+    """Run a command of the page; return its exit code and what it prints on stdout."""
     words = [sys.executable, "-m", *command.split()]
-    ended = subprocess.run(words, check=False, capture_output=True, text=True)
-    return ended.returncode, ended.stdout + ended.stderr
-
-
-@pytest.mark.usefixtures("class_archive", "here")
-def test_a_function_that_appends_is_found_out() -> None:
-    code, said = run(PLAIN)
-    assert said.startswith(SHOWN_PLAIN)
-    assert code == ExitCode.FOUND
-    assert (
-        "Again: holdfast drill run app:plain --source-sample sample --only commits-before" in said
-    )
-
-
-@pytest.mark.usefixtures("class_archive", "here")
-def test_a_guarded_stream_passes() -> None:
-    code, said = run(GUARDED)
-    assert said.startswith(SHOWN_GUARDED)
-    assert code == ExitCode.DONE
+    ended = subprocess.run(words, check=False, stdout=subprocess.PIPE, text=True)
+    return ended.returncode, ended.stdout
 
 
 @pytest.mark.usefixtures("class_archive", "here")
@@ -172,8 +156,8 @@ def test_a_stream_is_drilled_from_where_it_is_now(here: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "bad", "told"),
     [
-        ("counting", [], "7 rows of state, as they must be"),
-        ("diverging", ["same-state"], "the state diverged: 7 lost, 0 doubled, 7 others"),
+        ("counting", [], "7 rows of state are the same"),
+        ("diverging", ["same-state"], "the state diverged: 7 lost, 0 duplicated, 7 unexpected"),
     ],
 )
 def test_state_is_compared_too(here: Path, *, name: str, bad: list[str], told: str) -> None:
@@ -181,7 +165,8 @@ def test_state_is_compared_too(here: Path, *, name: str, bad: list[str], told: s
     command = f"holdfast drill run counts:{name} --source-sample sample --only commits-before"
     code, said = run(f"{command} --format json --directory {here / 'drill'}")
     (drill,) = msgspec.json.decode(said.splitlines()[-1], type=SummaryJson).drills
-    assert [each.check for each in drill.checks if each.verdict != "PASS"] == bad, said
+    found = [each.check for each in drill.checks if each.verdict in {"FAIL", "UNKNOWN"}]
+    assert found == bad, said
     assert code == (ExitCode.FOUND if bad else ExitCode.DONE)
     assert next(each.told for each in drill.checks if each.check == "same-state").startswith(told)
 

@@ -1,4 +1,4 @@
-"""A program that ends with its query leaves nothing for the next one to wait for."""
+"""A program that ends, or is stopped, leaves nothing for the next one to wait for."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from campaigns.clean_stops import report
+from campaigns.streams.until_stopped import WAYS
 from tests.drills.tutorial import Tutorial
 
 
@@ -19,3 +21,12 @@ def test_a_driver_that_ends_well_gives_its_lease_up(database: str, tmp_path: Pat
     assert json.loads((record / "leases/000001.json").read_text())["released"]
     (run,) = (record / "runs").iterdir()
     assert json.loads(run.read_text())["ended"] == "finished"
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.usefixtures("class_archive")
+def test_a_driver_that_is_stopped_leaves_nothing_to_wait_for(
+    way: str, database: str, tmp_path: Path
+) -> None:
+    assert report(way, root=tmp_path / "stopped", dsn=database, restarts=1) == []

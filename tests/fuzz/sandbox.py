@@ -28,6 +28,7 @@ from holdfast.cli.inspect_text import render_text
 from holdfast.cli.inspection import inspect_checkpoint
 from holdfast.cli.main import run
 from holdfast.printable import printable
+from holdfast.record.layout import HOME
 from holdfast.storage.memory import MemoryStorage
 
 PATIENCE_S = 20.0
@@ -151,6 +152,8 @@ class Watch:
         places = {sys.prefix, f"{sys.base_prefix}/lib", str(Path(holdfast.__file__).parent)}
         self._python = tuple(os.path.realpath(place) + "/" for place in places)
         self._inside = None if inside is None else os.path.realpath(inside)
+        above, name = os.path.split(self._inside or "")
+        self._record = f"{above}/{HOME}/{name}/"
         self._seen = seen
         self._resolved: dict[str, str] = {}
 
@@ -178,4 +181,4 @@ class Watch:
         if self._inside is not None and (real + "/").startswith(self._inside + "/"):
             self._seen.opened_inside.append(path)
             return True
-        return real.startswith(self._python)
+        return real.startswith(self._python) or (real + "/").startswith(self._record)

@@ -10,7 +10,7 @@ import pytest
 import holdfast
 from tests.house.repository import ROOT, python_files
 
-CODE = python_files("src", "lab", "examples", "benchmarks", "campaigns", "fixtures")
+CODE = python_files("src", "lab", "examples", "benchmarks", "campaigns", "fixtures", "docsite")
 TESTS = python_files("tests")
 VAGUE = {"utils", "util", "helpers", "helper", "common", "base", "core", "manager", "misc"}
 
@@ -72,7 +72,8 @@ CATCHES_ALL = {
     "src/holdfast/cli/main.py": "a bug is told, with its own exit code",
     "src/holdfast/drills/checks.py": "a check that crashes has shown nothing",
     "src/holdfast/named.py": "a user's module can raise anything",
-    "src/holdfast/streams/heartbeat.py": "a user's sink can raise anything when it is closed",
+    "src/holdfast/streams/batches.py": "whatever fails, the query says which batch it was",
+    "src/holdfast/streams/heartbeat.py": "a sink of a user can raise anything when it is closed",
     "src/holdfast/streams/pipeline.py": "the streams that run must not be forgotten",
     "src/holdfast/sinks/user_ledger.py": "a user's sink can raise anything",
     "src/holdfast/sinks/secrets.py": "a user's function can raise anything, with the secret in it",
@@ -113,9 +114,11 @@ def test_the_public_names_are_these() -> None:
         "UnsupportedSparkError",
         "WriteError",
         "__version__",
+        "guard",
         "inspect",
         "read_checkpoint",
         "start",
+        "stop_on_sigterm",
     ]
 
 

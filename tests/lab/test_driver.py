@@ -231,7 +231,7 @@ def test_a_driver_that_takes_too_long_is_ended_by_the_drill_and_that_is_said(
     driver = make_driver(tmp_path, "import signal; signal.pause()")
     ended = driver.start().wait(seconds=0.5)
     assert ended.timed_out
-    assert ended.describe().startswith("the drill's SIGKILL")
+    assert ended.describe().startswith("SIGKILL from the drill, at the time limit, after ")
 
 
 def test_what_passes_the_s3_proxy_arrives_unchanged(s3: S3, tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def add_file(files: Path, number: int, *lines: str) -> None:
     os.utime(file, (1_700_000_000 + number, 1_700_000_000 + number))
 
 
-def start(stream: DataFrame, checkpoint: Path, *, mode: str = "append") -> Happened:
+def start(stream: DataFrame, checkpoint: Path | str, *, mode: str = "append") -> Happened:
     """Start a query and wait until it has read what waits, or fails."""
     happened = Happened()
 

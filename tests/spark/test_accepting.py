@@ -134,3 +134,16 @@ def test_a_record_that_was_lost_gives_out_no_epoch_again(stream: Stream) -> None
     stream.run()
     assert [path.name for path in (record / "leases").iterdir()] == ["000004.json"]
     assert stream.rows() == [f"row {number}" for number in range(6)]
+
+
+def test_a_deleted_root_is_refused_with_the_same_nonces_until_they_are_accepted(
+    stream: Stream,
+) -> None:
+    stream.run()
+    shutil.rmtree(stream.root)
+    stream.add(3)
+    first, second = refused(stream), refused(stream)
+    assert first.nonces == second.nonces
+    assert set(first.nonces) == {"HF602", "HF606"}
+    stream.run(accept=accept(second, "HF602", "HF606"))
+    assert Counter(stream.rows()) == Counter([*OLD, *OLD, "row 3"])

@@ -153,7 +153,7 @@ def test_a_query_that_its_checkpoint_cannot_take_is_refused_before_a_batch(strea
     with pytest.raises(hf.StartRefusedError) as found:
         hf.start(both, stream="readings", into=hf.ForeachBatch(print), root=str(stream.root))
     assert [finding.code for finding in found.value.findings] == ["HF401"]
-    assert "offsets/2 has 1 sources, the query 2" in str(found.value)
+    assert "offsets/2 lists 1 source, but the query has 2" in str(found.value)
     assert not (stream.checkpoint / "offsets/3").exists()
 
 

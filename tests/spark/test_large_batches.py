@@ -24,7 +24,7 @@ from holdfast.sinks.postgres.large import BUDGET_SETTING, is_large
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from holdfast.sinks.postgres.task import Task
 from holdfast.sinks.postgres.writer import PostgresWriter
-from holdfast.streams.batches import StoppedError
+from holdfast.streams.query_end import StoppedError
 from tests.ledger_rows import ROW, attempt
 from tests.spark.file_stream import Stream
 from tests.writers import open_writer

@@ -95,7 +95,7 @@ def test_a_dsn_that_a_server_refuses_is_not_shown(
     shown = observe(Session(f"file:{file}").connection)
     assert find_leaks([*shown.all(), *capfd.readouterr()], planted) == []
     assert isinstance(shown.error, HoldfastError)
-    assert shown.error.code == "CONNECT"
+    assert shown.error.code == "SINK_UNREACHABLE"
     assert shown.error.retryable == (name in ("away", "too many clients", "socket"))
     assert shown.error.__context__ is None
     assert isinstance(shown.error, psycopg.OperationalError)

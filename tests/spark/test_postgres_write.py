@@ -280,7 +280,7 @@ BROKEN: dict[str, tuple[str, str, str]] = {
     ),
     "another type": (
         "ALTER TABLE readings ALTER COLUMN id TYPE integer",
-        "id is integer; the stream brings int64",
+        "id is integer; in the stream it is bigint",
         'ALTER COLUMN "id" TYPE bigint',
     ),
     "a column that must be given": (

@@ -1,7 +1,7 @@
-"""The damage table of the README, sampled: one scenario that loses, one that doubles, one more.
+"""The damage table of the docs, sampled: one scenario that loses, one that doubles, one more.
 
 The whole table is `python -m campaigns.restart_damage`; what is played here must give the very
-cells that the README shows. Of the guarded column one is played.
+cells that the page shows. Of the guarded column one is played.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from campaigns.restart_damage.scenarios import SCENARIOS, Scenario, markdown_row
 from lab import Kafka, Postgres
 from tests.house.repository import ROOT
 
-README = (ROOT / "README.md").read_text()
+PAGE = (ROOT / "docs/explanation/what-a-restart-does.md").read_text()
 BY_NAME = {scenario.name: scenario for scenario in SCENARIOS}
 WAITS_FOR_A_LEASE = "jdbc-append-two-drivers"
 """Half a minute; `tests/drills/test_zombies.py` has it."""
@@ -35,18 +35,18 @@ def scenario(request: pytest.FixtureRequest, seed: int) -> Scenario:
     return BY_NAME[random.Random(seed).choice(others) if name == "by-seed" else name]
 
 
-def test_a_restart_does_the_damage_that_the_readme_shows(
+def test_a_restart_does_the_damage_that_the_page_shows(
     scenario: Scenario, servers: Servers
 ) -> None:
     plain = markdown_row(scenario, play(scenario, servers, seed=1), guarded="")
-    assert plain.removesuffix(" |").rstrip() in README
+    assert plain.removesuffix(" |").rstrip() in PAGE
 
 
-def test_a_guarded_restart_ends_as_the_readme_shows(servers: Servers, seed: int) -> None:
+def test_a_guarded_restart_ends_as_the_page_shows(servers: Servers, seed: int) -> None:
     scenario = BY_NAME[random.Random(seed).choice(sorted(BY_NAME.keys() - {WAITS_FOR_A_LEASE}))]
     shown = next(
         line.split("|")[-2].strip()
-        for line in README.splitlines()
+        for line in PAGE.splitlines()
         if line.startswith(f"| {scenario.written} | {scenario.happens} |")
     )
     assert play_guarded(scenario, servers, seed=1) == shown

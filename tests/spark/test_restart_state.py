@@ -193,7 +193,7 @@ def test_without_its_state_a_query_that_is_not_known_is_not_said_to_go_on(
         assert predicted.error == NO_STATE
     else:
         assert isinstance(predicted, Resumes)
-        assert predicted.unless == "the query keeps state: state/ is not there"
+        assert predicted.unless == "the query is stateful: there is no state/ directory"
 
 
 def test_a_delta_of_another_version_is_believed(original: Original, tmp_path: Path) -> None:

@@ -103,9 +103,9 @@ CASES: dict[str, tuple[Damage, Truth]] = {
         "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION",
     ),
     "no-partitions-pinned": (every(pin(None), UNPINNED_BEFORE), 5),
-    "pending-no-partitions-pinned": (pending(every(pin(None), UNPINNED_BEFORE)), "None.get"),
-    "pending-no-partitions-pinned-by-newest": (pending(pin(None)), "None.get"),
-    "pending-no-partitions-pinned-before": (pending(UNPINNED_BEFORE), "None.get"),
+    "pending-no-partitions-pinned": (pending(every(pin(None), UNPINNED_BEFORE)), 4),
+    "pending-no-partitions-pinned-by-newest": (pending(pin(None)), 4),
+    "pending-no-partitions-pinned-before": (pending(UNPINNED_BEFORE), 4),
     "more-partitions-pinned": (pin("3"), "CANNOT_READ_DELTA_FILE_NOT_EXISTS"),
     "pending-more-partitions-pinned": (
         pending(pin("3")),

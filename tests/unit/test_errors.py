@@ -1,8 +1,13 @@
 from __future__ import annotations
 
 import pickle
+import traceback
 
-from holdfast.errors import HoldfastError, MissingExtraError
+import pytest
+
+from holdfast.errors import ConfigError, HoldfastError, MissingExtraError, without_our_frames
+from holdfast.sinks.delta.sink import Delta
+from holdfast.sinks.postgres.sink import Postgres
 
 
 def test_an_error_says_what_why_and_how_in_that_order() -> None:
@@ -31,3 +36,25 @@ def test_an_error_cannot_steer_a_terminal() -> None:
     error = HoldfastError(what="evil\x1b[31m.", why="two\nlines.", how="Remove \u202eit.")
     assert str(error) == r"evil\x1b[31m. two" + "\n" + r"lines. Remove \u202eit."
     assert (error.what, error.how) == (r"evil\x1b[31m.", r"Remove \u202eit.")
+
+
+def test_a_public_function_shows_no_frames_of_ours() -> None:
+    def deep() -> None:
+        raise ConfigError("A reason.")
+
+    @without_our_frames
+    def public() -> None:
+        deep()
+
+    with pytest.raises(ConfigError) as raised:
+        public()
+    shown = "".join(traceback.format_exception(raised.value))
+    assert "deep" not in shown
+    assert public.__name__ == "public"
+
+
+@pytest.mark.parametrize("kind", [Postgres, Delta])
+def test_a_sink_that_is_declared_wrongly_shows_no_frames_of_ours(kind: type) -> None:
+    with pytest.raises(ConfigError) as raised:
+        kind(**({"dsn": "env:X"} if kind is Postgres else {}), table="t", keys="id")
+    assert len(raised.traceback) == len(["this test", "the frame that raises"])

@@ -17,15 +17,17 @@ from zipfile import ZipFile
 import psycopg
 import pytest
 
-from lab.spark import CHEAP_JVM
+from lab.spark import CHEAP_JVM, environment
 from tests.house.repository import ROOT
 
 UV = str(Path(sys.executable).with_name("uv"))
 LOCK = str(ROOT / "requirements/dev.txt")
 TUTORIAL = (ROOT / "docs/tutorials/first-exactly-once-stream.md").read_text()
+DRILL = (ROOT / "docs/tutorials/first-drill.md").read_text()
 TIMELINE = """
-from holdfast.report.timeline import Section, render_timelines
-print(render_timelines("title", [Section(title="one", lives=[], checks=[])]))
+from holdfast.report.timeline import Page, render_timelines
+page = Page(title="title", verdict="PASS", sentence="", facts=[], command="", sections=[])
+print(render_timelines(page))
 """
 
 
@@ -93,7 +95,7 @@ def test_without_spark_a_checkpoint_is_inspected(bare: Installed) -> None:
 
 def test_without_spark_checksums_of_state_are_compared(bare: Installed) -> None:
     command = "holdfast inspect --state 4.1-aggregation/checkpoint"
-    assert bare.run(command).stdout.startswith("Batch 5 is done")
+    assert bare.run(command).stdout.startswith("Batch 5 is committed")
     snapshot = bare.here / "4.1-aggregation/checkpoint/state/0/0/6.snapshot"
     raw = snapshot.read_bytes()
     snapshot.write_bytes(raw[:-1] + bytes([raw[-1] ^ 1]))
@@ -129,6 +131,8 @@ def test_the_first_tutorial_runs_as_it_is_printed(
         connection.execute(table.encode())
         assert stream.run("python files.py").returncode == 0
         stream.run(kill, **given)
+        ((arrived, _),) = connection.execute(count.encode()).fetchall()
+        assert 0 < arrived < 20_000, "the kill did not hit"
         ended = stream.run("python readings.py", **given)
         assert ended.returncode == 0, ended.stderr
         assert connection.execute(count.encode()).fetchall() == [(20_000, 20_000)]
@@ -136,3 +140,27 @@ def test_the_first_tutorial_runs_as_it_is_printed(
         ended = stream.run(back, **given)
         assert ended.returncode == 0, ended.stderr
         assert connection.execute(count.encode()).fetchall() == [(20_000, 20_000)]
+
+
+@pytest.mark.timeout(1200)
+@pytest.mark.usefixtures("class_archive")
+def test_the_second_tutorial_runs_as_it_is_printed(wheel: Path, tmp_path: Path) -> None:
+    """Delta's jar is the lab's: `tests/docs/test_delta_coordinates.py` compares the settings."""
+    drilled = install(wheel, tmp_path, extras="[spark]")
+    sample, app, _ = re.findall(r"```python\n(.*?)```", DRILL, re.DOTALL)
+    _, plain, guarded = re.findall(r"```sh\n(.*?)```", DRILL, re.DOTALL)
+    shown_plain, shown_guarded = re.findall(r"```text\n(.*?)```", DRILL, re.DOTALL)
+    (drilled.here / "sample.py").write_text(sample)
+    (drilled.here / "app.py").write_text(app)
+    python = str(drilled.environment / "bin/python")
+    given = {**environment(tmp_path / "spark", {}), "PYSPARK_PYTHON": python}
+
+    assert drilled.run("python sample.py").returncode == 0
+    found = drilled.run(plain, **given)
+    assert found.stdout.startswith(shown_plain), found.stdout + found.stderr
+    assert found.returncode == 1
+    again = "holdfast drill run app:plain --source-sample sample --only commits-before"
+    assert f"Again: {again}" in found.stdout
+    passed = drilled.run(guarded, **given)
+    assert passed.stdout.startswith(shown_guarded), passed.stdout + passed.stderr
+    assert passed.returncode == 0

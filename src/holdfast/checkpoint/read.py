@@ -30,6 +30,7 @@ from holdfast.checkpoint.state.bounded import BoundedState, read_state_bounded
 from holdfast.checkpoint.state.read import Operator, read_state
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.checkpoint.whole import read_whole
+from holdfast.errors import ReadError
 from holdfast.ids import BatchId
 from holdfast.storage.location import Location
 from holdfast.storage.read import Listing, Reader
@@ -56,7 +57,7 @@ class Checkpoint:
     leftovers: tuple[str, ...]
     """Temp files of writers that were stopped."""
     lone_sidecars: tuple[str, ...]
-    """Hadoop's checksums of entries that are not there: deleted by hand, and these forgotten."""
+    """Hadoop's checksums of entries that were deleted without them."""
     stale_sidecars: tuple[str, ...]
     """Hadoop's checksums that do not fit their entry: it was changed after Spark wrote it."""
     foreign: tuple[str, ...]
@@ -68,6 +69,8 @@ class Checkpoint:
     state_unread: str | None = None
     """Why the files of the state were not looked at, so that no operator has stores; None when
     they were."""
+    is_file: bool = False
+    """Whether the location is a file, so that there is no directory to read."""
 
     @property
     def unparsed(self) -> tuple[Unparsed, ...]:
@@ -101,7 +104,8 @@ def read_checkpoint(reader: Reader) -> Checkpoint:
     sources = read_sources(reader) if SOURCES in found.root.directories else ()
     operators = read_state(reader, found.below_state.directories)
     state = BoundedState(operators=operators, unread=None)
-    return _put_together(reader, found, logs, sources=sources, state=state)
+    checkpoint = _put_together(reader, found, logs, sources=sources, state=state)
+    return replace(checkpoint, is_file=_is_file(reader)) if found.is_nothing else checkpoint
 
 
 def read_checkpoint_near(reader: Reader, near: BatchId | None) -> Checkpoint:
@@ -163,12 +167,28 @@ class _Begun:
     root: Listing
     below_state: Listing
 
+    @property
+    def is_nothing(self) -> bool:
+        """Whether the location has nothing in it: it may be missing, or a file."""
+        return not self.root.files and not self.root.directories
+
 
 def _begin(reader: Reader) -> _Begun:
     root = reader.list()
     return _Begun(
         root=root, below_state=reader.list(STATE) if STATE in root.directories else NOTHING
     )
+
+
+def _is_file(reader: Reader) -> bool:
+    """Return whether the location itself is a file; False where the rights do not reach that far.
+
+    Rights to list and read below a prefix are enough for everything else.
+    """
+    try:
+        return bool(reader.location.path) and reader.stat("") is not None
+    except ReadError:
+        return False
 
 
 def _put_together(

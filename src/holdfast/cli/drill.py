@@ -12,8 +12,9 @@ import msgspec
 from holdfast.cli.drill_options import DrillOptions
 from holdfast.cli.drill_text import render_summary
 from holdfast.cli.exit_codes import ExitCode
-from holdfast.cli.status_line import status_line
+from holdfast.cli.progress import progress
 from holdfast.cli.table import columns
+from holdfast.drills.limits import SECONDS
 from holdfast.printable import printable
 
 if TYPE_CHECKING:
@@ -25,15 +26,15 @@ _FORMAT = click.option(
 )
 
 
-@click.group(short_help="Kill a stream for real and judge what is left.")
+@click.group(short_help="Kill a stream for real and check for lost or duplicated rows.")
 def drill() -> None:
-    """Kill a stream in every phase of a micro-batch, restart it, and judge what is left."""
+    """Kill a stream in every phase of a micro-batch; check for lost or duplicated rows."""
 
 
-@drill.command("list", short_help="Name the drills, and the phases in which streams are killed.")
+@drill.command("list", short_help="List the phases and the built-in drills.")
 @_FORMAT
 def list_drills(form: str) -> None:
-    """Name every phase, and the built-in streams that are killed in it."""
+    """List every phase, and the built-in streams that are killed in it."""
     from holdfast.drills.builtin.cells import CELLS  # noqa: PLC0415 - loaded when it is called
     from holdfast.drills.phases import ALL, EVERY  # noqa: PLC0415
 
@@ -54,7 +55,7 @@ def list_drills(form: str) -> None:
         click.echo(json.dumps({"version": 1, "phases": shown, "drills": drills}))
         return
     rows = [[each.name, each.shown, ", ".join(map(str, each.kills))] for each in ALL]
-    rows.append([EVERY, "all that a stream reaches, in one chain", "n kills take n + 1 drivers"])
+    rows.append([EVERY, "all phases of a stream in one chain", "n kills take n + 1 drivers"])
     streams = list(dict.fromkeys(cell.stream.name for cell in CELLS.values()))
     click.echo(f"{len(CELLS)} drills: STREAM/PHASE of {', '.join(streams)}\n")
     click.echo("\n".join(columns([["phase", "moment", "kills"], *rows])))
@@ -66,50 +67,57 @@ def list_drills(form: str) -> None:
 @click.option(
     "--source-sample",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="A directory of files that stand for your source: one file is one batch.",
+    help="A directory of files that replace your source: one file is one batch.",
 )
 @click.option("--read", metavar="MODULE:NAME", help="A function that returns what is in your sink.")
 @click.option(
     "--checkpoint",
     metavar="LOCATION",
-    help="Begin from a copy of this checkpoint; it is only read.",
+    help="Start every run from a copy of this checkpoint, which is only read.",
 )
-@click.option("--only", multiple=True, metavar="PHASE", help="This phase alone. Can be repeated.")
+@click.option("--only", multiple=True, metavar="PHASE", help="Only this phase. Can be repeated.")
 @click.option(
     "--kill-at",
     multiple=True,
     metavar="POINT",
-    help="Kill your stream here, as phase kill-at: before-send:COMMIT:3, at:NAME. Again: one more.",
+    help="Kill your stream at this point: before-send:COMMIT:3, at:NAME. Can be repeated.",
 )
-@click.option("--dsn", metavar="env:NAME", help="A scratch database, for drills that need one.")
-@click.option("--sample", type=int, help="So many of the built-in drills, drawn by the seed.")
+@click.option("--dsn", metavar="env:NAME", help="A scratch database for built-in drills.")
+@click.option("--sample", type=int, help="Run only so many built-in drills, drawn by the seed.")
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option("--directory", type=click.Path(path_type=Path), help="Where everything is kept.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=1),
+    default=SECONDS,
+    show_default=True,
+    help="Stop a driver that has not ended after so many seconds.",
+)
 @_FORMAT
 def run(**given: Any) -> ExitCode:
-    """Kill a stream in every phase of a micro-batch, and say what restarts do to it.
+    """Kill a stream in every phase of a micro-batch, restart it, and compare its rows.
 
-    MODULE:NAME is a function that starts your stream, given a Spark session and a scratch
-    place: scratch.source(spark) is the sample as a stream, scratch.checkpoint and scratch.sink are
-    directories. Or an hf.Pipeline. Nothing else is touched. It runs undisturbed first, twice; after
-    every kill it must end with the same rows.
+    MODULE:NAME is a function that starts your stream, or an hf.Pipeline. The function takes a Spark
+    session and a scratch place: scratch.source(spark) is the sample as a stream, scratch.checkpoint
+    and scratch.sink are directories. The drill touches nothing else. It first runs the stream twice
+    without a kill. After every kill the stream must end with the same rows.
 
-    DRILL is a built-in one, whose right answer is known after every batch: delta-append,
+    DRILL is a built-in stream, whose correct rows are known after every batch: delta-append,
     delta-append/commits-before, '*/commits-*'.
+
+    A drill uses 2 shuffle partitions, 2 Delta snapshot partitions and no progress bars, unless your
+    own Spark settings say otherwise.
     """
     from holdfast.drills.summary import summarize, write_summary  # noqa: PLC0415
 
     asked = DrillOptions(**given)
     drilled: list[Drilled] = []
-    with status_line() as show:
-        for each in asked.steps():
-            if isinstance(each, str):
-                show(each)
-                continue
+    with progress("holdfast.drills"):
+        for each in asked.run():
             drilled.append(each)
             # After each, so that it is there when the rest is interrupted.
-            page = write_summary(asked.title, drilled, directory=asked.place)
-    found = summarize(asked.title, drilled)
+            page = write_summary(asked.about, drilled, directory=asked.place)
+    found = summarize(asked.about, drilled)
     if asked.form == "json":
         click.echo(msgspec.json.encode(found))
     else:

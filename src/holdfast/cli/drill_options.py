@@ -1,20 +1,27 @@
-"""What `holdfast drill run` was asked for, and the drills that follow from it."""
+"""The options of `holdfast drill run`, and the drills that follow from them."""
 
 from __future__ import annotations
 
+import logging
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from holdfast.clock import now
+from holdfast.drills.limits import SECONDS
 from holdfast.errors import ConfigError
 
 if TYPE_CHECKING:
     from holdfast.drills.drill import Drilled
     from holdfast.drills.phases import Phase
+    from holdfast.drills.summary import About
+
+_LOG = logging.getLogger("holdfast.drills")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +39,12 @@ class DrillOptions:
     sample: int | None
     seed: int
     directory: Path | None
+    timeout: float
     form: str
+
+    @cached_property
+    def _began(self) -> datetime:
+        return now().astimezone()  # the clock that its user looks at
 
     @cached_property
     def place(self) -> Path:
@@ -41,27 +53,30 @@ class DrillOptions:
         Raises:
             ConfigError: Something is in it; an old checkpoint would pass for a new one.
         """
-        now = datetime.now()  # noqa: DTZ005 - the clock that its user looks at
-        place = (self.directory or Path(f"drill-{now:%Y-%m-%d-%H%M%S}")).resolve()
+        place = (self.directory or Path(f"drill-{self._began:%Y-%m-%d-%H%M%S}")).resolve()
         if place.exists() and not (place.is_dir() and next(place.iterdir(), None) is None):
             raise ConfigError(f"{place} is not empty: a drill needs a directory of its own.")
         return place
 
-    @property
-    def title(self) -> str:
-        """What is drilled, in one line."""
-        return " ".join(self.targets) or "all"
+    @cached_property
+    def about(self) -> About:
+        """What the summary says besides what the drills showed."""
+        from holdfast.drills.summary import About  # noqa: PLC0415
+
+        title = " ".join(self.targets) or "all built-in drills"
+        command = shlex.join(self.command())
+        return About(target=title, began=self._began, seed=self.seed, command=command)
 
     @property
     def is_user_stream(self) -> bool:
-        """Whether a stream of the user's is meant."""
+        """Whether this is a drill of the user's own stream."""
         return any(":" in target for target in self.targets)
 
-    def steps(self) -> Iterator[str | Drilled]:
-        """Run the drills; yield what is done next, in words, and what each drill showed.
+    def run(self) -> Iterator[Drilled]:
+        """Run the drills; yield what each one showed.
 
         Raises:
-            ConfigError: What was asked for does not fit together.
+            ConfigError: The options do not fit together.
         """
         if bool(self.targets) == self.is_all:
             raise ConfigError(
@@ -90,34 +105,45 @@ class DrillOptions:
             )
 
     def again(self, drills: Sequence[str]) -> list[str]:
-        """Return the command that repeats these drills alone."""
-        given = {
+        """Return the command that repeats only these drills."""
+        named = tuple(drills)
+        if self.is_user_stream:
+            return replace(self, only=named).command()
+        return replace(self, targets=named, is_all=False, only=(), sample=None).command()
+
+    def command(self) -> list[str]:
+        """Return the command with these options."""
+        given: dict[str, object] = {
             "--source-sample": self.source_sample,
             "--read": self.read,
             "--checkpoint": self.checkpoint,
             "--dsn": self.dsn,
+            "--sample": self.sample,
+            "--seed": None if self.sample is None else self.seed,
+            "--timeout": None if self.timeout == SECONDS else f"{self.timeout:g}",
         }
-        options = [word for name, value in given.items() if value for word in (name, str(value))]
-        only = [word for name in drills for word in ("--only", name)]
-        points = [word for point in self.kill_at for word in ("--kill-at", point)]
-        yours = [*self.targets, *options, *only, *points]
-        named = yours if self.is_user_stream else [*drills, *options]
-        return ["holdfast", "drill", "run", *named]
+        pairs = [(name, value) for name, value in given.items() if value is not None]
+        pairs += [("--only", phase) for phase in self.only]
+        pairs += [("--kill-at", point) for point in self.kill_at]
+        options = [word for name, value in pairs for word in (name, str(value))]
+        named = ["--all"] if self.is_all else self.targets
+        return ["holdfast", "drill", "run", *named, *options]
 
-    def _user_stream(self) -> Iterator[str | Drilled]:
-        from holdfast.drills.phases import Phase  # noqa: PLC0415
+    def _user_stream(self) -> Iterator[Drilled]:
         from holdfast.drills.user_stream import Target, drill_user_stream  # noqa: PLC0415
 
         sys.path.insert(0, str(Path.cwd()))
         sample = self.source_sample and self.source_sample.resolve()
         target = Target(
-            start=self.targets[0], sample=sample, read=self.read, checkpoint=self.checkpoint
+            start=self.targets[0],
+            sample=sample,
+            read=self.read,
+            checkpoint=self.checkpoint,
+            seconds=self.timeout,
         )
-        yield "undisturbed, twice"
         also = self._asked_phase()
         only = self.only or [phase.name for phase in also]
-        for each in drill_user_stream(target, directory=self.place, only=only, also=also):
-            yield f"killed: {each.shown}" if isinstance(each, Phase) else each
+        yield from drill_user_stream(target, directory=self.place, only=only, also=also)
 
     def _asked_phase(self) -> list[Phase]:
         """Return the phase whose kills were given one by one, if any were."""
@@ -125,7 +151,7 @@ class DrillOptions:
 
         return [asked_phase(self.kill_at)] if self.kill_at else []
 
-    def _builtin(self) -> Iterator[str | Drilled]:
+    def _builtin(self) -> Iterator[Drilled]:
         from holdfast.drills.builtin.cells import run_cell  # noqa: PLC0415
         from holdfast.drills.builtin.choose import choose_cells  # noqa: PLC0415
         from holdfast.sinks.secrets import reveal  # noqa: PLC0415
@@ -133,10 +159,11 @@ class DrillOptions:
         cells = choose_cells(self.targets, sample=self.sample, seed=self.seed)
         cells = [cell for cell in cells if not self.only or cell.phase.name in self.only]
         if not cells:
-            raise ConfigError("No drill is left of those: see --only and --sample.")
+            raise ConfigError("--only and --sample leave no drill to run.")
         if self.dsn is None and any(cell.stream.needs_database for cell in cells):
             raise ConfigError("Drills of PostgreSQL need a scratch database: --dsn env:NAME.")
         dsn = None if self.dsn is None else reveal(self.dsn)
         for number, cell in enumerate(cells, start=1):
-            yield f"{number} of {len(cells)}: {cell.name}"
-            yield run_cell(cell, directory=self.place / cell.name.replace("/", "--"), dsn=dsn)
+            _LOG.info("drill %d of %d: %s", number, len(cells), cell.name)
+            home = self.place / cell.name.replace("/", "--")
+            yield run_cell(cell, directory=home, dsn=dsn, seconds=self.timeout)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from holdfast.drills.errors import DrillError
 from holdfast.errors import (
     ConfigError,
     HoldfastError,
@@ -18,16 +19,16 @@ class ExitCode(IntEnum):
     """Exit codes of every verb."""
 
     DONE = 0
-    """Done, and nothing was found at or above the level asked for."""
+    """Done, and nothing was found."""
 
     FOUND = 1
-    """Something was found at or above the level asked for, or a drill failed."""
+    """Something was found: a drill failed, or a start is not safe (`inspect --check`)."""
 
     USAGE = 2
     """The arguments or the configuration are wrong."""
 
     NOT_JUDGED = 3
-    """Something needed could not be read or understood."""
+    """Something needed could not be read or understood, or a drill was inconclusive."""
 
     REFUSED = 4
     """Refused, and nothing was changed."""
@@ -47,6 +48,7 @@ _CODES: dict[type[HoldfastError], ExitCode] = {
     LocationError: ExitCode.USAGE,
     MissingExtraError: ExitCode.USAGE,
     ReadError: ExitCode.NOT_JUDGED,
+    DrillError: ExitCode.NOT_JUDGED,
     # Whether the store made the change is not known, so it is not "nothing was changed".
     WriteError: ExitCode.STOPPED,
     HoldfastError: ExitCode.REFUSED,

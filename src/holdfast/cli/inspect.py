@@ -2,35 +2,46 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from datetime import UTC, datetime
 
 import click
 
-from holdfast.checkpoint.read import Checkpoint
+from holdfast.cli.check_text import say_check
 from holdfast.cli.exit_codes import ExitCode
+from holdfast.cli.inspect_directory import DirectoryInspection, inspect_directory
+from holdfast.cli.inspect_directory_text import render_directory
 from holdfast.cli.inspect_text import render_text
-from holdfast.cli.inspection import Inspection, inspect_checkpoint
+from holdfast.cli.inspection import Inspection, inspect_checkpoint, with_record
 from holdfast.cli.watch import watch
 from holdfast.errors import ConfigError
-from holdfast.evidence.outcomes import Unknown
-from holdfast.evidence.versions import KNOWN, SparkVersion
+from holdfast.evidence.checkpoints_below import is_checkpoint
+from holdfast.evidence.guard_record import GuardRecord, UnreadableRecord, read_guard_record
+from holdfast.evidence.verdict import Verdict
+from holdfast.evidence.versions import KNOWN, SparkVersion, parse_version, version_text
 from holdfast.printable import printable
+from holdfast.storage.location import Location
 from holdfast.storage.open import open_reader
 from holdfast.storage.options import parse_options
-from holdfast.storage.read import Reader
-
-_VERSION = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})(\..*)?")
-_LOOKED_INTO = 20
 
 
 @click.command()
 @click.argument("location")
 @click.option(
+    "--check",
+    is_flag=True,
+    help="Exit with 1 unless every next start is safe. It is not safe if Spark refuses to start or "
+    "fails, if it repeats data (a pending batch, a source that is read again), if that is unknown, "
+    "or if there is no checkpoint. A pending batch is safe if Holdfast's record says that every "
+    "sink of the stream has a ledger. The sinks and the source are not checked, and only --state "
+    "opens state files. Use it before a deployment.",
+)
+@click.option(
     "--batch", type=click.IntRange(min=0), help="Show one batch: its ranges and settings."
 )
-@click.option("--state", is_flag=True, help="Show every state store, and count its rows.")
+@click.option(
+    "--state", is_flag=True, help="Open the state files that the next start loads, and count rows."
+)
 @click.option("--files", is_flag=True, help="List every file.")
 @click.option("--spark", metavar="VERSION", help="The Spark that will be started, such as 4.2.")
 @click.option(
@@ -46,6 +57,7 @@ _LOOKED_INTO = 20
 def inspect(  # noqa: PLR0913 - one parameter per option
     *,
     location: str,
+    check: bool,
     batch: int | None,
     state: bool,
     files: bool,
@@ -56,53 +68,84 @@ def inspect(  # noqa: PLR0913 - one parameter per option
     """Say what is in a checkpoint and what Spark will do on the next start.
 
     LOCATION is a directory on disk or in a bucket: /data/checkpoint, s3://bucket/path, gs://…,
-    abfss://…. Nothing is written, and no Spark is needed.
+    abfss://…. If it is not a checkpoint itself, every checkpoint below it gets a row in a table.
+    Nothing is written, and Spark is not needed.
     """
     version = None if spark is None else _parse_version(spark)
-    reader = open_reader(location, parse_options(storage_options))
-    with watch(reader) as watched:
-        inspection = inspect_checkpoint(
-            watched,
-            spark=version,
-            batch=batch,
-            state=state,
-            files=files,
+    options = parse_options(storage_options)
+    found: Inspection | DirectoryInspection | None = None
+    with watch(open_reader(location, options)) as watched:
+        if not is_checkpoint(watched, watched.list()):
+            below = inspect_directory(
+                watched,
+                open_at=lambda place: open_reader(place, options),
+                spark=version,
+                tell=watched.judged,
+            )
+            _refuse_details(below, is_asked=state or files or batch is not None)
+            found = below if below.rows else None
+        if found is None:
+            inspection = inspect_checkpoint(
+                watched, spark=version, batch=batch, state=state, files=files
+            )
+            found = with_record(inspection, _find_record(watched.location, options))
+    _show(found, form)
+    if check and form == "text":
+        _write([say_check(found)])
+    return _exit_code(found, check=check)
+
+
+def _refuse_details(found: DirectoryInspection, *, is_asked: bool) -> None:
+    if found.rows and is_asked:
+        raise ConfigError(
+            f"--batch, --state and --files show one checkpoint; {found.location} is a directory "
+            f"with {len(found.rows):,} below it, such as {found.rows[0].location}."
         )
+
+
+def _find_record(
+    location: Location, options: dict[str, str]
+) -> GuardRecord | UnreadableRecord | None:
+    """Read the record beside a checkpoint."""
+    root = location.parent
+    return None if root is None else read_guard_record(open_reader(root, options), location.name)
+
+
+def _show(found: Inspection | DirectoryInspection, form: str) -> None:
     if form == "json":
         from holdfast.cli.inspect_json import render_json  # noqa: PLC0415 - costs 50 ms
 
-        click.echo(render_json(inspection))
+        click.echo(render_json(found))
+        return
+    now = datetime.now(tz=UTC)
+    if isinstance(found, Inspection):
+        lines = render_text(found, now=now)
     else:
-        _echo(render_text(inspection, now=datetime.now(tz=UTC)))
-    return _judge(reader, inspection, form)
+        lines = render_directory(found, now=now)
+    _write(lines)
 
 
-def _judge(reader: Reader, inspection: Inspection, form: str) -> ExitCode:
-    checkpoint = inspection.overview.checkpoint
-    if checkpoint.is_empty:
-        if form == "text":
-            _echo(_suggest(reader, checkpoint))
-        return ExitCode.NOT_JUDGED
-    unknown = isinstance(inspection.overview.next_start, Unknown)
-    return ExitCode.NOT_JUDGED if unknown else ExitCode.DONE
+def _write(lines: list[str]) -> None:
+    for line in lines:
+        sys.stdout.write(printable(line) + "\n")
 
 
-def _suggest(reader: Reader, checkpoint: Checkpoint) -> list[str]:
-    """Name checkpoints right below a location that is none: most often a path is one part short."""
-    names = reader.list().directories
-    below = [name for name in names[:_LOOKED_INTO] if "offsets" in reader.list(name).directories]
-    return [f"There is one below it: {checkpoint.location.join(name)}" for name in below]
+def _exit_code(found: Inspection | DirectoryInspection, *, check: bool) -> ExitCode:
+    if isinstance(found, Inspection):
+        passes = found.verdict.passes
+        is_judged = found.verdict not in (Verdict.UNKNOWN, Verdict.NOTHING)
+    else:
+        passes = found.passes
+        unknown = any(each.verdict is Verdict.UNKNOWN for each in found.judged)
+        is_judged = not unknown and not found.unread
+    if check:
+        return ExitCode.DONE if passes else ExitCode.FOUND
+    return ExitCode.DONE if is_judged else ExitCode.NOT_JUDGED
 
 
 def _parse_version(text: str) -> SparkVersion:
-    matched = _VERSION.fullmatch(text)
-    version = (int(matched[1]), int(matched[2])) if matched else None
-    if version not in KNOWN:
-        known = ", ".join(f"{major}.{minor}" for major, minor in KNOWN)
-        raise ConfigError(f"--spark {text} is not a version of Spark that is known here ({known}).")
+    version = parse_version(text)
+    if version is None:
+        known = ", ".join(map(version_text, KNOWN))
+        raise ConfigError(f"--spark {text} is not a Spark version that Holdfast knows ({known}).")
     return version
-
-
-def _echo(lines: list[str]) -> None:
-    for line in lines:
-        sys.stdout.write(printable(line) + "\n")

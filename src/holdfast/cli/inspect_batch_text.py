@@ -22,11 +22,12 @@ def render_batch(checkpoint: Checkpoint, batch: BatchDetail) -> list[str]:
     for each in batch.ranges:
         name = f"  source {each.source}"
         rows.append((name, f"{source_kind(each.end)}: {amount(each.amount)}"))
-        rows.append(("    from", position(each.start) if each.start else "not known"))
-        rows.append(("    to", position(each.end)))
+        start = position(each.start, each.source) if each.start else "unknown"
+        rows.append(("    from", start))
+        rows.append(("    to", position(each.end, each.source)))
     if isinstance(entry, OffsetEntry) and entry.metadata is not None:
         rows += [
-            ("  pinned", f"{key}={value}") for key, value in sorted(entry.metadata.conf.items())
+            ("  setting", f"{key}={value}") for key, value in sorted(entry.metadata.conf.items())
         ]
     return ["", *columns(rows)]
 
@@ -34,9 +35,9 @@ def render_batch(checkpoint: Checkpoint, batch: BatchDetail) -> list[str]:
 def _planned(entry: OffsetEntry | Unparsed | None) -> str:
     match entry:
         case None:
-            return "was not planned, or its entry is no longer kept"
+            return "no offset entry: not planned yet, or already purged"
         case Unparsed(reason=reason):
-            return f"its offset entry cannot be read: {reason}"
+            return f"the offset entry cannot be read: {reason}"
         case OffsetEntry(metadata=metadata):
             at = None if metadata is None else moment(metadata.batch_timestamp_ms)
             return f"planned at {at}" if at else "planned by continuous processing"
@@ -47,6 +48,6 @@ def _committed(commit: CommitEntry | Unparsed | None) -> str:
         case None:
             return "no"
         case Unparsed(reason=reason):
-            return f"its commit entry cannot be read: {reason}"
+            return f"the commit entry cannot be read: {reason}"
         case CommitEntry(next_watermark_ms=watermark):
             return f"yes, next watermark {moment(watermark)}" if watermark else "yes"

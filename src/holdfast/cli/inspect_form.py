@@ -1,5 +1,6 @@
-"""The form `json-v1` of `holdfast inspect`: its fields, from which its schema is made.
+"""The forms `json-v1` of `holdfast inspect`: their fields, from which the schema is made.
 
+There is one for a checkpoint and one for a directory of checkpoints; `format` tells them apart.
 Within a version fields are added, never renamed or removed. The schema is committed as
 docs/reference/inspect.schema.json.
 """
@@ -11,6 +12,7 @@ from typing import Any
 import msgspec
 
 FORMAT = "holdfast.inspect/json-v1"
+DIRECTORY_FORMAT = "holdfast.inspect-directory/json-v1"
 
 
 class RereadJson(msgspec.Struct):
@@ -36,6 +38,7 @@ class NextStartJson(msgspec.Struct, rename="camel", omit_defaults=True):
     because: str | None = None
     in_batch: int | None = None
     new_query_id: bool | None = None
+    cause: str | None = None
 
 
 class SourceJson(msgspec.Struct, rename="camel"):
@@ -111,10 +114,44 @@ class FileJson(msgspec.Struct, rename="camel"):
     size_bytes: int
 
 
-class InspectJson(msgspec.Struct, rename="camel"):
-    """What `holdfast inspect` found."""
+class LeaseJson(msgspec.Struct, rename="camel"):
+    """The newest lease of a guarded stream."""
 
-    format: str
+    epoch: int
+    owner: str
+    released: bool
+    renewed: str | None
+
+
+class RunJson(msgspec.Struct, rename="camel"):
+    """The newest run of a guarded stream."""
+
+    epoch: int
+    spark: str
+    started_at: str
+    ended: str
+    ended_at: str
+    last_batch: int | None
+    error: str
+
+
+class RecordJson(msgspec.Struct, rename="camel"):
+    """What Holdfast's record says of the stream; only `whyNot` when it could not be read."""
+
+    stream: str | None = None
+    generation: int | None = None
+    newest_generation: int | None = None
+    lease: LeaseJson | None = None
+    run: RunJson | None = None
+    sinks: tuple[str, ...] = ()
+    has_ledgers: bool = False
+    is_running: bool = False
+    why_not: str | None = None
+
+
+class InspectJson(msgspec.Struct, rename="camel", tag_field="format", tag=FORMAT):
+    """What `holdfast inspect` found in a checkpoint."""
+
     holdfast: str
     location: str
     found: bool
@@ -141,3 +178,39 @@ class InspectJson(msgspec.Struct, rename="camel"):
     stores: tuple[StoreJson, ...] | None
     batch: BatchJson | None
     files: tuple[FileJson, ...] | None
+    verdict: str
+    passes_check: bool
+    what_to_do: str
+    record: RecordJson | None
+
+
+class CheckpointRowJson(msgspec.Struct, rename="camel"):
+    """One checkpoint below a directory, or a directory that could not be read."""
+
+    path: str
+    location: str
+    verdict: str | None
+    passes_check: bool
+    summary: str
+    what_to_do: str | None
+    next_start: NextStartJson | None
+    last_batch: int | None
+    newest_ms: int | None
+    sources: tuple[str, ...]
+    unread: str | None
+    replaced_by: int | None
+
+
+class DirectoryJson(msgspec.Struct, rename="camel", tag_field="format", tag=DIRECTORY_FORMAT):
+    """What `holdfast inspect` found below a directory; those that need attention come first."""
+
+    holdfast: str
+    location: str
+    passes_check: bool
+    directories: int
+    totals: dict[str, int]
+    checkpoints: tuple[CheckpointRowJson, ...]
+
+
+AnyInspectJson = InspectJson | DirectoryJson
+"""What `--format json` prints."""

@@ -18,41 +18,29 @@ from holdfast.checkpoint.sources.kafka import KafkaOffset
 from holdfast.checkpoint.sources.rate import CountOffset, RateMicroBatchOffset
 from holdfast.checkpoint.state import NotCounted, Store
 from holdfast.checkpoint.unparsed import Unparsed
+from holdfast.cli.guard_json import record_json
+from holdfast.cli.inspect_directory import DirectoryInspection
+from holdfast.cli.inspect_directory_json import make_directory_document
 from holdfast.cli.inspect_form import (
-    FORMAT,
     BatchJson,
+    DirectoryJson,
     FileJson,
     InspectJson,
-    NextStartJson,
     OperatorJson,
-    RereadJson,
     SinkJson,
     SourceJson,
     StoreJson,
     UnparsedJson,
 )
 from holdfast.cli.inspection import BatchDetail, Inspection
+from holdfast.cli.next_start_json import next_start_json
 from holdfast.cli.next_start_text import say_next_start
-from holdfast.evidence.outcomes import (
-    NextStart,
-    Refuses,
-    Resumes,
-    RunsAgain,
-    StartsFresh,
-    Unknown,
-)
-from holdfast.evidence.progress import SourceRange
+from holdfast.cli.what_to_do import say_what_to_do
+from holdfast.evidence.progress import Progress, SourceRange
 from holdfast.evidence.state import OperatorState, provider_of
 from holdfast.evidence.state_content import StoreContent
-from holdfast.evidence.versions import SparkVersion
+from holdfast.evidence.versions import version_text
 
-_NEXT_STARTS: dict[type[NextStart], str] = {
-    Resumes: "resumes",
-    RunsAgain: "runs-again",
-    StartsFresh: "starts-fresh",
-    Refuses: "refuses",
-    Unknown: "unknown",
-}
 _SOURCES: dict[type[Offset | None], str] = {
     KafkaOffset: "kafka",
     DeltaOffset: "delta",
@@ -64,9 +52,14 @@ _SOURCES: dict[type[Offset | None], str] = {
 }
 
 
-def render_json(inspection: Inspection) -> str:
+def render_json(found: Inspection | DirectoryInspection) -> str:
     """Return the document as indented text, in ASCII."""
-    return json.dumps(_as_text(msgspec.to_builtins(make_document(inspection))), indent=2)
+    document: InspectJson | DirectoryJson
+    if isinstance(found, Inspection):
+        document = make_document(found)
+    else:
+        document = make_directory_document(found)
+    return json.dumps(_as_text(msgspec.to_builtins(document)), indent=2)
 
 
 def _as_text(value: Any) -> Any:
@@ -86,29 +79,18 @@ def make_document(inspection: Inspection) -> InspectJson:
     checkpoint, progress = overview.checkpoint, overview.progress
     query = checkpoint.metadata
     return InspectJson(
-        format=FORMAT,
         holdfast=__version__,
         location=str(checkpoint.location),
         found=not checkpoint.is_empty,
         summary=tuple(say_next_start(overview)),
-        next_start=_next_start(overview.next_start, overview.spark),
+        next_start=next_start_json(overview.next_start, overview.spark),
         on_other_versions=tuple(
-            _next_start(each, version) for version, each in overview.elsewhere.items()
+            next_start_json(each, version) for version, each in overview.elsewhere.items()
         ),
         query_id=query.query_id if isinstance(query, QueryMetadata) else None,
-        written_by=tuple(map(_version, overview.writers.versions)),
-        readable_by=tuple(map(_version, overview.readers.versions)),
-        planned=progress.planned,
-        committed=progress.committed,
-        pending=progress.pending,
-        rewind=progress.rewind,
-        newest_ms=progress.newest_ms,
-        watermark_ms=progress.watermark_ms,
-        sources=tuple(map(_source, progress.sources)),
-        sinks=tuple(
-            SinkJson(name=each.name, provider=each.provider, is_active=each.is_active)
-            for each in progress.sinks
-        ),
+        written_by=tuple(map(version_text, overview.writers.versions)),
+        readable_by=tuple(map(version_text, overview.readers.versions)),
+        **_progress(progress),
         operators=tuple(map(_operator, overview.state)),
         leftovers=checkpoint.leftovers,
         forgotten_checksums=checkpoint.lone_sidecars,
@@ -118,36 +100,28 @@ def make_document(inspection: Inspection) -> InspectJson:
         stores=_stores(inspection),
         batch=None if inspection.batch is None else _batch(checkpoint, inspection.batch),
         files=_files(inspection),
+        verdict=inspection.verdict.value,
+        passes_check=inspection.verdict.passes,
+        what_to_do=say_what_to_do(overview, inspection.guard),
+        record=record_json(inspection.record),
     )
 
 
-def _version(version: SparkVersion) -> str:
-    return f"{version[0]}.{version[1]}"
-
-
-def _next_start(found: NextStart, spark: SparkVersion) -> NextStartJson:
-    document = NextStartJson(
-        kind=_NEXT_STARTS[type(found)], spark=_version(spark), follows_from=found.follows_from
-    )
-    match found:
-        case Resumes() | RunsAgain():
-            document.batch_id = found.batch_id
-            document.rereads = tuple(
-                RereadJson(source=each.source, after=each.after) for each in found.rereads
-            )
-            document.then_fails_with = found.then
-            document.unless = found.unless
-        case StartsFresh(new_query_id=new_query_id):
-            document.new_query_id = new_query_id
-        case Refuses() | Unknown():
-            document.because = found.because
-    if isinstance(found, RunsAgain):
-        document.passed_over = found.passed_over
-    if isinstance(found, Refuses):
-        document.code = found.code.value
-        document.error = found.error
-        document.in_batch = found.in_batch
-    return document
+def _progress(progress: Progress) -> dict[str, Any]:
+    """Return the fields that say how far the query has come."""
+    return {
+        "planned": progress.planned,
+        "committed": progress.committed,
+        "pending": progress.pending,
+        "rewind": progress.rewind,
+        "newest_ms": progress.newest_ms,
+        "watermark_ms": progress.watermark_ms,
+        "sources": tuple(map(_source, progress.sources)),
+        "sinks": tuple(
+            SinkJson(name=each.name, provider=each.provider, is_active=each.is_active)
+            for each in progress.sinks
+        ),
+    }
 
 
 def _source(found: SourceRange) -> SourceJson:

@@ -11,26 +11,26 @@ from holdfast.evidence.state_content import StoreContent
 _SHOWN_MISSING = 5
 
 
-def render_state(state: tuple[OperatorState, ...], *, looked_into: bool) -> list[str]:
+def render_state(state: tuple[OperatorState, ...], *, is_opened: bool) -> list[str]:
     """Return one line per operator, under a heading; nothing without state.
 
     Args:
         state: Held against what the next start needs.
-        looked_into: Whether the files were read, not only listed.
+        is_opened: Whether the files were read, not only listed.
     """
     if not state:
         return []
     rows: list[tuple[str, ...]] = [
-        ("  operator", "name", "provider", "partitions", "versions", "needs", "size", "whole")
+        ("  operator", "name", "provider", "partitions", "versions", "needed", "size", "complete")
     ]
-    rows += [(*_operator_row(each), _whole(each, looked_into=looked_into)) for each in state]
+    rows += [(*_operator_row(each), _complete(each, is_opened=is_opened)) for each in state]
     missing = [path for each in state for path in each.missing]
     lines = ["", *columns(rows)]
     lines += [f"  damaged  {path}" for each in state for path in each.damaged[:_SHOWN_MISSING]]
     lines += [f"  missing  {path}" for path in missing[:_SHOWN_MISSING]]
     passed_over = [path for each in state for path in each.passed_over]
     lines += [
-        f"  damaged  {path}: Spark passes over it for an older one"
+        f"  damaged  {path}: Spark uses an older snapshot and the changes since"
         for path in passed_over[:_SHOWN_MISSING]
     ]
     if len(missing) > _SHOWN_MISSING:
@@ -45,8 +45,8 @@ def _operator_row(found: OperatorState) -> tuple[str, ...]:
     common = sorted({file.version for store in operator.stores for file in store.files})
     return (
         f"  {operator.operator_id}",
-        operator.name or "not known",
-        provider_of(operator) or "not known",
+        operator.name or "unknown",
+        provider_of(operator) or "unknown",
         f"{partitions}{expected}",
         batches(common),
         "none" if found.version == 0 else f"{found.version}",
@@ -54,11 +54,11 @@ def _operator_row(found: OperatorState) -> tuple[str, ...]:
     )
 
 
-def _whole(found: OperatorState, *, looked_into: bool) -> str:
+def _complete(found: OperatorState, *, is_opened: bool) -> str:
     if found.missing or found.damaged:
         return "no"
-    # Of RocksDB the snapshots are always looked into; files of changes only with --state.
-    return "yes" if looked_into else "yes, by name"
+    # RocksDB's snapshots are always opened; files of changes only with --state.
+    return "yes" if is_opened else "yes (not opened)"
 
 
 def render_stores(stores: tuple[StoreContent, ...]) -> list[str]:
@@ -84,7 +84,7 @@ def _store_row(found: StoreContent) -> tuple[str, ...]:
 
 def _loaded_from(found: StoreContent) -> str:
     if isinstance(found.chain, BrokenChain):
-        return f"{found.chain.missing[-1]} is not there"
+        return f"{found.chain.missing[-1]} is missing"
     if isinstance(found.rows, NotCounted):
         return found.rows.why
     files = [file.name for file in found.chain.files]

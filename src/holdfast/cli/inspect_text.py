@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from holdfast.checkpoint.commits import NamedSink
@@ -10,33 +10,45 @@ from holdfast.checkpoint.layout import STATE
 from holdfast.checkpoint.metadata import QueryMetadata
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.checkpoint.state import NotCounted
+from holdfast.cli.guard_text import render_guard, say_driver, say_unchecked
 from holdfast.cli.inspect_batch_text import render_batch
 from holdfast.cli.inspect_state_text import render_state, render_stores
 from holdfast.cli.inspection import Inspection
 from holdfast.cli.next_start_text import say_next_start
 from holdfast.cli.table import columns
-from holdfast.cli.wording import ago, batches, count, moment, position, size, source_kind, versions
+from holdfast.cli.what_to_do import say_what_to_do
+from holdfast.cli.wording import (
+    ago,
+    amount,
+    batches,
+    count,
+    moment,
+    position,
+    size,
+    source_kind,
+    versions,
+)
 from holdfast.evidence.outcomes import Resumes, RunsAgain, Unknown
 from holdfast.evidence.overview import Overview
 from holdfast.evidence.progress import Progress, SourceRange
 
 _SHOWN_PATHS = 5
-_NOT_LOOKED_AT = "the sinks, what the source still holds, whether a driver is running"
 
 
 def render_text(inspection: Inspection, *, now: datetime) -> list[str]:
     """Return the lines to show."""
-    overview = inspection.overview
-    if overview.checkpoint.is_empty:
-        return [
-            f"There is no checkpoint at {overview.checkpoint.location}.",
-            "A query started with this location would begin with batch 0 and a new query id.",
-        ]
+    overview, guard = inspection.overview, inspection.guard
     lines = [
         *say_next_start(overview),
+        *say_driver(guard, now),
+        f"What to do: {say_what_to_do(overview, guard)}",
+    ]
+    if overview.checkpoint.is_empty:
+        return lines
+    lines += [
         "",
-        *_facts(overview, now),
-        *render_state(overview.state, looked_into=_is_read(inspection)),
+        *_facts(inspection, now),
+        *render_state(overview.state, is_opened=_is_opened(inspection)),
     ]
     if inspection.stores is not None:
         lines += render_stores(inspection.stores)
@@ -47,12 +59,18 @@ def render_text(inspection: Inspection, *, now: datetime) -> list[str]:
             "",
             *columns([("  " + file.path, size(file.size_bytes)) for file in inspection.files]),
         ]
-    version = f"Spark {overview.spark[0]}.{overview.spark[1]}"
-    looked_at = f"Looked at: {_looked_at(inspection)}."
-    return [*lines, "", f"Predicted for {version}. {looked_at} Not looked at: {_NOT_LOOKED_AT}."]
+    return [*lines, "", _say_checked(inspection)]
 
 
-def _is_read(inspection: Inspection) -> bool:
+def _say_checked(inspection: Inspection) -> str:
+    version = "Spark {}.{}".format(*inspection.overview.spark)
+    return (
+        f"Predicted for {version}. Checked: {_checked(inspection)}. "
+        f"Not checked: {say_unchecked(inspection.record)}."
+    )
+
+
+def _is_opened(inspection: Inspection) -> bool:
     """Return whether every state file that is loaded was read, not only listed."""
     stores = inspection.stores
     return stores is not None and not any(
@@ -60,17 +78,19 @@ def _is_read(inspection: Inspection) -> bool:
     )
 
 
-def _facts(overview: Overview, now: datetime) -> list[str]:
+def _facts(inspection: Inspection, now: datetime) -> list[str]:
+    overview = inspection.overview
     checkpoint, progress = overview.checkpoint, overview.progress
     state = count(len(checkpoint.state), "operator") if checkpoint.state else "none"
-    rewind = f"to batches {batches(progress.rewind)}" if progress.rewind else "not possible"
+    rewind = f"possible to batches {batches(progress.rewind)}" if progress.rewind else "impossible"
     if _is_state_open(overview):
-        state = "unknown: there is no state/"
-        rewind += ", if the query keeps no state" if progress.rewind else ""
+        state = "no state/ directory"
+        rewind += ", if the query is stateless" if progress.rewind else ""
     if checkpoint.unlisted:
-        state = rewind = "not known"
+        state = rewind = "unknown"
     rows: list[tuple[str, ...]] = [
         ("  query", _query_id(checkpoint), "written by", _writers(overview)),
+        *render_guard(inspection.guard, now),
         ("  offsets", _entries(progress.planned), "newest", _newest(progress, now)),
         ("  commits", _entries(progress.committed), "pending", _pending(progress)),
         *(_source_row(each, progress) for each in progress.sources),
@@ -78,23 +98,41 @@ def _facts(overview: Overview, now: datetime) -> list[str]:
         ("  state", state, "readable by", versions(overview.readers.versions)),
         ("  watermark", "none" if progress.watermark_ms is None else moment(progress.watermark_ms)),
         ("  rewind", rewind),
+        *_unusual(overview),
     ]
-    blocking = set(overview.next_start.follows_from)
-    ignored = [path for path in checkpoint.leftovers if path not in blocking]
-    blocked = [path for path in checkpoint.leftovers if path in blocking]
-    rows += _paths("leftover", ignored, "harmless: Spark ignores it")
-    rows += _paths("leftover", blocked, "Spark stumbles over it")
-    rows += _paths("forgotten", checkpoint.lone_sidecars, "checksums of an entry that is gone")
-    rows += _paths("edited", checkpoint.stale_sidecars, "does not fit its entry: changed by hand")
-    rows += _paths("foreign", checkpoint.foreign, "not Spark's: Spark ignores it")
-    rows += [("  unparsed", each.path, each.reason) for each in checkpoint.unparsed[:_SHOWN_PATHS]]
-    if len(checkpoint.unparsed) > _SHOWN_PATHS:
-        rows.append(("  unparsed", f"and {len(checkpoint.unparsed) - _SHOWN_PATHS:,} more"))
     return columns(rows)
 
 
+def _unusual(overview: Overview) -> Iterator[tuple[str, ...]]:
+    """Yield a row for everything that an undamaged checkpoint does not have."""
+    checkpoint = overview.checkpoint
+    blocking = set(overview.next_start.follows_from)
+    ignored = "harmless: Spark ignores it"
+    blocked = "blocks the next start"
+    for label, paths, meaning in (
+        ("temp file", checkpoint.leftovers, f"of a writer, stopped or at work; {ignored}"),
+        ("unexpected", checkpoint.foreign, f"not written by Spark; {ignored}"),
+    ):
+        yield from _paths(label, [path for path in paths if path not in blocking], meaning)
+        yield from _paths(label, [path for path in paths if path in blocking], blocked)
+    orphan = "checksum of a deleted entry: Spark cannot write that entry again"
+    yield from _paths("orphan", checkpoint.lone_sidecars, orphan)
+    edited = "changed after Spark wrote it: its checksum does not match"
+    yield from _paths("edited", [*map(_entry_of, checkpoint.stale_sidecars)], edited)
+    for each in checkpoint.unparsed[:_SHOWN_PATHS]:
+        yield "  unreadable", each.path, each.reason
+    if len(checkpoint.unparsed) > _SHOWN_PATHS:
+        yield "  unreadable", f"and {len(checkpoint.unparsed) - _SHOWN_PATHS:,} more"
+
+
+def _entry_of(sidecar: str) -> str:
+    """Return the entry that a checksum is for: `offsets/5` of `offsets/.5.crc`."""
+    directory, _, name = sidecar.rpartition("/")
+    return f"{directory}/{name.removeprefix('.').removesuffix('.crc')}"
+
+
 def _is_state_open(overview: Overview) -> bool:
-    """Return whether the answer leaves open if the query keeps state."""
+    """Return whether the checkpoint does not show if the query is stateful."""
     found = overview.next_start
     is_open = isinstance(found, Unknown) or (
         isinstance(found, Resumes | RunsAgain) and found.unless is not None
@@ -104,15 +142,15 @@ def _is_state_open(overview: Overview) -> bool:
 
 def _query_id(checkpoint: Checkpoint) -> str:
     if checkpoint.metadata is None:
-        return "none: metadata is not there"
+        return "none: the file metadata is missing"
     if isinstance(checkpoint.metadata, QueryMetadata):
         return checkpoint.metadata.query_id
-    return "not readable"
+    return "unreadable"
 
 
 def _writers(overview: Overview) -> str:
     found = overview.writers.versions
-    # What 3.5 pins, 3.2 to 3.4 pinned too; they are not told apart.
+    # 3.2 to 3.4 record the same settings as 3.5.
     return f"{versions(found)} or older" if found == ((3, 5),) else versions(found)
 
 
@@ -122,24 +160,25 @@ def _entries(numbers: Sequence[int]) -> str:
 
 def _newest(progress: Progress, now: datetime) -> str:
     if progress.newest_ms is None:
-        return "not known"
+        return "unknown"
     return f"{moment(progress.newest_ms)}, {ago(progress.newest_ms, now)}"
 
 
 def _pending(progress: Progress) -> str:
-    return count(len(progress.pending), "batch") if progress.pending else "nothing"
+    return count(len(progress.pending), "batch") if progress.pending else "none"
 
 
 def _source_row(found: SourceRange, progress: Progress) -> tuple[str, ...]:
     change = ""
     if progress.pending and found.amount is not None:
-        change = f", pending +{found.amount.number:,}"
-    return f"  source {found.source}", source_kind(found.end), position(found.end) + change
+        change = f", pending: {amount(found.amount)}"
+    where = position(found.end, found.source)
+    return f"  source {found.source}", source_kind(found.end), where + change
 
 
 def _sink_row(found: NamedSink) -> tuple[str, ...]:
-    used = "written to by the newest batch" if found.is_active else "used before"
-    return f"  sink {found.name}", found.provider or "class not known", used
+    used = "written by the newest batch" if found.is_active else "used by an earlier run"
+    return f"  sink {found.name}", found.provider or "unknown class", used
 
 
 def _paths(label: str, paths: Sequence[str], meaning: str) -> list[tuple[str, ...]]:
@@ -149,12 +188,12 @@ def _paths(label: str, paths: Sequence[str], meaning: str) -> list[tuple[str, ..
     return rows
 
 
-def _looked_at(inspection: Inspection) -> str:
+def _checked(inspection: Inspection) -> str:
     overview = inspection.overview
     checkpoint = overview.checkpoint
-    how = "" if _is_read(inspection) else " by name"
     entries = len(checkpoint.offsets) + len(checkpoint.commits)
     files = sum(len(store.files) for each in checkpoint.state for store in each.stores)
+    how = "" if _is_opened(inspection) else " (listed, not opened: add --state)"
     parts = [
         count(entries, "log entry"),
         count(len(overview.progress.sources), "source"),

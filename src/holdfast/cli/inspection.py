@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.evidence.collect import collect
+from holdfast.evidence.guard_record import GuardRecord, UnreadableRecord, settle_state
 from holdfast.evidence.overview import Overview, overview_of
 from holdfast.evidence.progress import SourceRange, find_ranges
 from holdfast.evidence.state_content import StoreContent
+from holdfast.evidence.verdict import Verdict, judge_start
 from holdfast.evidence.versions import SparkVersion
 from holdfast.ids import BatchId
 from holdfast.storage.read import FileInfo, Reader
@@ -32,6 +34,20 @@ class Inspection:
     """None when not asked for."""
     files: tuple[FileInfo, ...] | None = None
     """None when not asked for."""
+    record: GuardRecord | UnreadableRecord | None = None
+    """Of the stream, beside the checkpoint; None when there is none."""
+
+    @property
+    def guard(self) -> GuardRecord | None:
+        """The record, where it could be read."""
+        return self.record if isinstance(self.record, GuardRecord) else None
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on the next start."""
+        checkpoint, guard = self.overview.checkpoint, self.guard
+        is_recognised = guard is not None and guard.recognises_batches(checkpoint)
+        return judge_start(checkpoint, self.overview.next_start, has_ledgers=is_recognised)
 
 
 def inspect_checkpoint(
@@ -50,6 +66,14 @@ def inspect_checkpoint(
         stores=overview.stores if state else None,
         files=tuple(sorted(reader.walk(), key=lambda info: info.path)) if files else None,
     )
+
+
+def with_record(
+    inspection: Inspection, record: GuardRecord | UnreadableRecord | None
+) -> Inspection:
+    """Return what was looked at, and what the record beside it says."""
+    found = replace(inspection, record=record)
+    return replace(found, overview=settle_state(found.overview, found.guard))
 
 
 def _look_at_batch(checkpoint: Checkpoint, batch_id: BatchId) -> BatchDetail:

@@ -16,10 +16,11 @@ from holdfast.printable import printable
 from holdfast.redact import redact
 
 VERBS = {
-    "drill": "Kill a stream in every phase of a micro-batch and judge what is left.",
+    "accept": "Let the next start of a stream go past a refusal, once.",
+    "drill": "Kill a stream in every phase of a micro-batch; check for lost or duplicated rows.",
     "inspect": "Say what is in a checkpoint and what Spark will do on the next start.",
     "ledger": "Show how the ledger inside a sink is set up.",
-    "pipeline": "Draw how the streams of a pipeline hang together.",
+    "pipeline": "Show which stream of a pipeline feeds which.",
 }
 """Each verb is in the module of its name; loaded when it is called, so that help stays quick."""
 
@@ -80,7 +81,8 @@ def _run(arguments: list[str] | None) -> int:
         click.echo("Interrupted.", err=True)
         return ExitCode.INTERRUPTED
     except HoldfastError as error:
-        for line in (error.code, *(f"  {each}" for each in (error.what, error.why, error.how))):
+        said = "\n".join((error.what, error.why, error.how))  # an excerpt of a log has many lines
+        for line in (error.code, *(f"  {each}" for each in said.split("\n"))):
             click.echo(printable(line), err=True)
         return exit_code_of(error)
     except Exception:  # noqa: BLE001 - the one place: what nobody foresaw is our bug, and says so

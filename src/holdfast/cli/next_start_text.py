@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from holdfast.cli.wording import batches, count, describe_range, position, source_kind, versions
+from holdfast.cli.wording import (
+    batches,
+    count,
+    describe_position,
+    describe_range,
+    versions,
+)
 from holdfast.evidence.outcomes import (
     NextStart,
     Refuses,
@@ -13,10 +19,17 @@ from holdfast.evidence.outcomes import (
     Unknown,
 )
 from holdfast.evidence.overview import Overview
+from holdfast.evidence.verdict import has_run
+from holdfast.evidence.versions import SparkVersion
 
 
 def say_next_start(overview: Overview) -> list[str]:
     """Say what the next start will do."""
+    if overview.checkpoint.is_empty and isinstance(overview.next_start, StartsFresh):
+        return [
+            f"There is no checkpoint at {overview.checkpoint.location}.",
+            "A query that is started with this location begins with batch 0 and a new query id.",
+        ]
     return [*_say(overview, overview.next_start), *_say_elsewhere(overview)]
 
 
@@ -30,85 +43,111 @@ def _say(overview: Overview, found: NextStart) -> list[str]:
             return _say_fresh(overview, found)
         case Refuses(code=code, error=error, because=because, in_batch=batch):
             first = "Spark will refuse to start" if batch is None else f"Batch {batch} will fail"
-            return [f"{first}: {because}.", f"Its error will say: {error}", f"See {code.shown}."]
+            return [
+                f"{first}: {because}.",
+                f"Spark's error will contain: {error}",
+                f"Code: {code.shown} (docs/reference/refusals.md).",
+            ]
         case Unknown(because=because):
-            return [f"What the next start does is not known: {because}."]
+            return [f"What the next start does is unknown: {because}."]
 
 
 def _say_resumes(overview: Overview, found: Resumes) -> list[str]:
-    sources = overview.progress.sources
-    where = "; ".join(f"{source_kind(each.end)}, {position(each.end)}" for each in sources)
-    said = [
-        f"Batch {found.batch_id - 1} is done: the next start begins batch {found.batch_id} "
-        f"where it ended ({where or 'no source'}){_if_stateless(found)}."
-    ]
-    return [*said, *_say_more(found)]
+    if found.then is not None:
+        return _say_then_fails(overview, found)
+    if found.rereads:
+        return [*_say_rereads(found), *_say_state(found)]
+    read = "; ".join(map(describe_position, overview.progress.sources)) or "no source"
+    said = (
+        f"Batch {found.batch_id - 1} is committed: the next start continues with batch "
+        f"{found.batch_id} ({read}){_if_stateless(found)}."
+    )
+    return [said, *_say_state(found)]
 
 
 def _say_runs_again(overview: Overview, found: RunsAgain) -> list[str]:
+    if found.then is not None:
+        return _say_then_fails(overview, found)
     batch = found.batch_id
-    if found.then is not None and batch in overview.checkpoint.commits:
-        state = f"offsets end at batch {batch}, which is committed, and later ones are too"
-        return [
-            f"The next start writes batch {batch} to the sink again, and then fails: {found.then}",
-            f"Offset entries were deleted: {state}. It is the same at every start.",
-        ]
     ranges = "; ".join(map(describe_range, overview.progress.sources)) or "no source"
     said = [
         f"Batch {batch} is pending: the next start runs it again, same range ({ranges})"
         f"{_if_stateless(found)}.",
-        f"A sink that does not recognise batch {batch} will hold those records twice.",
+        f"If batch {batch} already reached the sink, a sink that does not recognise it holds those "
+        "records twice.",
     ]
     if found.passed_over:
-        verb = "is" if len(found.passed_over) == 1 else "are"
+        one = len(found.passed_over) == 1
         said.append(
-            f"{count(len(found.passed_over), 'batch')} ({batches(found.passed_over)}) without a "
-            f"commit entry {verb} not run again: "
-            "what had not reached the sink is lost."
+            f"{count(len(found.passed_over), 'batch')} ({batches(found.passed_over)}) "
+            f"{'has' if one else 'have'} no commit entry and {'is' if one else 'are'} not run "
+            "again: rows that had not reached the sink are lost."
         )
-    return [*said, *_say_more(found)]
+    return [*said, *_say_rereads(found), *_say_state(found)]
+
+
+def _say_then_fails(overview: Overview, found: Resumes | RunsAgain) -> list[str]:
+    """Say of a batch that its rows reach the sink before Spark fails to commit it."""
+    batch = found.batch_id
+    if batch in overview.checkpoint.commits:
+        why = f"Offset entries were deleted: commits/ has batches after {batch}, offsets/ has none."
+    else:
+        why = f"The orphaned checksum commits/.{batch}.crc blocks the commit entry."
+    again = " again" if isinstance(found, RunsAgain) else ""
+    return [
+        f"The next start writes batch {batch} to the sink{again}, then fails: {found.then}",
+        f"{why} This repeats at every start.",
+        *_say_rereads(found),
+        *_say_state(found),
+    ]
 
 
 def _say_fresh(overview: Overview, found: StartsFresh) -> list[str]:
-    id_ = "a new query id" if found.new_query_id else "the query id that is there"
+    id_ = "a new query id" if found.new_query_id else "the query id in metadata"
     where = (
-        "what the source keeps in sources/"
+        "The files in sources/ decide"
         if overview.checkpoint.sources
-        else "the source's options"
+        else "The options of the source, such as startingOffsets, decide"
     )
-    said = [f"The next start begins with batch 0 and {id_}; {where} decide where it begins."]
-    if overview.checkpoint.directories:
-        said.append("What an earlier run wrote to the sink, it may write again.")
+    said = [
+        f"The next start begins with batch 0 and {id_}.",
+        f"{where} where it begins to read.",
+    ]
+    if has_run(overview.checkpoint):
+        said.append("The query has run before: rows that it wrote to the sink can be duplicated.")
     return said
 
 
-def _say_rereads(rereads: tuple[Reread, ...]) -> list[str]:
+def _say_rereads(found: Resumes | RunsAgain) -> list[str]:
     return [
-        f"Source {each.source} has lost its offset: it is read again "
-        + ("from its beginning." if each.after is None else f"from the end of batch {each.after}.")
-        for each in rereads
+        f"The next start reads source {each.source} again from {_where(each)}: its offset is "
+        "missing. Rows that already reached the sink are duplicated."
+        for each in found.rereads
     ]
 
 
+def _where(found: Reread) -> str:
+    return "its beginning" if found.after is None else f"the end of batch {found.after}"
+
+
 def _if_stateless(found: Resumes | RunsAgain) -> str:
-    return "" if found.unless is None else ", if the query keeps no state"
+    return "" if found.unless is None else ", if the query is stateless"
 
 
-def _say_more(found: Resumes | RunsAgain) -> list[str]:
-    said = _say_rereads(found.rereads)
-    if found.then is not None:
-        said.append(f"Then it fails, at every start, with: {found.then}")
-    if found.unless is not None:
-        said.append(f"Unknown: Spark will refuse to start if {found.unless}.")
-    return said
+def _say_state(found: Resumes | RunsAgain) -> list[str]:
+    """Say what the answer leaves open where there is no state."""
+    if found.unless is None:
+        return []
+    refused = "Spark refuses to start a stateful query on this checkpoint"
+    return [f"There is no state/ directory: {refused}."]
 
 
 def _say_elsewhere(overview: Overview) -> list[str]:
     """Say what versions that do something else would do, each answer once."""
-    said: dict[str, list[tuple[int, int]]] = {}
+    said: dict[str, list[SparkVersion]] = {}
     for version, found in overview.elsewhere.items():
-        if version in overview.readers.versions:
+        if version[:2] in overview.readers.versions:
             said.setdefault(_say(overview, found)[0], []).append(version)
-    # Only the words of the error may differ, which is nothing to say twice.
+    # Where only the words of the error differ, there is nothing to say twice.
     said.pop(_say(overview, overview.next_start)[0], None)
     return [f"On {versions(found)}: {sentence}" for sentence, found in said.items()]

@@ -17,6 +17,6 @@ def columns(rows: Sequence[Sequence[str]]) -> list[str]:
             widths[place] = max(widths.get(place, 0), min(len(cell), WIDEST))
     lines = []
     for row in rows:
-        cells = [cell.ljust(widths[place] + _GAP) for place, cell in enumerate(row[:-1])]
+        cells = [cell.ljust(widths[place]) + " " * _GAP for place, cell in enumerate(row[:-1])]
         lines.append("".join([*cells, *row[-1:]]).rstrip())
     return lines

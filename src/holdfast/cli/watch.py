@@ -1,4 +1,4 @@
-"""Shows on a terminal that a long reading goes on; otherwise says nothing."""
+"""Shows on a terminal how far a long read has come; otherwise says nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holdfast.cli.status_line import status_line
 from holdfast.storage.location import Location
 from holdfast.storage.read import FileInfo, Listing, Page, Reader, WalkPage
 
-SHOWN_AFTER_S = 0.5
+SHOWN_AFTER_S = 2.0
 
 
 class WatchedReader:
@@ -21,8 +21,14 @@ class WatchedReader:
         """Wrap a reader."""
         self._reader = reader
         self._lock = threading.Lock()
+        self.checkpoints = 0
+        """How many have been judged; 0 when it is one that was asked for."""
         self.listed = 0
         self.read_files = 0
+
+    def judged(self, checkpoints: int) -> None:
+        """Take how many checkpoints have been judged so far."""
+        self.checkpoints = checkpoints
 
     @property
     def location(self) -> Location:
@@ -90,7 +96,8 @@ def _show(watched: WatchedReader, done: threading.Event) -> None:
         return
     with status_line() as show:
         while not done.wait(0.2):
+            judged = f"{watched.checkpoints:,} checkpoints, " if watched.checkpoints else ""
             show(
                 f"Reading {watched.location}: "
-                f"{watched.listed:,} files listed, {watched.read_files:,} read"
+                f"{judged}{watched.listed:,} files listed, {watched.read_files:,} read"
             )

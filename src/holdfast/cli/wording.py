@@ -11,7 +11,7 @@ from holdfast.checkpoint.sources.files import FileOffset
 from holdfast.checkpoint.sources.kafka import KafkaOffset
 from holdfast.checkpoint.sources.rate import CountOffset, RateMicroBatchOffset
 from holdfast.evidence.progress import Amount, SourceRange
-from holdfast.evidence.versions import SparkVersion
+from holdfast.evidence.versions import SparkVersion, version_text
 
 _SHOWN_TOPICS = 3
 _SHOWN_TEXT = 60
@@ -19,9 +19,15 @@ _KINDS: dict[type[Offset], str] = {
     FileOffset: "files",
     RateMicroBatchOffset: "rate-micro-batch",
     CountOffset: "rate, socket or memory",
-    OpaqueOffset: "a source not known here",
+    OpaqueOffset: "unknown source",
 }
-_PLURALS = {"log entry": "log entries", "entry": "entries", "batch": "batches"}
+_PLURALS = {
+    "log entry": "log entries",
+    "entry": "entries",
+    "batch": "batches",
+    "directory": "directories",
+    "entry of the source's log": "entries of the source's log",
+}
 
 
 def count(number: int, unit: str) -> str:
@@ -45,9 +51,9 @@ def batches(numbers: Sequence[int]) -> str:
 
 def versions(found: Sequence[SparkVersion]) -> str:
     """Return `Spark 4.0 or 4.1`."""
-    names = [f"{major}.{minor}" for major, minor in found]
+    names = list(map(version_text, found))
     if not names:
-        return "not known"
+        return "unknown"
     return "Spark " + " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
@@ -62,24 +68,31 @@ def size(number: int) -> str:
 
 
 def moment(epoch_ms: int) -> str:
-    """Return a time in UTC; what no clock says is shown as the number it is."""
+    """Return a time in UTC; a number that is no time is shown as it is."""
     try:
         return f"{datetime.fromtimestamp(epoch_ms / 1000, tz=UTC):%Y-%m-%d %H:%M:%S} UTC"
     except (ValueError, OverflowError, OSError):
         return f"{epoch_ms} ms"
 
 
-def ago(epoch_ms: int, now: datetime) -> str:
-    """Return `3 h 12 min ago`."""
+def age(epoch_ms: int, now: datetime) -> str:
+    """Return `3 h 12 min`."""
     seconds = int(now.timestamp() - epoch_ms / 1000)
     if seconds < 0:
-        return "in the future, by this machine's clock"
+        return "in the future"
     days, hours, minutes = seconds // 86400, seconds // 3600 % 24, seconds // 60 % 60
     if days:
-        return f"{days:,} d {hours} h ago"
+        return f"{days:,} d {hours} h"
     if hours:
-        return f"{hours} h {minutes} min ago"
-    return f"{minutes} min ago" if minutes else f"{seconds} s ago"
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min" if minutes else f"{seconds} s"
+
+
+def ago(epoch_ms: int, now: datetime) -> str:
+    """Return `3 h 12 min ago`."""
+    if now.timestamp() < epoch_ms / 1000:
+        return "in the future, by this machine's clock"
+    return f"{age(epoch_ms, now)} ago"
 
 
 def source_kind(offset: Offset | None) -> str:
@@ -90,33 +103,44 @@ def source_kind(offset: Offset | None) -> str:
         return f"kafka {', '.join(names[:_SHOWN_TOPICS])}{more}"
     if isinstance(offset, DeltaOffset):
         return f"delta table {offset.table_id}"
-    return "no offset yet" if offset is None else _KINDS[type(offset)]
+    return "no offset" if offset is None else _KINDS[type(offset)]
 
 
-def position(offset: Offset | None) -> str:
-    """Say where a source stands."""
+def position(offset: Offset | None, source: str) -> str:
+    """Say how far a source is read.
+
+    Args:
+        offset: Its newest.
+        source: Its name in the checkpoint: `0`.
+    """
     match offset:
         case KafkaOffset():
             total = sum(each for part in offset.partitions.values() for each in part.values())
-            shown = f"{count(offset.partition_count, 'partition')}, at {total:,}"
+            shown = f"{count(offset.partition_count, 'partition')}, offsets add up to {total:,}"
         case DeltaOffset(version=version, index=index):
             shown = f"at table version {version:,}" + ("" if index < 0 else f", file {index}")
         case FileOffset(log_offset=number):
-            shown = f"at log entry {number:,}"
+            shown = "no file read yet" if number < 0 else f"read up to sources/{source}/{number}"
         case RateMicroBatchOffset(rows=number):
             shown = f"at row {number:,}"
         case CountOffset(value=number):
-            shown = f"at {number:,}"
+            shown = f"at offset {number:,}"
         case OpaqueOffset(text=text):
             shown = f"at {text if len(text) <= _SHOWN_TEXT else text[:_SHOWN_TEXT] + '…'}"
         case None:
-            shown = "not read yet"
+            shown = "not read yet, or its offset was removed"
     return shown
 
 
 def amount(found: Amount | None) -> str:
-    """Return `12,340 records`; say when it cannot be told."""
-    return "an amount that cannot be told" if found is None else count(found.number, found.unit)
+    """Return `12,340 records`; say when it is unknown."""
+    if found is None:
+        return "unknown amount"
+    if found.number == 0:
+        return "no data"
+    # A file source counts the entries of its own log in `sources/`.
+    unit = "entry of the source's log" if found.unit == "log entry" else found.unit
+    return count(found.number, unit)
 
 
 def describe_range(found: SourceRange) -> str:
@@ -125,3 +149,9 @@ def describe_range(found: SourceRange) -> str:
     if isinstance(found.end, KafkaOffset):
         kind = f"{kind}, {count(found.end.partition_count, 'partition')}"
     return kind if found.end is None else f"{kind}, {amount(found.amount)}"
+
+
+def describe_position(found: SourceRange) -> str:
+    """Say how far a source is read: `kafka sensors, 8 partitions, offsets add up to 1,204`."""
+    kind = source_kind(found.end)
+    return kind if found.end is None else f"{kind}, {position(found.end, found.source)}"

@@ -1,6 +1,6 @@
-"""What a history is checked for: each check reads it alone and says PASS, FAIL or UNKNOWN.
+"""What a history is checked for: each check reads it alone and returns a verdict.
 
-A check that crashes is UNKNOWN: it has shown nothing.
+A check that crashes is UNKNOWN. One that has nothing to compare is NOT_CHECKED, never PASS.
 """
 
 from __future__ import annotations
@@ -8,11 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property
 
-from holdfast.drills.history import Ended, Happened, History, Looked, Planned, Row, Started
+from holdfast.drills.batch_runs import BatchRun, batch_runs
+from holdfast.drills.history import (
+    Ended,
+    Happened,
+    History,
+    Looked,
+    Planned,
+    Reached,
+    Row,
+    Started,
+)
 from holdfast.drills.verdict import Checked, Verdict
 from holdfast.proof.multiset import Difference, compare
 
-PASS, UNKNOWN, FAIL = Verdict
+NOT_CHECKED, PASS, UNKNOWN, FAIL = Verdict
 READER, JUDGE = "reader", "judge"
 """Who looks: beside the driver, or when it is dead."""
 KEPT = "state"
@@ -64,6 +74,13 @@ class Past:
                 was = each
         return must, was
 
+    def batches(self, run: int) -> list[BatchRun]:
+        """Return the batches that a run completed."""
+        reached = (each for each in self.events if isinstance(each, Reached))
+        points = [(each.at, each.point) for each in reached if each.run == run]
+        (found,) = batch_runs([points])
+        return [each for each in found if each.ended is not None]
+
     def difference(self, look: Looked) -> Difference:
         """Compare what was seen with what must be there, after the parts that it tells of."""
         contents = self.planned[look.sink].contents
@@ -83,7 +100,7 @@ def check_history(history: History) -> list[Checked]:
 
 
 def count_rows(history: History) -> tuple[int, int, int]:
-    """Return how many rows were lost, doubled and never sent, where it was worst."""
+    """Return how many rows were lost, duplicated and unexpected, where it was worst."""
     found = [difference for _, difference in _judged(Past(history))]
     return (
         max((each.missing for each in found), default=0),
@@ -95,7 +112,7 @@ def count_rows(history: History) -> tuple[int, int, int]:
 def _run(name: str, check: Check, past: Past) -> Checked:
     try:
         verdict, told = check(past)
-    except Exception as error:  # noqa: BLE001 - whatever it is, nothing was shown
+    except Exception as error:  # noqa: BLE001 - whatever it is, the check could not look
         verdict, told = UNKNOWN, f"the check itself failed: {error!r}"
     return Checked(check=name, verdict=verdict, told=told)
 
@@ -104,37 +121,46 @@ def _fired(past: Past) -> Found:
     """Every kill struck at its point; else what follows was not tested."""
     for run, asked in past.asked.items():
         if run not in past.ended:
-            return UNKNOWN, f"run {run} has no end"
+            return UNKNOWN, f"driver {run} has no end"
         end = past.ended[run]
         if asked.point is not None and not (end.is_killed and end.fired == asked.point):
-            return UNKNOWN, f"the kill {asked.point} did not fire: {end.how}"
+            ended = f"driver {run} ended with {end.how}"
+            return UNKNOWN, f"the kill {asked.point} did not happen: {ended}"
     kills = sum(asked.point is not None for asked in past.asked.values())
-    return PASS, f"{kills} kills fired at their points"
+    return PASS, f"{kills} kills happened where they were meant to"
 
 
 def _starts_again(past: Past) -> Found:
-    """The last run goes to its end: a stream that does not start again is stuck."""
-    end = past.ended[max(past.asked)]
-    if not end.is_well:
-        how = f"{end.how}{': ' if end.error else ''}{end.error}"
-        has_run = any(each.fired for each in past.ended.values())
-        return (FAIL, f"stuck: {how}") if has_run else (UNKNOWN, f"it never ran: {how}")
-    return PASS, "it started again and ran to its end"
+    """The last run goes to its end: a stream that does not start again is stuck.
+
+    One that still ran batches at its time limit may only be slow.
+    """
+    last = max(past.asked)
+    end = past.ended[last]
+    if end.is_well:
+        return PASS, "the last driver started and ran to its end"
+    how = f"the last driver ended with {end.how}{': ' if end.error else ''}{end.error}"
+    if end.timed_out and past.batches(last):
+        return UNKNOWN, f"{how}; it was still running batches"
+    has_run = any(each.fired for each in past.ended.values())
+    return (FAIL, f"stuck: {how}") if has_run else (UNKNOWN, f"the stream never ran: {how}")
 
 
 def _goes_on(past: Past) -> Found:
-    """At the end every sink tells of all of the source."""
+    """At the end every sink's ledger covers the whole source."""
     for sink, planned in past.planned.items():
         parts, wanted = past.last[sink].parts, len(planned.contents) - 1
         if parts not in (None, wanted):
-            return FAIL, f"{sink} tells of {parts} of {wanted} parts of the source"
-    return PASS, "all of the source is there"
+            return FAIL, f"the ledger of {sink} covers {parts} of {wanted} parts of the source"
+    if all(past.last[sink].parts is None for sink in past.planned):
+        return NOT_CHECKED, "the drill reads no ledger of this sink"
+    return PASS, "every ledger covers the whole source"
 
 
 def _judged(past: Past) -> Iterator[tuple[Looked, Difference]]:
     """Yield how what was seen with the driver dead differs from what must be there.
 
-    A sink without a ledger is looked at in the end only: before, nobody can say what it must hold.
+    A sink without a ledger is judged at the end only: before, what it must hold is unknown.
     """
     ends = {id(look) for look in past.last.values()}
     for look in past.looks:
@@ -147,49 +173,51 @@ def _nothing(count: Callable[[Difference], int], what: str) -> Check:
 
     def check(past: Past) -> Found:
         if past.planned.keys() != past.last.keys():
-            return UNKNOWN, "nobody looked at the end"
+            return UNKNOWN, "the sink was not read at the end"
         for look, difference in _judged(past):
             if found := count(difference):
-                return FAIL, f"{found:,} rows {what} in {look.sink}, after run {look.run}"
-        return PASS, f"0 rows {what}"
+                return FAIL, f"{found:,} {what} in {look.sink}, after driver {look.run}"
+        return PASS, f"0 {what}"
 
     return check
 
 
-def _whole_batches(past: Past) -> Found:
-    """What is seen is always what the batches that a sink tells of make: never a part of one."""
+def _complete_batches(past: Past) -> Found:
+    """What is seen is always the batches that a ledger covers: never a part of one."""
     looks = [each for each in past.looks if each.parts is not None]
     for look in looks:
         contents = past.planned[look.sink].contents
         if look.parts is None or look.parts >= len(contents):
-            return FAIL, f"{look.sink} tells of {look.parts} parts of the source; there are fewer"
+            return FAIL, f"the ledger of {look.sink} covers {look.parts} parts; there are fewer"
         if look.content != contents[look.parts]:
             rows = len(past.content(look.content))
             shown = f"{rows:,} rows in {look.sink}, not those of {look.parts} parts"
-            return FAIL, f"the {look.by} saw in run {look.run}: {shown}"
+            return FAIL, f"the {look.by} saw during driver {look.run}: {shown}"
     if not looks:
-        return PASS, "no sink tells which batches it holds: looked at in the end only"
-    return PASS, f"{len(looks):,} looks, each at whole batches"
+        return NOT_CHECKED, "the drill reads no ledger that says which batches are there"
+    return PASS, f"the sinks were read {len(looks):,} times; every batch was complete"
 
 
 def _same_state(past: Past) -> Found:
-    """What it keeps for later batches is what it would be without a kill."""
+    """The state at the end is what it would be without a kill."""
     must, was = past.kept
     if must is None:
-        return PASS, "NOT COMPARED: Spark cannot read this state"
+        return NOT_CHECKED, "Spark cannot read this state"
     if was is None:
-        return UNKNOWN, "nobody looked at the state in the end"
+        return UNKNOWN, "the state was not read at the end"
     contents = (past.content(each) for each in (must.contents[-1], was.content))
     expected, seen = ([row for row in each if row[0] not in must.left_out] for each in contents)
     found = compare(expected, seen)
     if not found.exact:
-        wrong = f"{found.missing:,} lost, {found.doubled:,} doubled, {found.foreign:,} others"
+        wrong = f"{found.missing:,} lost, {found.doubled:,} duplicated"
+        wrong += f", {found.foreign:,} unexpected"
         return FAIL, f"the state diverged: {wrong}, of {found.expected:,} rows"
-    told = [f"{found.expected:,} rows of state, as they must be"]
-    if must.left_out:  # when it is all there is, nothing was shown to be right
-        left_out = f"NOT COMPARED, for it differs every time: {', '.join(must.left_out)}"
-        told = [*told, left_out] if expected else [left_out]
-    return PASS, "; ".join(told)
+    left_out = ", ".join(must.left_out)
+    ignored = f"not compared, because two undisturbed runs differ: {left_out}"
+    if not expected:
+        return NOT_CHECKED, ignored if left_out else "the stream has no state at the end"
+    same = f"{found.expected:,} rows of state are the same"
+    return PASS, f"{same}; {ignored}" if left_out else same
 
 
 def _in_order(past: Past) -> Found:
@@ -201,6 +229,8 @@ def _in_order(past: Past) -> Found:
             if before is not None and sequence < before:  # type: ignore[operator]
                 return FAIL, f"key {key} of {look.sink} went back from {before} to {sequence}"
             newest[look.sink, key] = sequence
+    if not any(planned.key is not None for planned in past.planned.values()):
+        return NOT_CHECKED, "no sink has a key and an order"
     return PASS, "no key went back to an older value"
 
 
@@ -215,10 +245,10 @@ CHECKS: dict[str, Check] = {
     "fired": _fired,
     "starts-again": _starts_again,
     "goes-on": _goes_on,
-    "nothing-lost": _nothing(lambda found: found.missing, "lost"),
-    "nothing-doubled": _nothing(lambda found: found.doubled, "doubled"),
-    "nothing-foreign": _nothing(lambda found: found.foreign, "that never came"),
-    "whole-batches": _whole_batches,
+    "nothing-lost": _nothing(lambda found: found.missing, "lost rows"),
+    "nothing-duplicated": _nothing(lambda found: found.doubled, "duplicated rows"),
+    "nothing-unexpected": _nothing(lambda found: found.foreign, "unexpected rows"),
+    "complete-batches": _complete_batches,
     "in-order": _in_order,
     "same-state": _same_state,
 }

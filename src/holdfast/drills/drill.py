@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -16,6 +17,8 @@ from holdfast.drills.kill.driver import Ended as Left
 from holdfast.drills.kill.points import Point
 from holdfast.drills.log import last_error
 from holdfast.drills.verdict import Checked, Verdict, worst
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +101,9 @@ def run_drill(
     """
     recording = Recording(subject, directory)
     with reading(recording.write):
-        for point in (*kills, None):
+        for number, point in enumerate((*kills, None), start=1):
+            what = "to the end" if point is None else f"killed at {point}"
+            _LOG.info("%s: driver %d of %d, %s", name, number, len(kills) + 1, what)
             recording.run(subject.driver, point)
     return Drilled(name=name, directory=directory, checked=recording.check())
 
@@ -181,6 +186,7 @@ def _events(running: Running, left: Left, *, run: int) -> Iterator[Reached | End
         fired=left.fired,
         is_killed=left.status == -signal.SIGKILL and not left.timed_out,
         is_well=left.status == 0,
+        timed_out=left.timed_out,
         cpu_seconds=left.cpu_seconds,
         error="" if left.status == 0 or left.fired else last_error(left.log),
     )

@@ -1,7 +1,7 @@
 """Everything that was done and seen in a drill, appended to one file; judged only afterwards.
 
 A line is one event with its time on the machine's clock. What a sink held is kept beside it, every
-content once, under its digest. Nothing is changed later: a check that is mended can read an old
+content once, under its digest. Nothing is changed later: a check that is corrected can read an old
 history again.
 """
 
@@ -50,7 +50,7 @@ class Started(Event, frozen=True, kw_only=True, tag="started"):
 
 
 class Reached(Event, frozen=True, kw_only=True, tag="reached"):
-    """A driver came by a point of a protocol, or told a fact: `batch=3`."""
+    """A driver reached a point of a protocol, or said a fact: `batch=3`."""
 
     run: int
     point: str
@@ -67,6 +67,8 @@ class Ended(Event, frozen=True, kw_only=True, tag="ended"):
     """By the point: by its signal, and not by the drill's own clock."""
     is_well: bool
     """It ended by itself, without an error."""
+    timed_out: bool = False
+    """The drill stopped it at its time limit."""
     cpu_seconds: float
     error: str = ""
     """What its log says went wrong, in one line."""

@@ -39,3 +39,9 @@ def last_error(log: Path) -> str:
     lines = log.read_text(errors="replace").splitlines()
     found = next((line.strip() for line in reversed(lines) if _IS_AN_ERROR.match(line)), "")
     return redact(_IS_WRAPPED.sub("", found))
+
+
+def last_line(log: Path) -> str:
+    """Return the last line of a log that is not empty; empty when there is none."""
+    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+    return redact(next((line.strip() for line in reversed(lines) if line.strip()), ""))

@@ -1,4 +1,4 @@
-"""Are the functions there that a user names? Asked before a JVM is started for them."""
+"""Checks that the functions a user names exist, before a JVM is started for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a micro-batch is killed, by names that people can say.
+"""Where a micro-batch is killed, by name.
 
 A phase is one or more kills in a row: in the first batch, in a later one, or in the replay of a
 batch that was killed before. Each run recovers the last kill and dies at the next.
@@ -17,11 +17,11 @@ EVERY = "every"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
-    """A moment in the life of a stream."""
+    """A moment of a run."""
 
     name: str
     shown: str
-    """As a table has it."""
+    """When it kills, in words: the driver is killed when …"""
     kills: tuple[Point, ...]
 
 
@@ -45,20 +45,24 @@ def _after(name: str, shown: str, *, path: str) -> Phase:
 
 
 STARTING = (
-    _phase("start-leased", "the lease is taken", Named("G2"), Named("G2")),
-    _phase("start-fenced", "the sinks are fenced", Named("G5"), Named("G5")),
+    _phase("start-leased", "the driver holds the lease", Named("G2"), Named("G2")),
+    _phase(
+        "start-fenced", "the sinks are fenced, the query is not started", Named("G5"), Named("G5")
+    ),
 )
 """Of a guarded stream."""
 CHECKPOINT = (
-    _before("source-log-before", "before sources/0/N appears", path="sources/0"),
-    _after("source-log-after", "sources/0/N is there, offsets/N not", path="sources/0"),
-    _before("offsets-before", "before offsets/N appears", path="offsets"),
-    _after("offsets-after", "offsets/N is there, the sink not called", path="offsets"),
-    _before("commits-before", "the sink has returned, commits/N not there", path="commits"),
-    _after("commits-after", "commits/N is there", path="commits"),
+    _before("source-log-before", "sources/0/N is not written yet", path="sources/0"),
+    _after("source-log-after", "sources/0/N is written, offsets/N is not", path="sources/0"),
+    _before("offsets-before", "offsets/N is not written yet", path="offsets"),
+    _after("offsets-after", "offsets/N is written, the sink is not called", path="offsets"),
+    _before(
+        "commits-before", "the sink has written the batch, commits/N is not written", path="commits"
+    ),
+    _after("commits-after", "commits/N is written", path="commits"),
     _phase(
         "replay",
-        "twice in the same batch, before commits/N",
+        "commits/N is not written yet, twice in the same batch",
         Rename("before", "commits/1"),
         Rename("before", "commits/1"),
     ),
@@ -66,69 +70,75 @@ CHECKPOINT = (
 """Of any stream whose checkpoint is on local disk and whose source is files."""
 SINK = (
     _step("batch-begun", "the batch begins", at="S1"),
-    _step("sink-decided", "the ledger is read", at="S3"),
-    _step("sink-committed", "committed, nobody was told", at="S6"),
-    _step("sink-returned", "back from the sink", at="S7"),
+    _step("sink-decided", "the sink has read its ledger", at="S3"),
+    _step("sink-committed", "the sink has committed, Spark does not know it", at="S6"),
+    _step("sink-returned", "the sink has returned", at="S7"),
 )
 """Of any guarded sink."""
 TRANSACTION = (
     _step("sink-data-some", "some of the rows are sent", at="copying"),
-    _step("sink-data-sent", "the rows are sent", at="S4"),
-    _step("ledger-written", "rows and ledger, not committed", at="S5"),
+    _step("sink-data-sent", "all rows are sent, the ledger is not", at="S4"),
+    _step("ledger-written", "rows and ledger are sent, not committed", at="S5"),
 )
 """Of a database, whose transaction has the rows before the commit."""
 TABLE_LOG = (
     _phase(
         "log-before",
-        "before the commit appears in the log",
+        "the commit is not in the table's log yet",
         Rename("before", f"{3:020}.json"),
         Rename("before", f"{7:020}.json"),
     ),
     _phase(
         "log-after",
-        "the commit is in the log, nobody was told",
+        "the commit is in the table's log, Spark does not know it",
         Rename("after", f"{3:020}.json"),
         Rename("after", f"{7:020}.json"),
     ),
 )
 """Of a Delta table: 0 makes it, 1 fences, 2 is the ledger's row, then the batches."""
-ENDING = (_phase("ending", "all is read, the lease not given up", Named("run-ended"), Named("G8")),)
+ENDING = (
+    _phase(
+        "ending", "all data is written, the lease is not released", Named("run-ended"), Named("G8")
+    ),
+)
 """Of a guarded stream that runs until all is read."""
 
 PHASES = (*STARTING, *CHECKPOINT, *SINK, *TRANSACTION, *TABLE_LOG, *ENDING)
-"""Those that a stream of anybody's can come by, in the order of a life."""
+"""Those that any stream can reach, in the order of a run."""
 
 STATE = (
     _phase(
         "state-before",
-        "before the first state store is written",
+        "no state store of the batch is written",
         Rename("before", ".zip"),
         Rename("before", ".zip", 3),
     ),
     _phase(
         "state-some",
-        "one state store is written, the others not",
+        "one state store is written, the others are not",
         Rename("after", ".zip"),
         Rename("after", ".zip", 3),
     ),
 )
 """Of a query with state in RocksDB, which writes a snapshot as one zip."""
-TWO_SINKS = (_step("between-sinks", "one sink has the batch, the other not", at="sink-written"),)
+TWO_SINKS = (
+    _step("between-sinks", "one sink has the batch, the other does not", at="sink-written"),
+)
 """Of a stream into two sinks: its first, and that of the next batch."""
 WRITTEN_DOWN = (
-    _step("written-down", "the batch is written down, no sink has it", at="journalled"),
+    _step("written-down", "the batch is materialised, no sink has it", at="journalled"),
 )
 """Of a stream into several sinks whose plan may not give the same rows twice."""
 UPKEEP = (
     _phase(
         "source-log-compacted",
-        "sources/0/N.compact takes the place of what was before it",
+        "sources/0/N.compact replaces earlier entries",
         Rename("before", "sources/0/2.compact"),
         Rename("after", "sources/0/5.compact"),
     ),
     _phase(
         "entries-purged",
-        "old entries are deleted",
+        "old entries are being deleted",
         Delete("before", "offsets/1"),
         Delete("after", "commits/3"),
     ),
@@ -149,7 +159,7 @@ def asked_phase(points: Sequence[str]) -> Phase:
 
 
 def every_phase(writes: Sequence[Sequence[Point]], *, has_state: bool) -> Phase:
-    """Return all of a stream's phases as one chain, in the order of a life.
+    """Return all phases of a stream as one chain, in the order of a run.
 
     n kills take n + 1 drivers, and nearly all of them strike in the recovery of the one before.
 
@@ -174,7 +184,7 @@ def every_phase(writes: Sequence[Sequence[Point]], *, has_state: bool) -> Phase:
         Delete("after", "commits/4"),
         *ENDING[0].kills,
     ]
-    return _phase(EVERY, f"all of these in one chain of {len(kills)} kills", *kills)
+    return _phase(EVERY, f"all phases in one chain of {len(kills)} kills", *kills)
 
 
 def _batch(number: int, *, log: int, inside: Sequence[Point]) -> list[Point]:

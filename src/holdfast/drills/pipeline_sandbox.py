@@ -23,7 +23,7 @@ def run_pipeline(spark: Any, scratch: Scratch, declared: Pipeline) -> dict[str, 
     """Run every stream over all there is, those that are read from first; return the tables.
 
     Raises:
-        ConfigError: A stream writes with a function of its own: where to, nobody knows.
+        ConfigError: A stream writes with a function of its own, to an unknown place.
     """
     tables: dict[str, str] = {}
     copy = Pipeline(declared.name, root=scratch.root)
@@ -46,7 +46,7 @@ def run_pipeline(spark: Any, scratch: Scratch, declared: Pipeline) -> dict[str, 
 def _scratch_sink(scratch: Scratch, stream: str, sink: SinkSpec) -> Delta:
     if isinstance(sink, ForeachBatch):
         raise ConfigError(
-            f"{stream} writes by {sink.shown}: a drill cannot know where to. Give it a function "
+            f"{stream} writes with {sink.shown}, so a drill cannot know where to. Drill a function "
             "that takes the session and the scratch place, and starts the stream there."
         )
     path = f"{scratch.sink}/{stream}/{sink.label}"

@@ -43,9 +43,11 @@ class Scratch:
             ConfigError: There is no sample, or its kind is not known.
         """
         if self.sample is None:
-            raise ConfigError("The drill was given no sample of the source: --source-sample DIR.")
-        kind = kind_of_sample(self.sample)
-        files = f"{self.sample}/*"
+            raise ConfigError(
+                "The stream reads scratch.source(), but the drill has no sample. Pass "
+                "--source-sample DIR (sample= in a test)."
+            )
+        kind, files = kind_of_sample(self.sample), str(self.sample)
         reader = spark.readStream.format(kind).option("maxFilesPerTrigger", 1)
         return reader.schema(spark.read.format(kind).load(files).schema).load(files)
 
@@ -63,17 +65,17 @@ def kind_of_sample(sample: Path) -> str:
         ConfigError: There are too few, or they are of no kind that is known.
     """
     if not sample.is_dir():
-        raise ConfigError(f"There is no directory {sample} with a sample of the source.")
+        raise ConfigError(f"{sample} is not a directory with a sample of the source.")
     files = [path for path in sample.iterdir() if not path.name.startswith(("_", "."))]
     if len(files) < FEWEST_FILES:
         raise ConfigError(
-            f"{sample} has {len(files)} files; a batch each, it takes {FEWEST_FILES} for the kills."
+            f"{sample} has {len(files)} files. A drill needs {FEWEST_FILES} or more, one per batch."
         )
     endings = {path.suffix for path in files}
     kinds = {_ENDINGS.get(ending) for ending in endings}
     if len(kinds) != 1 or None in kinds:
         known = ", ".join(_ENDINGS)
-        raise ConfigError(f"{sample} must have files of one kind, of these: {known}.")
+        raise ConfigError(f"{sample} must have files of one kind: {known}.")
     return str(kinds.pop())
 
 

@@ -2,43 +2,38 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
 
+from holdfast import __version__
+from holdfast.drills.answer import answer, reason
 from holdfast.drills.checks import count_rows
 from holdfast.drills.drill import Drilled
-from holdfast.drills.history import Ended, History, Started
+from holdfast.drills.history import Ended, History, Reached, Started
+from holdfast.drills.phases import ALL
+from holdfast.drills.result import CheckJson, DrillJson
 from holdfast.drills.timeline_rows import timeline_rows
 from holdfast.drills.verdict import worst
-from holdfast.report.timeline import Line, Section, render_timelines
+from holdfast.report.timeline import Line, Page, Section, render_timelines
 
 TIMELINES, RESULT = "timeline.html", "result.json"
+_MOMENTS = {phase.name: phase.shown for phase in ALL}
 
 
-class CheckJson(msgspec.Struct, frozen=True, kw_only=True):
-    """What one check found."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """What was drilled, when, and how to do it again."""
 
-    check: str
-    verdict: str
-    told: str
-
-
-class DrillJson(msgspec.Struct, frozen=True, kw_only=True):
-    """What the kills in one phase showed."""
-
-    drill: str
-    verdict: str
-    kills: list[str]
-    lost: int
-    doubled: int
-    foreign: int
-    """Rows, where it was worst."""
-    cpu_seconds: float
-    checks: list[CheckJson]
-    directory: str
-    """Where its history is."""
+    target: str
+    began: datetime
+    """With its time zone."""
+    command: str
+    seed: int | None = None
 
 
 class SummaryJson(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,37 +42,65 @@ class SummaryJson(msgspec.Struct, frozen=True, kw_only=True):
     version: int = 1
     target: str
     verdict: str
-    """PASS, FAIL, or UNKNOWN when a kill did not fire or a check could not look; the worst."""
+    """PASS, FAIL, or UNKNOWN when a kill did not happen or a check could not look; the worst."""
+    answer: str
+    """The verdict in a sentence."""
+    began: str
+    seed: int | None
+    versions: dict[str, str]
+    """Of Holdfast, Spark (when a driver got as far as a session) and Python."""
     drills: list[DrillJson]
 
 
-def summarize(target: str, drilled: Sequence[Drilled]) -> SummaryJson:
+def summarize(about: About, drilled: Sequence[Drilled]) -> SummaryJson:
     """Return what drills showed."""
-    verdict = worst(each.verdict for each in drilled).name
-    return SummaryJson(target=target, verdict=verdict, drills=[_drill(each) for each in drilled])
+    drills = [_drill(each) for each in drilled]
+    return SummaryJson(
+        target=about.target,
+        verdict=worst(each.verdict for each in drilled).name,
+        answer=answer(drills),
+        began=about.began.isoformat(timespec="seconds"),
+        seed=about.seed,
+        versions=_versions(drilled),
+        drills=drills,
+    )
 
 
-def write_summary(target: str, drilled: Sequence[Drilled], *, directory: Path) -> Path:
+def write_summary(about: About, drilled: Sequence[Drilled], *, directory: Path) -> Path:
     """Write what drills showed beside their histories; return where the timelines are."""
-    encoded = msgspec.json.encode(summarize(target, drilled))
+    found = summarize(about, drilled)
+    encoded = msgspec.json.encode(found)
     (directory / RESULT).write_bytes(msgspec.json.format(encoded, indent=2) + b"\n")
     page = directory / TIMELINES
-    page.write_text(render_timelines(target, map(_section, drilled)))
+    page.write_text(render_timelines(_page(about, found)))
     return page
+
+
+def _versions(drilled: Sequence[Drilled]) -> dict[str, str]:
+    points = (
+        event.point
+        for each in drilled
+        for event in History(each.directory).events()
+        if isinstance(event, Reached)
+    )
+    spark = next((point for point in points if point.startswith("spark=")), "")
+    found = {"Holdfast": __version__, "Spark": spark.removeprefix("spark=")}
+    found["Python"] = platform.python_version()
+    return {name: version for name, version in found.items() if version}
 
 
 def _drill(drilled: Drilled) -> DrillJson:
     history = History(drilled.directory)
     events = history.events()
-    lost, doubled, foreign = count_rows(history)
+    lost, duplicated, unexpected = count_rows(history)
     ends = [each for each in events if isinstance(each, Ended)]
     return DrillJson(
         drill=drilled.name,
         verdict=drilled.verdict.name,
         kills=[each.point for each in events if isinstance(each, Started) and each.point],
         lost=lost,
-        doubled=doubled,
-        foreign=foreign,
+        duplicated=duplicated,
+        unexpected=unexpected,
         cpu_seconds=round(sum(each.cpu_seconds for each in ends), 1),
         checks=[
             CheckJson(check=each.check, verdict=each.verdict.name, told=each.told)
@@ -87,12 +110,30 @@ def _drill(drilled: Drilled) -> DrillJson:
     )
 
 
-def _section(drilled: Drilled) -> Section:
+def _page(about: About, found: SummaryJson) -> Page:
+    verdict, _, sentence = found.answer.partition(": ")
+    facts = [f"{about.began:%Y-%m-%d %H:%M %Z}"]
+    facts += [f"{name} {version}" for name, version in found.versions.items()]
+    facts += [] if about.seed is None else [f"seed {about.seed}"]
+    return Page(
+        title=about.target,
+        verdict=verdict,
+        sentence=sentence[:1].upper() + sentence[1:],
+        facts=facts,
+        command=about.command,
+        sections=[_section(each) for each in found.drills],
+    )
+
+
+def _section(drill: DrillJson) -> Section:
     return Section(
-        title=f"{drilled.name}: {drilled.verdict.name}",
-        lives=timeline_rows(History(drilled.directory).events()),
+        title=drill.drill,
+        moment=_MOMENTS.get(drill.drill.rpartition("/")[2], ""),
+        verdict=drill.verdict,
+        figures=[len(drill.kills), drill.lost, drill.duplicated, drill.unexpected],
+        reason=reason(drill),
+        drivers=timeline_rows(History(Path(drill.directory)).events()),
         checks=[
-            Line(check=each.check, verdict=each.verdict.name, told=each.told)
-            for each in drilled.checked
+            Line(check=each.check, verdict=each.verdict, told=each.told) for each in drill.checks
         ],
     )

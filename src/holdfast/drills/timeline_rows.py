@@ -1,51 +1,61 @@
-"""A history as a timeline has it: the life of every driver, with its batches."""
+"""A history as a timeline shows it: every driver with its batches, and how it ended."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
+from holdfast.drills.batch_runs import BatchRun, Points, batch_runs
 from holdfast.drills.history import Ended, Happened, Reached, Started
-from holdfast.report.timeline import Bar, Life
+from holdfast.drills.point_words import describe_kill
+from holdfast.report.timeline import Bar, DriverRow
 
 
-def timeline_rows(events: Sequence[Happened]) -> list[Life]:
-    """Return every driver's life, the first first."""
+def timeline_rows(events: Sequence[Happened]) -> list[DriverRow]:
+    """Return every driver, the first first."""
     ended = {each.run: each for each in events if isinstance(each, Ended)}
+    started = [each for each in events if isinstance(each, Started) and each.run in ended]
+    points = [_points(events, each.run) for each in started]
     return [
-        _life(each, ended[each.run], [e for e in events if _is_of(e, each.run)])
-        for each in events
-        if isinstance(each, Started) and each.run in ended
+        _row(start, ended[start.run], reached, batches=batches)
+        for start, reached, batches in zip(started, points, batch_runs(points), strict=True)
     ]
 
 
-def _is_of(event: Happened, run: int) -> bool:
-    return isinstance(event, Reached) and event.run == run
+def _points(events: Sequence[Happened], run: int) -> Points:
+    reached = (each for each in events if isinstance(each, Reached) and each.run == run)
+    return [(each.at, each.point) for each in reached]
 
 
-def _life(started: Started, ended: Ended, reached: Sequence[Happened]) -> Life:
-    points = [(each.at, each.point) for each in reached if isinstance(each, Reached)]
+def _row(
+    started: Started, ended: Ended, points: Points, *, batches: Sequence[BatchRun]
+) -> DriverRow:
     epochs = [point.removeprefix("epoch=") for _, point in points if point.startswith("epoch=")]
-    return Life(
-        shown=f"run {started.run}",
-        began=started.at,
-        ended=ended.at,
+    first = min((each.began for each in batches), default=ended.at)
+    return DriverRow(
+        number=started.run,
         epoch=epochs[-1] if epochs else "",
-        killed_at=ended.fired,
-        how=ended.how,
-        bars=list(_bars(points, died=ended.at)),
+        start_seconds=first - started.at,
+        seconds=ended.at - started.at,
+        is_killed=ended.is_killed,
+        ending=_ending(ended),
+        bars=[_bar(each, died=ended.at) for each in batches],
     )
 
 
-def _bars(points: Sequence[tuple[float, str]], *, died: float) -> Iterator[Bar]:
-    """Yield the batches: from where one begins to where it returns, or to the driver's death."""
-    began, batch, kind = 0.0, "", ""
-    for at, point in points:
-        if point.startswith("batch="):
-            began, batch, kind = at, point.removeprefix("batch="), "applied"
-        elif point.startswith("skipped="):
-            kind = "skipped"
-        elif point == "S7" and kind:
-            yield Bar(began=began, ended=at, shown=f"batch {batch}, {kind}", kind=kind)
-            kind = ""
-    if kind:
-        yield Bar(began=began, ended=died, shown=f"batch {batch}, died in it", kind="cut")
+def _ending(ended: Ended) -> str:
+    if ended.is_killed and ended.fired:
+        return f"Killed: {describe_kill(ended.fired)}."
+    if ended.is_well:
+        return "Ran to its end."
+    return f"Ended with {ended.how}. {ended.error}".strip()
+
+
+def _bar(run: BatchRun, *, died: float) -> Bar:
+    if run.ended is None:
+        kind = "cut"
+    elif run.is_skipped:
+        kind = "skipped"
+    else:
+        kind = "repeated" if run.is_repeated else "completed"
+    seconds = (died if run.ended is None else run.ended) - run.began
+    return Bar(lane=run.stream, batch=run.batch, kind=kind, seconds=seconds)

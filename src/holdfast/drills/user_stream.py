@@ -1,12 +1,13 @@
 """A drill of a user's own stream: does it end the same, however it was killed on the way?
 
-What it must hold nobody can know but the stream itself: it runs twice undisturbed first. When those
-two agree, every run that was killed must agree with them.
+Only the stream itself can say what its sink must hold, so it runs twice undisturbed first. When
+those two runs agree, every run that was killed must agree with them.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -17,49 +18,27 @@ from pathlib import Path
 from holdfast.drills.checks import KEPT
 from holdfast.drills.copied import copy_checkpoint, go_on_from
 from holdfast.drills.drill import Answer, Drilled, Seen, Write, run_drill
-from holdfast.drills.history import Row
+from holdfast.drills.errors import NotRepeatableError, TimeLimitError, UndisturbedRunError
+from holdfast.drills.history import Row, now
+from holdfast.drills.jvm import jvm_environment
 from holdfast.drills.kill.driver import Driver, Running
 from holdfast.drills.kill.points import Named, Point, Rename
-from holdfast.drills.log import excerpt
+from holdfast.drills.limits import SECONDS
 from holdfast.drills.names import check_names
 from holdfast.drills.phases import PHASES, STATE, Phase
+from holdfast.drills.point_words import describe_last
 from holdfast.drills.scratch import Scratch, kind_of_sample, read_rows
-from holdfast.errors import ConfigError, HoldfastError
+from holdfast.errors import ConfigError
 from holdfast.proof.multiset import compare
 
 NAME = "sink"
 OFFERED = (*PHASES, *STATE)
 LATEST = "commits-after"
-"""Whatever the stream is, with enough batches it comes by this."""
+"""Whatever the stream is, with enough batches it reaches this phase."""
 PollingReader = Callable[[Path, Write], AbstractContextManager[object]]
 """Looks at the sink of a place while drivers run and die there, and writes down what it sees."""
 _PROGRAM = Path(__file__).with_name("programs") / "user_stream.py"
-
-
-class NotRepeatableError(HoldfastError):
-    """Two undisturbed runs of a stream differ: nothing can be compared with them."""
-
-    code = "DRILL_NOT_REPEATABLE"
-
-    def __init__(self, target: str, *, only_first: int, only_second: int) -> None:
-        super().__init__(
-            what=f"Two undisturbed runs of {target} do not write the same rows.",
-            why=f"{only_first:,} rows are only in the first, {only_second:,} only in the second.",
-            how="Give a read= that leaves out what differs every time, such as the current time.",
-        )
-
-
-class UndisturbedRunError(HoldfastError):
-    """A stream does not run to its end even when nobody kills it."""
-
-    code = "DRILL_UNDISTURBED_RUN_FAILED"
-
-    def __init__(self, target: str, *, log: Path) -> None:
-        super().__init__(
-            what=f"{target} does not run to its end, without any kill.",
-            why=f"From its log:\n{excerpt(log)}",
-            how="Fix the error above, then run the drill again.",
-        )
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +56,8 @@ class Target:
     """
     checkpoint: str | None = None
     """Where a checkpoint is that every run begins from a copy of."""
+    seconds: float = SECONDS
+    """How long one driver may take, from its start to its end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +104,11 @@ class UserStream:
             "state": str(self._state),
         }
         return Driver(
-            [str(_PROGRAM), json.dumps(config)], environment={}, directory=self.home / "runs"
+            [str(_PROGRAM), json.dumps(config)],
+            environment=jvm_environment(),
+            directory=self.home / "runs",
+            seconds=self.of.seconds,
+            checkpoints=self.home,
         )
 
     @property
@@ -137,7 +122,7 @@ class UserStream:
         return answers
 
     def look(self) -> Iterator[Seen]:
-        """Read what the last run kept: before, nobody can say what must be there."""
+        """Read what the last run kept: before it, what must be there is unknown."""
         if self._rows.exists():
             yield Seen(sink=NAME, parts=None, rows=self.rows())
         if (state := self.state()) is not None:
@@ -163,9 +148,9 @@ class UserStream:
 def phases_of(
     running: Running, files: Iterable[Path], *, of: Sequence[Phase] = OFFERED
 ) -> tuple[Phase, ...]:
-    """Return those phases that a stream comes by, from an undisturbed run and what that left.
+    """Return the phases that a stream reaches, from an undisturbed run and the files it left.
 
-    A guarded stream comes by more, one that does not read files by fewer.
+    A guarded stream reaches more of them, one that does not read files fewer.
     """
     points = {point for _, point in running.reached}
     paths = ["/".join(("", *path.parts[-3:])) for path in files]
@@ -187,34 +172,34 @@ def drill_user_stream(
     only: Sequence[str] = (),
     also: Sequence[Phase] = (),
     reader: PollingReader = lambda _, __: nullcontext(),
-) -> Iterator[Phase | Drilled]:
+) -> Iterator[Drilled]:
     """Run a stream undisturbed, then kill it in every phase.
 
     Args:
         target: The stream.
         directory: Takes everything.
-        only: Names of phases; by default every phase that it comes by.
+        only: Names of phases; by default every phase that it reaches.
         also: More phases, of this stream alone.
         reader: Reads the sink meanwhile.
 
     Yields:
-        Each phase as it begins, then what it showed.
+        What each phase showed.
 
     Raises:
         ConfigError: There is no sample of a known kind, no function, no checkpoint, or no phase.
-        UndisturbedRunError: It does not run even when nobody kills it.
+        UndisturbedRunError: It fails even when nothing kills it.
+        TimeLimitError: It does not end within its time limit.
         NotRepeatableError: It writes other rows every time.
     """
     _check(target)
     first, second = (_place(target, directory / f"undisturbed-{each}") for each in (1, 2))
     numbered = go_on_from(first.checkpoint, OFFERED)
-    running = _undisturbed(first)
+    running = _undisturbed(first, shown="first undisturbed run")
     offered = (*phases_of(running, first.home.rglob("*"), of=numbered), *also)
     phases = _chosen(target, offered, only=only)
-    _undisturbed(second)
+    _undisturbed(second, shown="second undisturbed run")
     expected = agree(first, second)
     for phase in phases:
-        yield phase
         place = _place(target, directory / phase.name, expected)
         reading = partial(reader, place.home)
         yield run_drill(phase.name, place, phase.kills, directory=place.home, reading=reading)
@@ -234,19 +219,28 @@ def _place(target: Target, home: Path, expected: Expected = NOTHING) -> UserStre
 
 
 def _chosen(target: Target, offered: Sequence[Phase], *, only: Sequence[str]) -> list[Phase]:
-    """Return the phases that are meant, in the order of a life."""
+    """Return the phases to run, in the order of a run."""
     names = [phase.name for phase in offered]
     if LATEST not in names:
-        raise ConfigError(f"{target.start} has too few batches to be killed in a later one.")
+        raise ConfigError(f"{target.start} ran too few batches; a drill also kills a later one.")
     if unknown := [name for name in only if name not in names]:
         never = f"Phase {', '.join(unknown)} is never reached."
         raise ConfigError(f"{never} Reachable phases: {', '.join(names)}.")
     return [phase for phase in offered if not only or phase.name in only]
 
 
-def _undisturbed(place: UserStream) -> Running:
+def _undisturbed(place: UserStream, *, shown: str) -> Running:
+    _LOG.info("%s: %s", place.of.start, shown)
     running = place.driver.start()
     ended = running.wait()
+    if ended.timed_out:
+        raise TimeLimitError(
+            place.of.start,
+            run=shown,
+            seconds=place.of.seconds,
+            last=describe_last(running.reached, log=ended.log, at=now()),
+            log=ended.log,
+        )
     if ended.status != 0:
         raise UndisturbedRunError(place.of.start, log=ended.log)
     return running

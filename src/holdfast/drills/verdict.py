@@ -1,4 +1,4 @@
-"""What a check says: it holds, it does not, or nobody knows."""
+"""What a check says: it holds, it does not hold, or that is unknown or was not checked."""
 
 from __future__ import annotations
 
@@ -10,10 +10,17 @@ from enum import IntEnum
 class Verdict(IntEnum):
     """The worse, the greater: of several the greatest counts."""
 
+    NOT_CHECKED = -1
+    """There was nothing to compare, such as the state of a stream without state."""
     PASS = 0
     UNKNOWN = 1
-    """A kill that did not fire, or a check that could not look: nothing was shown."""
+    """Inconclusive: a kill did not fire, or a check could not look."""
     FAIL = 2
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether it is worse than PASS."""
+        return self > Verdict.PASS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,5 +34,5 @@ class Checked:
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return the one that counts; of none, that nothing was shown."""
+    """Return the one that counts; of none, UNKNOWN."""
     return max(verdicts, default=Verdict.UNKNOWN)

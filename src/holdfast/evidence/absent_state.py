@@ -14,7 +14,7 @@ from holdfast.checkpoint.commits import CommitEntry
 from holdfast.checkpoint.layout import COMMITS, OFFSETS, STATE
 from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.checkpoint.read import Checkpoint
-from holdfast.evidence.outcomes import Resumes, RunsAgain, Unknown
+from holdfast.evidence.outcomes import Resumes, RunsAgain, Unknown, UnknownCause
 
 
 def judge_absent_state(
@@ -25,12 +25,12 @@ def judge_absent_state(
         return found
     moved = _moved_watermark(checkpoint)
     if moved is None:
-        return replace(found, unless=f"the query keeps state: {STATE}/ is not there")
+        return replace(found, unless=f"the query is stateful: there is no {STATE}/ directory")
     because = (
-        f"{moved} has a watermark, as queries with state do, and {STATE}/ is not there. If the "
-        "query keeps state, Spark refuses to start"
+        f"{moved} has a watermark, as stateful queries do, but there is no {STATE}/ directory. If "
+        "the query is stateful, Spark refuses to start"
     )
-    return Unknown(because=because, follows_from=(moved, STATE))
+    return Unknown(cause=UnknownCause.STATE_ABSENT, because=because, follows_from=(moved, STATE))
 
 
 def _moved_watermark(checkpoint: Checkpoint) -> str | None:

@@ -19,6 +19,7 @@ from holdfast.evidence.versions import (
     Writers,
     find_readers,
     find_writers,
+    version_text,
 )
 
 
@@ -54,7 +55,7 @@ class Evidence:
     def readers(self) -> Readers:
         """The versions of Spark that can read the checkpoint."""
         if self.looked.by_4_0:
-            because = f"{self.looked.by_4_0[0]} is of a version that only Spark 4.0 knows"
+            because = f"{self.looked.by_4_0[0]} has a format that only Spark 4.0 can read"
             return Readers(versions=((4, 0),), because=(because,))
         return find_readers(self.checkpoint)
 
@@ -73,8 +74,8 @@ class Evidence:
             query: What is known of the query that will be started; by default that it is the same.
         """
         version, readers = spark or self.spark, self.readers
-        if readers.because and version not in readers.versions:
-            because = f"Spark {version[0]}.{version[1]} cannot read it: {readers.because[0]}"
+        if readers.because and version[:2] not in readers.versions:
+            because = f"Spark {version_text(version)} cannot read it: {readers.because[0]}"
             code = RefusalCode.VERSION_NOT_READABLE
             return Refuses(code=code, error="STREAM_FAILED", because=because, follows_from=())
         return predict_next_start(self.checkpoint, spark=version, query=query, looked=self.looked)

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import islice
 
-from holdfast.checkpoint.layout import OFFSETS
+from holdfast.checkpoint.layout import OFFSETS, STATE
 from holdfast.checkpoint.metadata import QueryMetadata
 from holdfast.checkpoint.read import (
     Checkpoint,
@@ -37,6 +38,8 @@ from holdfast.record.generations import ADOPTED, Generation
 from holdfast.storage.read import Reader
 from holdfast.storage.remembered import RememberedReader
 
+MOST_STATE_FILES = 50_000
+"""Of one checkpoint among many: a listing of them takes seconds in a bucket."""
 Row = LedgerRow | Unreadable | None
 """What a ledger says of a stream; None when it has no row of it."""
 
@@ -64,6 +67,8 @@ class StreamPlaces:
     ledgers: tuple[LedgerLook, ...]
     query: Query
     spark: SparkVersion
+    sources: tuple[str, ...] = ()
+    sources_before: tuple[str, ...] | None = None
 
 
 def collect(reader: Reader, *, rows: bool = False) -> Evidence:
@@ -98,6 +103,26 @@ def collect_near(reader: Reader, near: BatchId | None) -> Evidence:
     version = needed_version(checkpoint)
     stores = look_into_state(reader, checkpoint, version, rows=False)
     return Evidence(checkpoint=checkpoint, stores=stores)
+
+
+def collect_among_many(reader: Reader) -> Evidence:
+    """Collect what predicts the next start of one checkpoint among many.
+
+    The newest log entries are read, and `state/` is listed where it has few files; where it has
+    more, the prediction of a stateful query is unknown.
+
+    Raises:
+        ReadError: A directory cannot be listed; nothing can be said then.
+    """
+    near = collect_near(reader, None)
+    checkpoint = near.checkpoint
+    if checkpoint.state_unread is not None:
+        if sum(1 for _ in islice(reader.walk(STATE), MOST_STATE_FILES + 1)) <= MOST_STATE_FILES:
+            return collect(reader)
+        why = f"it has more than {MOST_STATE_FILES:,} files"
+        checkpoint = replace(checkpoint, state_unread=why)
+    pending = _count_pending_files(reader, checkpoint)
+    return replace(near, checkpoint=checkpoint, pending_files=pending)
 
 
 def _count_pending_files(reader: Reader, checkpoint: Checkpoint) -> dict[str, int]:
@@ -159,6 +184,8 @@ def _put_together(places: StreamPlaces, found: Evidence, rows: list[Row]) -> Str
             _look_into(look, row, places=places, checkpoint=checkpoint, query_id=query_id)
             for look, row in zip(places.ledgers, rows, strict=True)
         ),
+        sources=places.sources,
+        sources_before=places.sources_before,
         query_refused=refused,
     )
 

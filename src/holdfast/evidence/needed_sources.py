@@ -17,7 +17,7 @@ from holdfast.checkpoint.sources import parse_offset
 from holdfast.checkpoint.sources.files import FileOffset
 from holdfast.checkpoint.sources.read import SourceLog
 from holdfast.checkpoint.unparsed import Unparsed
-from holdfast.evidence.outcomes import Refuses, Reread, Unknown
+from holdfast.evidence.outcomes import Refuses, Reread, Unknown, UnknownCause
 from holdfast.evidence.refusal_codes import RefusalCode
 from holdfast.ids import BatchId
 
@@ -49,7 +49,7 @@ def _judge_log(source: str, log: SourceLog | None, offset: FileOffset) -> Refuse
     missing = next((number for number in range(newest, base, -1) if number not in there), None)
     if offset.log_offset >= 0 and missing is not None:
         path = f"{home}/{missing}"
-        because = f"{path} is not there, and the source reads its log before anything else"
+        because = f"{path} is missing, and the file source reads its log at every start"
         return Refuses(
             code=RefusalCode.SOURCE_LOG_ENTRY_MISSING,
             error="doesn't exist",
@@ -60,7 +60,7 @@ def _judge_log(source: str, log: SourceLog | None, offset: FileOffset) -> Refuse
     for broken in () if log is None else (*began, *log.unparsed):
         because = f"{broken.path}: {broken.reason}"
         if broken.unread:
-            return Unknown(because=because, follows_from=(broken.path,))
+            return Unknown(cause=UnknownCause.UNREAD, because=because, follows_from=(broken.path,))
         error = broken.spark_says or "Unexpected end-of-input"
         return Refuses(
             code=RefusalCode.SOURCE_LOG_ENTRY_UNREADABLE,
@@ -70,7 +70,7 @@ def _judge_log(source: str, log: SourceLog | None, offset: FileOffset) -> Refuse
         )
     sidecar = f"{home}/.{newest + 1}.crc"
     if log is not None and sidecar in log.lone_sidecars:
-        because = f"{sidecar} is there without its file, which Spark writes next"
+        because = f"{sidecar} blocks the entry {newest + 1}, which Spark writes next"
         return Refuses(
             code=RefusalCode.SOURCE_LOG_BLOCKED_BY_CHECKSUM,
             error="Multiple streaming queries are concurrently using",

@@ -18,7 +18,7 @@ from holdfast.checkpoint.state.operators import OperatorMetadata
 from holdfast.checkpoint.state.read import Operator
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.errors import LocationError
-from holdfast.evidence.outcomes import Refuses, Unknown
+from holdfast.evidence.outcomes import Refuses, Unknown, UnknownCause
 from holdfast.evidence.query import Query
 from holdfast.evidence.refusal_codes import RefusalCode
 from holdfast.evidence.state import (
@@ -87,7 +87,9 @@ def _judge_descriptions(checkpoint: Checkpoint) -> Refuses | Unknown | None:
             if isinstance(schema, Unparsed):
                 because = f"{schema.path}: {schema.reason}"
                 if schema.unread:
-                    return Unknown(because=because, follows_from=(schema.path,))
+                    return Unknown(
+                        cause=UnknownCause.UNREAD, because=because, follows_from=(schema.path,)
+                    )
                 return Refuses(
                     code=RefusalCode.STATE_SCHEMA_UNREADABLE,
                     error="STREAM_FAILED",
@@ -96,7 +98,8 @@ def _judge_descriptions(checkpoint: Checkpoint) -> Refuses | Unknown | None:
                 )
         moved = _moved_schema(checkpoint, operator)
         if moved is not None:
-            because = f"the operator's metadata names {moved}: the checkpoint was moved or copied"
+            home = moved.partition(f"/{STATE}/")[0]
+            because = f"the checkpoint was moved or copied: its state was written at {home}"
             return Refuses(
                 code=RefusalCode.STATE_SCHEMA_ELSEWHERE,
                 error="does not exist",
@@ -104,7 +107,7 @@ def _judge_descriptions(checkpoint: Checkpoint) -> Refuses | Unknown | None:
                 follows_from=(moved,),
             )
         for path in operator.lone_sidecars:
-            because = f"{path} is there without its file, which Spark would write again"
+            because = f"{path} blocks its file, which is missing and which Spark writes again"
             return Refuses(
                 code=RefusalCode.STATE_BLOCKED_BY_CHECKSUM,
                 error="already exists",
@@ -139,7 +142,7 @@ def _judge_directories(
     strays = [path for path in checkpoint.foreign if path.startswith(f"{STATE}/")]
     if not checkpoint.state and strays:
         # Spark only looks whether anything is there.
-        because = f"{STATE}/ holds no state, only {strays[0]}"
+        because = f"{STATE}/ holds no state files, only {strays[0]}"
         return Refuses(
             code=RefusalCode.STATE_MISSING,
             error=_no_file_error(_pinned_provider(checkpoint), spark),
@@ -154,7 +157,7 @@ def _judge_directories(
             error="STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY"
             if is_named
             else "CANNOT_LOAD_STATE_STORE",
-            because="state/ is empty, and the query has state",
+            because="state/ is empty, but the query is stateful",
             follows_from=(STATE,),
         )
     numbers = [operator.operator_id for operator in checkpoint.state]
@@ -167,7 +170,7 @@ def _judge_directories(
             error="STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA"
             if is_compared
             else "Error reading",
-            because=f"{path} is not there, and a later operator is",
+            because=f"{path} is missing, but a later operator has its directory",
             follows_from=(path,),
         )
     return None
@@ -176,8 +179,12 @@ def _judge_directories(
 def _judge_unread(checkpoint: Checkpoint, batch_id: BatchId) -> Unknown | None:
     if not checkpoint.state or checkpoint.state_unread is None:
         return None
-    because = f"{STATE}/ was not looked at, and batch {batch_id} needs it: "
-    return Unknown(because=because + checkpoint.state_unread, follows_from=(STATE,))
+    because = f"{STATE}/ was not checked, and batch {batch_id} needs it: "
+    return Unknown(
+        cause=UnknownCause.STATE_UNCHECKED,
+        because=because + checkpoint.state_unread,
+        follows_from=(STATE,),
+    )
 
 
 def _missing_operator(
@@ -191,7 +198,7 @@ def _missing_operator(
     if not missing or not there:
         return None
     path = f"{STATE}/{missing[0]}"
-    because = f"{path} is not there, and the query has {query.operators[missing[0]]} there"
+    because = f"{path} is missing, and the query's {query.operators[missing[0]]} needs it"
     return Refuses(
         code=RefusalCode.STATE_OPERATOR_MISSING,
         error="CANNOT_LOAD_STATE_STORE",
@@ -211,7 +218,7 @@ def _judge_ids(checkpoint: Checkpoint, found: OperatorState) -> Refuses | None:
     ids = commit.state_ids if isinstance(commit, CommitEntry) else None
     if not ids or str(found.operator.operator_id) not in ids:
         path = COMMITS if newest is None else f"{COMMITS}/{newest}"
-        because = f"{path} does not say which state files count (stateUniqueIds)"
+        because = f"{path} does not name the state files that count (stateUniqueIds)"
         return Refuses(
             code=RefusalCode.STATE_FILES_NOT_NAMED,
             error="CANNOT_LOAD_STATE_STORE",
@@ -220,11 +227,11 @@ def _judge_ids(checkpoint: Checkpoint, found: OperatorState) -> Refuses | None:
             in_batch=batch_id,
         )
     if newest is not None and newest + 1 != batch_id:
-        because = f"batch {batch_id} needs the state files of {COMMITS}/{batch_id - 1}"
+        because = f"batch {batch_id} needs the state files that {COMMITS}/{batch_id - 1} names"
         return Refuses(
             code=RefusalCode.STATE_OF_ANOTHER_BATCH,
             error="CANNOT_LOAD_STATE_STORE.CANNOT_READ_STREAMING_STATE_FILE",
-            because=f"{because}, and the newest commit is {newest}",
+            because=f"{because}, but the newest commit entry is {newest}",
             follows_from=(f"{COMMITS}/{newest}",),
             in_batch=batch_id,
         )
@@ -235,7 +242,7 @@ def _judge_files(found: OperatorState, error: str) -> Refuses | Unknown | None:
     batch_id = BatchId(found.version)
     if found.unread:
         because = f"{found.unread[0]}, which batch {batch_id} needs, could not be read"
-        return Unknown(because=because, follows_from=found.unread)
+        return Unknown(cause=UnknownCause.UNREAD, because=because, follows_from=found.unread)
     broken = found.damaged
     if broken:
         return Refuses(
@@ -249,7 +256,7 @@ def _judge_files(found: OperatorState, error: str) -> Refuses | Unknown | None:
     if not missing:
         return None
     is_damaged = missing[-1] in found.passed_over
-    named = f"{missing[-1]} is damaged" if is_damaged else f"{missing[0]} is not there"
+    named = f"{missing[-1]} is damaged" if is_damaged else f"{missing[0]} is missing"
     return Refuses(
         code=RefusalCode.STATE_FILE_DAMAGED if is_damaged else RefusalCode.STATE_FILE_MISSING,
         error=error,

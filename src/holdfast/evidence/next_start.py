@@ -19,10 +19,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS, STATE
-from holdfast.checkpoint.offsets import PARTITIONS, OffsetEntry
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.evidence.absent_state import judge_absent_state
+from holdfast.evidence.needed_entries import judge_needed_entries, judge_unusable
 from holdfast.evidence.needed_sources import find_rereads, judge_sources
 from holdfast.evidence.needed_state import judge_needed_state
 from holdfast.evidence.outcomes import (
@@ -32,6 +32,7 @@ from holdfast.evidence.outcomes import (
     RunsAgain,
     StartsFresh,
     Unknown,
+    UnknownCause,
 )
 from holdfast.evidence.query import Query, judge_query
 from holdfast.evidence.refusal_codes import RefusalCode
@@ -73,17 +74,14 @@ def predict_next_start(
 
 def predict_by_logs(checkpoint: Checkpoint, *, spark: SparkVersion = NEWEST_SPARK) -> NextStart:
     """Say what the logs alone decide: which batch is run."""
-    if checkpoint.unlisted:
-        first = checkpoint.unlisted[0]
-        return Unknown(because=f"{first.path}: {first.reason}", follows_from=(first.path,))
-    stopped = _judge_metadata(checkpoint, spark)
+    stopped = _judge_directories(checkpoint) or _judge_metadata(checkpoint, spark)
     if stopped is not None:
         return stopped
     if not checkpoint.offsets:
         return _without_offsets(checkpoint, spark)
     newest = max(checkpoint.offsets)
     committed = max(checkpoint.commits, default=None)
-    stopped = _judge_needed_entries(checkpoint, spark)
+    stopped = judge_needed_entries(checkpoint, spark)
     if stopped is not None:
         return stopped
     files = tuple(
@@ -118,7 +116,7 @@ def _resume(checkpoint: Checkpoint, batch: BatchId, files: tuple[str, ...]) -> R
     error = _blocked(checkpoint, OFFSETS, batch)
     if error is not None:
         sidecar = f"{OFFSETS}/.{batch}.crc"
-        because = f"{sidecar} is there without {OFFSETS}/{batch}"
+        because = f"{sidecar} blocks the entry {OFFSETS}/{batch}, which Spark writes next"
         return Refuses(
             code=RefusalCode.ENTRY_BLOCKED_BY_CHECKSUM,
             error=error,
@@ -132,21 +130,40 @@ def _blocked(checkpoint: Checkpoint, log: str, batch: BatchId) -> str | None:
     """Return the error with which Spark fails to write an entry; None when it can."""
     if batch in (checkpoint.offsets if log == OFFSETS else checkpoint.commits):
         return "CONCURRENT_STREAM_LOG_UPDATE"
-    # Misleading: there is no other query, only a forgotten file.
-    forgotten = f"{log}/.{batch}.crc" in checkpoint.lone_sidecars
-    return "Multiple streaming queries are concurrently using" if forgotten else None
+    # Misleading: there is no other query, only a checksum without its entry.
+    is_blocked = f"{log}/.{batch}.crc" in checkpoint.lone_sidecars
+    return "Multiple streaming queries are concurrently using" if is_blocked else None
+
+
+def _judge_directories(checkpoint: Checkpoint) -> Refuses | Unknown | None:
+    """Judge files and links that are in the place of a directory."""
+    if checkpoint.is_file:
+        return Refuses(
+            code=RefusalCode.LOCATION_IS_A_FILE,
+            error="FileAlreadyExistsException",
+            because="the checkpoint location is a file, not a directory",
+            follows_from=(".",),
+        )
+    if not checkpoint.unlisted:
+        return None
+    first = checkpoint.unlisted[0]
+    return Unknown(
+        cause=UnknownCause.NOT_A_DIRECTORY,
+        because=f"{first.path}: {first.reason}",
+        follows_from=(first.path,),
+    )
 
 
 def _judge_metadata(checkpoint: Checkpoint, spark: SparkVersion) -> Refuses | Unknown | None:
     if isinstance(checkpoint.metadata, Unparsed):
         error = checkpoint.metadata.spark_says or "com.fasterxml.jackson"
-        return _unusable(checkpoint.metadata, RefusalCode.METADATA_UNREADABLE, error=error)
+        return judge_unusable(checkpoint.metadata, RefusalCode.METADATA_UNREADABLE, error=error)
     has_logs = bool(checkpoint.offsets or checkpoint.commits)
     if checkpoint.metadata is None and has_logs and spark >= (4, 2):
         return Refuses(
             code=RefusalCode.METADATA_MISSING,
             error="STREAMING_CHECKPOINT_MISSING_METADATA_FILE",
-            because="metadata is not there, and there are entries of a query",
+            because="the file metadata is missing, but the logs have entries",
             follows_from=(METADATA,),
         )
     return None
@@ -158,7 +175,7 @@ def _without_offsets(checkpoint: Checkpoint, spark: SparkVersion) -> NextStart:
         return Refuses(
             code=RefusalCode.OFFSET_LOG_EMPTY,
             error="assertion failed",
-            because="offsets is empty and commits is not",
+            because="offsets/ is empty, but commits/ is not",
             follows_from=commits,
         )
     places = (f"{OFFSETS}/", f"{COMMITS}/", f"{STATE}/")
@@ -172,116 +189,7 @@ def _without_offsets(checkpoint: Checkpoint, spark: SparkVersion) -> NextStart:
         return Refuses(
             code=RefusalCode.CHECKPOINT_NOT_EMPTY,
             error="STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY",
-            because=f"the first batch wants an empty checkpoint, and {in_the_way[0]} is there",
+            because=f"the first batch needs an empty checkpoint, but {in_the_way[0]} exists",
             follows_from=in_the_way,
         )
     return StartsFresh(follows_from=(OFFSETS,), new_query_id=checkpoint.metadata is None)
-
-
-def _judge_needed_entries(checkpoint: Checkpoint, spark: SparkVersion) -> Refuses | Unknown | None:
-    newest = max(checkpoint.offsets)
-    needed: list[object] = [checkpoint.offsets[newest]]
-    if newest > 0:
-        before = checkpoint.offsets.get(BatchId(newest - 1))
-        if before is None and newest - 1 not in checkpoint.commits and len(checkpoint.offsets) > 1:
-            because = (
-                f"batch {newest - 1} is in neither log, as async progress tracking leaves them: "
-                f"started so again it goes on, started otherwise Spark refuses (batch "
-                f"{newest - 1} doesn't exist)"
-            )
-            return Unknown(because=because, follows_from=(f"{OFFSETS}/{newest}",))
-        if before is None:
-            return Refuses(
-                code=RefusalCode.PREVIOUS_OFFSET_ENTRY_MISSING,
-                error=f"batch {newest - 1} doesn't exist",
-                because=f"{OFFSETS}/{newest - 1} is not there, and Spark reads it before {newest}",
-                follows_from=(f"{OFFSETS}/{newest}",),
-            )
-        needed.append(before)
-    if checkpoint.commits:
-        needed.append(checkpoint.commits[max(checkpoint.commits)])
-    for entry in needed:
-        if isinstance(entry, Unparsed):
-            error = entry.spark_says or "STREAM_FAILED"
-            return _unusable(entry, RefusalCode.ENTRY_UNREADABLE, error=error)
-    return _judge_lines(checkpoint, newest) or _judge_pinned(checkpoint, newest, spark)
-
-
-def _judge_lines(checkpoint: Checkpoint, newest: BatchId) -> Refuses | None:
-    """Judge the number of sources, which never changes in the life of a positional log."""
-    entry, before = checkpoint.offsets[newest], checkpoint.offsets.get(BatchId(newest - 1))
-    if not isinstance(entry, OffsetEntry) or entry.version != 1:
-        return None
-    there = len(entry.offsets)
-    expected = len(before.offsets) if isinstance(before, OffsetEntry) else max(there, 1)
-    if there == expected:
-        return None
-    return Refuses(
-        code=RefusalCode.ENTRY_WITH_OTHER_SOURCES,
-        error=f"There are [{there}] sources in the checkpoint offsets",
-        because=f"{OFFSETS}/{newest} has {there} lines of sources instead of {expected}",
-        follows_from=(f"{OFFSETS}/{newest}",),
-    )
-
-
-def _judge_pinned(
-    checkpoint: Checkpoint, newest: BatchId, spark: SparkVersion
-) -> Refuses | Unknown | None:
-    """Judge the second line of the newest entries: settings, and that there are any."""
-    entry, before = checkpoint.offsets[newest], checkpoint.offsets.get(BatchId(newest - 1))
-    committed = max(checkpoint.commits, default=None)
-    path = f"{OFFSETS}/{newest}"
-    if not isinstance(entry, OffsetEntry):
-        return None
-    if entry.metadata is None:
-        return _without_settings(checkpoint, entry, spark)
-    if committed is None or committed >= newest or not isinstance(before, OffsetEntry):
-        return None
-    pinned = [
-        each.metadata.conf.get(PARTITIONS) if each.metadata else None for each in (entry, before)
-    ]
-    if None in pinned and spark == (4, 2):
-        because = f"{path} or the entry before it does not pin {PARTITIONS}"
-        return Refuses(
-            code=RefusalCode.PARTITIONS_NOT_PINNED,
-            error="None.get",
-            because=because,
-            follows_from=(path,),
-        )
-    if None not in pinned and pinned[0] != pinned[1] and spark >= (4, 2):
-        because = f"{path} pins {pinned[0]} partitions, the entry before it {pinned[1]}"
-        return Refuses(
-            code=RefusalCode.REPARTITION_NOT_FINISHED,
-            error="STREAMING_UNFINISHED_REPARTITION_DETECTED",
-            because=because,
-            follows_from=(path,),
-        )
-    return None
-
-
-def _without_settings(
-    checkpoint: Checkpoint, entry: OffsetEntry, spark: SparkVersion
-) -> Refuses | Unknown:
-    path = f"{OFFSETS}/{entry.batch_id}"
-    committed = max(checkpoint.commits, default=-1)
-    others = [each for each in checkpoint.offsets.values() if isinstance(each, OffsetEntry)]
-    if all(each.metadata is None for each in others):
-        because = (
-            "it was written by continuous processing: started so again it goes on after epoch "
-            f"{committed}, started in micro-batches Spark refuses"
-        )
-        return Unknown(because=because, follows_from=(path,))
-    is_new_check = spark >= (4, 2) and entry.batch_id > committed
-    return Refuses(
-        code=RefusalCode.ENTRY_WITHOUT_SETTINGS,
-        error=f"Batch {entry.batch_id} metadata not found" if is_new_check else "WatermarkTracker",
-        because=f"the second line of {path} is empty",
-        follows_from=(path,),
-    )
-
-
-def _unusable(entry: Unparsed, code: RefusalCode, *, error: str) -> Refuses | Unknown:
-    because = f"{entry.path}: {entry.reason}"
-    if entry.unread:
-        return Unknown(because=because, follows_from=(entry.path,))
-    return Refuses(code=code, error=error, because=because, follows_from=(entry.path,))

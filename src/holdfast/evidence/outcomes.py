@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum, unique
 
 from holdfast.evidence.refusal_codes import RefusalCode
 from holdfast.ids import BatchId
@@ -66,10 +67,27 @@ class Refuses:
     """The batch it fails in: planned, and its sink called, before the failure. None: earlier."""
 
 
+@unique
+class UnknownCause(StrEnum):
+    """Why a start cannot be predicted."""
+
+    UNREAD = "unread"
+    """The store did not let us read a file that Spark reads."""
+    NOT_A_DIRECTORY = "not-a-directory"
+    """A file or a link is in the place of a directory; Spark follows a link."""
+    ASYNC_PROGRESS = "async-progress"
+    CONTINUOUS = "continuous-processing"
+    STATE_ABSENT = "state-absent"
+    """A watermark suggests that the query is stateful, and there is no `state/`."""
+    STATE_UNCHECKED = "state-unchecked"
+    """There is more state than a start, or a look at many checkpoints, checks."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unknown:
-    """It cannot be told."""
+    """It cannot be predicted."""
 
+    cause: UnknownCause
     because: str
     follows_from: tuple[str, ...]
 

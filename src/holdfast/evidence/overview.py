@@ -12,7 +12,8 @@ from holdfast.evidence.outcomes import NextStart
 from holdfast.evidence.progress import Amount, Progress, find_progress
 from holdfast.evidence.state import OperatorState, judge_state
 from holdfast.evidence.state_content import StoreContent
-from holdfast.evidence.versions import KNOWN, Readers, SparkVersion, Writers
+from holdfast.evidence.verdict import Verdict, judge_start
+from holdfast.evidence.versions import DIFFERENT, KNOWN, Readers, SparkVersion, Writers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +36,11 @@ class Overview:
     not_looked_at: tuple[str, ...]
     """What is there and was not looked at, each with the reason; empty when all was."""
 
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on the next start, by the checkpoint alone."""
+        return judge_start(self.checkpoint, self.next_start)
+
 
 def overview_of(evidence: Evidence, *, spark: SparkVersion | None = None) -> Overview:
     """Say what the evidence of a checkpoint tells.
@@ -46,7 +52,7 @@ def overview_of(evidence: Evidence, *, spark: SparkVersion | None = None) -> Ove
     checkpoint, looked = evidence.checkpoint, evidence.looked
     chosen = spark or evidence.spark
     next_start = evidence.next_start(chosen)
-    others = {version: evidence.next_start(version) for version in KNOWN}
+    others = {version: evidence.next_start(version) for version in (*KNOWN, *DIFFERENT)}
     return Overview(
         checkpoint=checkpoint,
         spark=chosen,

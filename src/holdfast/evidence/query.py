@@ -33,11 +33,13 @@ def judge_query(checkpoint: Checkpoint, query: Query, *, spark: SparkVersion) ->
     if isinstance(newest, OffsetEntry) and newest.version == 1:
         there = len(newest.offsets)
         if there != query.sources:
+            listed = "1 source" if there == 1 else f"{there} sources"
             return Refuses(
                 code=RefusalCode.QUERY_CHANGED,
                 error=f"There are [{there}] sources in the checkpoint offsets and now there are "
                 f"[{query.sources}] sources",
-                because=f"offsets/{newest.batch_id} has {there} sources, the query {query.sources}",
+                because=f"offsets/{newest.batch_id} lists {listed}, but the query has "
+                f"{query.sources}",
                 follows_from=(f"offsets/{newest.batch_id}",),
             )
     return _judge_operators(checkpoint, query, spark)
@@ -55,7 +57,7 @@ def _judge_operators(checkpoint: Checkpoint, query: Query, spark: SparkVersion) 
             error="STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY"
             if is_named
             else "Error reading delta file",
-            because=f"the query has state ({', '.join(query.operators)}) and state/ is empty",
+            because=f"the query is stateful ({', '.join(query.operators)}), but state/ is empty",
             follows_from=("state",),
         )
     newest = [operator.metadata[-1] if operator.metadata else None for operator in checkpoint.state]
@@ -70,7 +72,7 @@ def _judge_operators(checkpoint: Checkpoint, query: Query, spark: SparkVersion) 
         error="STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA",
         because=(
             f"state/ belongs to {', '.join(map(str, named.values()))}, "
-            f"the query has {', '.join(query.operators) or 'no operator with state'}"
+            f"but the query has {', '.join(query.operators) or 'no stateful operator'}"
         ),
         follows_from=tuple(metadata.path for metadata in known),
     )

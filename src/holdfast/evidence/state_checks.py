@@ -56,7 +56,7 @@ def _check_lineage(reader: Reader, store: Store, newest: StateFile) -> Iterator[
         return
     wholes = {file.version for file in store.files if file.kind.is_whole}
     if lineage and lineage[0] > 1 and lineage[0] not in wholes:
-        yield Unparsed(path=path, reason=f"the snapshot it builds on, {lineage[0]}, is not there")
+        yield Unparsed(path=path, reason=f"the snapshot it builds on, {lineage[0]}, is missing")
 
 
 def _compare_checksum(reader: Reader, path: str, size_bytes: int) -> Iterator[Unparsed]:
@@ -100,7 +100,7 @@ def _check_snapshot(reader: Reader, store: Store, path: str, *, deeply: bool) ->
     for file in snapshot.data_files:
         size = store.data_files.get(file.name)
         if size is None:
-            yield Unparsed(path=path, reason=f"it needs {file.name}, which is not there")
+            yield Unparsed(path=path, reason=f"it needs {file.name}, which is missing")
         elif size != file.size_bytes:
             reason = f"it needs {file.name} with {file.size_bytes:,} bytes, not {size:,}"
             yield Unparsed(path=path, reason=reason)

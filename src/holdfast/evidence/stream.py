@@ -53,6 +53,10 @@ class StreamEvidence(Evidence):
     binding: Binding
     """Of the checkpoint: the query id in it, and where it is."""
     sinks: tuple[SinkEvidence, ...]
+    sources: tuple[str, ...] = ()
+    """What the query that is to be started reads, each as Spark names it."""
+    sources_before: tuple[str, ...] | None = None
+    """What the last run read; None when that is not known."""
     query_refused: Refuses | None = None
     """What Spark will say of the query that is to be started, where that is known."""
 

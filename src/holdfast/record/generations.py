@@ -68,7 +68,7 @@ def read_generations(reader: Reader, *, below: str = "") -> Iterator[Generation]
     Raises:
         ReadError, RecordError: One cannot be read, or one is missing.
     """
-    for number in range(1, _count(reader, below) + 1):
+    for number in range(1, newest_generation(reader, below=below) + 1):
         generation = _read(reader, number, below=below)
         if generation is not None:
             yield generation
@@ -80,7 +80,7 @@ def current_generation(reader: Reader) -> Generation | None:
     Raises:
         ReadError, RecordError: It cannot be read, or one before it is missing.
     """
-    newest = _count(reader, "")
+    newest = newest_generation(reader)
     return _read(reader, newest, below="") if newest else None
 
 
@@ -122,8 +122,16 @@ def refuse_generation(reader: Reader, generation: Generation, *, why: str) -> Re
     )
 
 
-def _count(reader: Reader, below: str) -> int:
-    """Return the newest number: they are given out one by one, so none below it is missing."""
+def newest_generation(reader: Reader, *, below: str = "") -> int:
+    """Return the newest number, 0 without any: they are given out one by one, so none is missing.
+
+    Args:
+        reader: Of the stream's record, or of something above it.
+        below: The path from there to the record, ending in `/`.
+
+    Raises:
+        ReadError, RecordError: They cannot be listed, or one is missing.
+    """
     found = find_names(reader, below + GENERATIONS, _NAME)
     numbers = {int(each[1]) for each in found if f"{int(each[1]):04d}" == each[1]}
     newest = max(numbers, default=0)

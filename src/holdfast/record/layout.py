@@ -20,9 +20,10 @@ LEASES = "leases"
 CONTRACTS = "contracts"
 RUNS = "runs"
 ACCEPTED = "accepted"
+GRANTED = "granted"
 BATCHES = "batches"
 REMOVED = "removed"
-KINDS = (REMOVED, GENERATIONS, LEASES, CONTRACTS, RUNS, ACCEPTED, BATCHES)
+KINDS = (REMOVED, GENERATIONS, LEASES, CONTRACTS, RUNS, ACCEPTED, GRANTED, BATCHES)
 
 SIX_DIGITS = 1_000_000
 """Epochs below it sort by their names as by their numbers."""
@@ -56,6 +57,12 @@ def check_stream_name(stream: str) -> None:
 def is_stream_name(name: str) -> bool:
     """Return whether a name is of the form that the name of a stream must have."""
     return _STREAM.fullmatch(name) is not None
+
+
+def changing_part(root: Location) -> str | None:
+    """Return what of a root looks as if it were another one at every start: a date or a uuid."""
+    found = _DATE.search(root.path) or _UUID.search(root.path)
+    return found[0] if found else None
 
 
 def is_temporary(root: Location) -> bool:
@@ -96,6 +103,11 @@ def run_path(epoch: int, run_id: str) -> str:
 def acceptance_path(number: int, code: str) -> str:
     """Return the path of an acceptance in the record."""
     return f"{ACCEPTED}/{number:04d}-{code}.json"
+
+
+def grant_path(code: str, nonce: str) -> str:
+    """Return the path of a grant in the record."""
+    return f"{GRANTED}/{code}-{nonce}.json"
 
 
 def batch_path(generation: int, batch: int, of: str) -> str:

@@ -45,10 +45,11 @@ class LeaseHeldError(HoldfastError):
         self.owner = lease.owner
         super().__init__(
             what=f"{record.name} was not started; nothing was written.",
-            why=f"{lease.owner} runs it, under epoch {lease.epoch}, and renewed its lease for "
-            f"{lease.term_s:.0f} s while this start waited.",
-            how="Stop that driver first. To replace it at once: takeover=True; the sinks then "
-            "refuse what it still writes.",
+            why=f"Driver {lease.owner} runs it since {lease.taken_at or 'an unknown time'} (epoch "
+            f"{lease.epoch}), and renewed its lease during the {lease.term_s:.0f} s that this "
+            "start waited.",
+            how="Stop that driver, or start here with takeover=True: the sinks then refuse what it "
+            "still writes, and it ends within one batch.",
         )
 
 
@@ -75,8 +76,11 @@ class Lease(Document, frozen=True, kw_only=True, tag="holdfast.lease"):
 class Waiting:
     """What is told while a living lease is waited for."""
 
+    stream: str
     lease: Lease
     seconds_left: float
+    """Until it has run out, if no heartbeat comes."""
+    seconds_waited: float
 
 
 def read_lease(reader: Reader, epoch: int) -> Lease | None:
@@ -102,7 +106,7 @@ def take_lease(  # noqa: PLR0913 - each by name
         after: The highest epoch that any sink holds, 0 if none holds one yet: a record that was
             lost or brought back from a backup must not give out an epoch again. None if no sink
             has a ledger.
-        tell: Called now and then while a living owner is waited for.
+        tell: Called every second or so while a living owner is waited for.
         term_s: Of the new lease.
 
     Raises:
@@ -185,5 +189,6 @@ def _wait_until_free(reader: Reader, epoch: int, tell: Callable[[Waiting], None]
         left = lease.term_s - (now - since)
         if left <= 0 or is_taken(reader, epoch + 1):
             return
-        tell(Waiting(lease=lease, seconds_left=left))
+        name, waited = reader.location.name, now - began
+        tell(Waiting(stream=name, lease=lease, seconds_left=left, seconds_waited=waited))
         time.sleep(min(lease.term_s / _POLLS_PER_TERM, left))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from holdfast.record.documents import RecordError
 from holdfast.record.generations import Generation, read_generations
 from holdfast.record.layout import HOME, is_stream_name
-from holdfast.storage.location import Location, parse_location
+from holdfast.storage.location import Location, is_inside, parse_location
 from holdfast.storage.read import Reader
 
 _READERS = 16
@@ -84,15 +84,10 @@ def _conflicts(generation: Generation, checkpoint: Location, query_id: str | Non
     theirs = parse_location(generation.checkpoint)
     if theirs == checkpoint:
         return f"it runs on {checkpoint}"
-    if _is_inside(checkpoint, theirs):
+    if is_inside(checkpoint, theirs):
         return f"{checkpoint} lies inside its checkpoint {theirs}"
-    if _is_inside(theirs, checkpoint):
+    if is_inside(theirs, checkpoint):
         return f"its checkpoint {theirs} lies inside {checkpoint}"
     if query_id is not None and generation.query_id == query_id:
         return f"its checkpoint {theirs} has the same query id {query_id}: one is a copy"
     return None
-
-
-def _is_inside(inner: Location, outer: Location) -> bool:
-    same_store = (inner.scheme, inner.bucket) == (outer.scheme, outer.bucket)
-    return same_store and f"{inner.path}/".startswith(f"{outer.path}/")

@@ -23,7 +23,7 @@ from holdfast.storage.write import Writer
 _NAME = re.compile(r"([0-9]{6,})-([0-9a-f-]{36})\.json")
 _LOOKED_BACK = 500
 """Starts before: their runs fit in one page of a listing."""
-RUNNING, FINISHED, FAILED, LOST = "running", "finished", "failed", "lost"
+RUNNING, FINISHED, STOPPED, FAILED, LOST = "running", "finished", "stopped", "failed", "lost"
 
 
 class Run(Document, frozen=True, kw_only=True, tag="holdfast.run"):
@@ -45,7 +45,10 @@ class Run(Document, frozen=True, kw_only=True, tag="holdfast.run"):
     After a kill it stays None: the ledger, and the `first_batch` of the next run, tell it.
     """
     ended: Word = RUNNING
-    """`running`, `finished`, `failed`, or `lost` to another driver; a kill leaves `running`."""
+    """How: `finished` by itself, `stopped` by its program, `failed`, or `lost` to another driver.
+
+    A run that was killed stays `running`.
+    """
     ended_at: Timestamp = ""
     error: Line = ""
     """The class of the error; its text can hold data."""

@@ -1,40 +1,56 @@
 """The timelines of drills as one page: a line per driver, its batches as bars, where it died.
 
-Here is the arithmetic; the page is `timeline.html`, where jinja2 escapes every value. The page has
-no script and loads nothing.
+A batch has the same column in every line, so that what became of it can be read downwards. Start-up
+takes most of a driver's time and shows nothing, so it is one cell of fixed width.
+
+Here is where everything stands; the page is `timeline.html`, where jinja2 escapes every value. The
+page has no script and loads nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-WIDTH, LINE, LEFT = 1000, 46, 210
-"""In pixels: the picture, the height of one driver in it, and the names on its left."""
+_SPACIOUS, _DENSE = 14, 40
+"""Up to so many columns a bar has room for its seconds, and for its number."""
+_KINDS = {
+    "completed": "completed",
+    "repeated": "run again after a kill",
+    "skipped": "skipped: the sink held it already",
+    "cut": "the driver died in it",
+}
+_VERDICTS = {"NOT_CHECKED": "not checked"}
+_FEW_SECTIONS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """A batch in the life of a driver."""
+    """A batch that a driver ran."""
 
-    began: float
-    ended: float
-    shown: str
+    lane: str
+    """Tells the streams of a drill apart."""
+    batch: int
     kind: str
-    """`applied`, `skipped`, or `cut` when the driver died in it."""
+    """`completed`, `repeated`, `skipped`, or `cut` when the driver died in it."""
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Life:
+class DriverRow:
     """One driver."""
 
-    shown: str
-    began: float
-    ended: float
+    number: int
     epoch: str
-    killed_at: str | None
-    how: str
+    """Of a guarded stream; else empty."""
+    start_seconds: float
+    """Until its first batch."""
+    seconds: float
+    is_killed: bool
+    ending: str
+    """What was happening when it was killed, or how it ended."""
     bars: Sequence[Bar]
 
 
@@ -52,12 +68,32 @@ class Section:
     """One drill."""
 
     title: str
-    lives: Sequence[Life]
+    moment: str
+    """When in a batch it kills, in words."""
+    verdict: str
+    figures: Sequence[int]
+    """Kills, and rows lost, duplicated and unexpected."""
+    reason: str
+    drivers: Sequence[DriverRow]
     checks: Sequence[Line]
 
 
-def render_timelines(title: str, sections: Iterable[Section]) -> str:
-    """Return the page."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """All drills of one command."""
+
+    title: str
+    verdict: str
+    sentence: str
+    facts: Sequence[str]
+    """Date, versions, seed."""
+    command: str
+    """Repeats it."""
+    sections: Sequence[Section]
+
+
+def render_timelines(page: Page) -> str:
+    """Return the page as HTML."""
     import jinja2  # noqa: PLC0415 - costs 30 ms, and only drills draw
 
     environment = jinja2.Environment(
@@ -65,58 +101,64 @@ def render_timelines(title: str, sections: Iterable[Section]) -> str:
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         keep_trailing_newline=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    placed = [_place(section) for section in sections]
-    return environment.get_template("timeline.html").render(title=title, sections=placed)
+    shown = [_place(section) for section in page.sections]
+    bars = (bar for each in page.sections for driver in each.drivers for bar in driver.bars)
+    used = {bar.kind for bar in bars}
+    legend = {kind: words for kind, words in _KINDS.items() if kind in used}
+    has_few = len(shown) <= _FEW_SECTIONS
+    template = environment.get_template("timeline.html")
+    return template.render(page=page, sections=shown, legend=legend, has_few=has_few)
 
 
 def _place(section: Section) -> dict[str, Any]:
-    """Return a drill with the places of everything in its picture."""
-    lives = section.lives
-    began = min((life.began for life in lives), default=0.0)
-    ended = max((life.ended for life in lives), default=1.0)
-    scale = (WIDTH - LEFT - 20) / max(ended - began, 0.001)
+    """Return a drill with the column of every batch."""
+    columns = _columns(section.drivers)
+    size = "dense" if len(columns) > _DENSE else "spacious" if len(columns) <= _SPACIOUS else ""
     return {
-        "title": section.title,
-        "width": WIDTH,
-        "height": LINE * len(lives) + 40,
-        "ticks": list(_place_ticks(ended - began, scale=scale)),
-        "lives": [
-            _place_life(life, top=LINE * number + 20, zero=began, scale=scale)
-            for number, life in enumerate(lives)
+        "section": section,
+        "shown": [
+            {"check": each, "verdict": _VERDICTS.get(each.verdict, each.verdict)}
+            for each in section.checks
         ],
-        "checks": section.checks,
+        "columns": max(len(columns), 1),
+        "size": size,
+        "drivers": [_place_driver(driver, columns) for driver in section.drivers],
     }
 
 
-def _place_life(life: Life, *, top: int, zero: float, scale: float) -> dict[str, Any]:
-    def x(at: float) -> float:
-        return round(LEFT + (at - zero) * scale, 1)
+Column = tuple[str, int, int]
+"""Stream, batch, and which of several runs of that batch in one driver."""
 
-    def width(began: float, ended: float, *, least: int) -> float:
-        return max(round(x(ended) - x(began), 1), least)
 
+def _columns(drivers: Sequence[DriverRow]) -> list[Column]:
+    """Return the columns: streams in the order in which they appear, each with its batches."""
+    lanes = list(dict.fromkeys(bar.lane for driver in drivers for bar in driver.bars))
+    found = {key for driver in drivers for key, _ in _numbered(driver.bars)}
+    return sorted(found, key=lambda column: (lanes.index(column[0]), *column[1:]))
+
+
+def _numbered(bars: Sequence[Bar]) -> list[tuple[Column, Bar]]:
+    seen: Counter[tuple[str, int]] = Counter()
+    numbered = []
+    for bar in bars:
+        key = bar.lane, bar.batch
+        numbered.append(((*key, seen[key]), bar))
+        seen[key] += 1
+    return numbered
+
+
+def _place_driver(driver: DriverRow, columns: Sequence[Column]) -> dict[str, Any]:
+    # CSS counts grid columns from 1, and the first is the start-up.
+    places = [(columns.index(key) + 2, bar) for key, bar in _numbered(driver.bars)]
+    last = max((column for column, _ in places), default=1)
     return {
-        "shown": life.shown,
-        "ending": life.killed_at or life.how,
-        "epoch": life.epoch,
-        "top": top,
-        "x": x(life.began),
-        "width": width(life.began, life.ended, least=1),
-        "killed_x": x(life.ended) if life.killed_at else None,
+        "driver": driver,
         "bars": [
-            {
-                "kind": bar.kind,
-                "shown": bar.shown,
-                "x": x(bar.began),
-                "width": width(bar.began, bar.ended, least=2),
-            }
-            for bar in life.bars
+            {"bar": bar, "column": column, "kind": _KINDS.get(bar.kind, bar.kind)}
+            for column, bar in places
         ],
+        "killed_column": last if driver.is_killed else None,
     }
-
-
-def _place_ticks(seconds: float, *, scale: float) -> Iterator[dict[str, float]]:
-    step = max(1, round(seconds / 8))
-    for second in range(0, int(seconds) + 1, step):
-        yield {"second": second, "x": round(LEFT + second * scale, 1)}

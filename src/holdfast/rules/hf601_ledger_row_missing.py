@@ -17,7 +17,8 @@ def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
             continue
         yield RULE.find(
             what=_what(evidence, sink),
-            how="Restore the row from a backup of the ledger, or reset the stream.",
+            how="If the table or the database is not that of before, start with that of before. "
+            "Else restore the row from a backup of the ledger, or reset the stream.",
             accepting=f"the sink is assumed to hold batches up to {evidence.newest_committed}",
             accepted_batch=proven_batch(evidence, sink),
             follows_from=(_read_from(evidence, sink),),

@@ -15,11 +15,13 @@ def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
         yield RULE.find(
             what=(
                 f"{sink.shown} holds {evidence.stream} up to batch {sink.row.last_batch}, but its "
-                f"checkpoint {evidence.binding.checkpoint} has no entries: it was deleted. "
+                f"checkpoint {evidence.binding.checkpoint} has no entries: it was deleted, or "
+                "the stream was started with another root before. "
                 "Spark would begin with batch 0 where the source's options say: it would "
                 "duplicate what the sink holds, or skip what came since."
             ),
-            how="Restore the checkpoint. To begin anew on purpose, reset the stream.",
+            how="Start it with the root of before, or restore the checkpoint. To begin anew on "
+            "purpose, reset the stream.",
             accepting=(
                 "Spark begins with batch 0 where the source's options say: rows that it reads "
                 "again are duplicated, rows before that position are skipped"

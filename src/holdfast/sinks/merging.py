@@ -11,8 +11,14 @@ def check_keys(keys: Sequence[str], sequence_by: str | None) -> tuple[str, ...]:
     """Return the keys that rows are merged by; none when they are appended.
 
     Raises:
-        ConfigError: An order is given without keys.
+        ConfigError: They are not a list of names, or an order is given without keys.
     """
+    if isinstance(keys, str):
+        raise ConfigError(f"keys= takes a list of columns: keys=[{keys!r}], not keys={keys!r}.")
+    if not isinstance(keys, list | tuple) or not all(isinstance(key, str) for key in keys):
+        raise ConfigError(f"keys= takes a list of column names, not {keys!r}.")
+    if sequence_by is not None and not isinstance(sequence_by, str):
+        raise ConfigError(f"sequence_by= takes the name of one column, not {sequence_by!r}.")
     if sequence_by is not None and not keys:
         raise ConfigError("sequence_by orders rows of one key: give keys too.")
     return tuple(keys)

@@ -60,6 +60,10 @@ class SinkWriter(Complete, abstract=True):
     def ledger(self) -> LedgerStore | None:
         """The sink's ledger; None when the sink has none, and exactly-once is not claimed."""
 
+    def warnings(self) -> tuple[str, ...]:
+        """Return what people should know of the sink, logged once per start."""
+        return ()
+
     def look_again(self) -> None:
         """Look once more for what was missing; called with the lease in hand.
 
@@ -160,7 +164,20 @@ def as_sinks(into: SinkSpec | Sequence[SinkSpec]) -> tuple[SinkSpec, ...]:
     for sink in sinks:
         if not isinstance(sink, SinkSpec):
             raise ConfigError(
-                f"into= takes sinks such as hf.Delta(…), not {type(sink).__name__}. A sink of "
-                "your own is a subclass of hf.Sink."
+                'into= takes a sink such as hf.Postgres("env:DSN", table="readings") or '
+                f'hf.Delta(path="…"), or a list of sinks, not {_shown(sink)}. A sink of your own '
+                "is a subclass of hf.Sink."
             )
     return tuple(sinks)
+
+
+def _shown(given: object) -> str:
+    """Return what was given, without what it may hold: a text can be a DSN."""
+    kind = type(given).__name__
+    return (
+        "a string"
+        if isinstance(given, str)
+        else f"a function ({kind})"
+        if callable(given)
+        else kind
+    )

@@ -50,6 +50,13 @@ def arrow_schema(df: Any) -> Any:
     return to_arrow_schema(df.schema, **in_utc)
 
 
+def spark_type(kind: Any) -> str:
+    """Return the name that Spark has for an Arrow type: `bigint` for int64."""
+    from pyspark.sql.pandas.types import from_arrow_type
+
+    return str(from_arrow_type(kind).simpleString())
+
+
 class ArrowJob:
     """A Spark job that computes a DataFrame and serves its rows on a socket of this machine."""
 

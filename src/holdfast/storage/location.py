@@ -57,10 +57,25 @@ class Location:
         """The last part of the path, or the bucket."""
         return posixpath.basename(self.path) or self.bucket
 
+    @property
+    def parent(self) -> Location | None:
+        """The directory that this one is in; None for a bucket or the root of a disk."""
+        above = posixpath.dirname(self.path)
+        if above == self.path:
+            return None
+        return Location(scheme=self.scheme, bucket=self.bucket, path=above)
+
     def join(self, *parts: str) -> Location:
         """Return the location of something below this one."""
         path = posixpath.join(self.path, *parts) if self.path else posixpath.join(*parts)
         return Location(scheme=self.scheme, bucket=self.bucket, path=path)
+
+
+def is_inside(inner: Location, outer: Location) -> bool:
+    """Return whether a location is another one, or lies below it; links are not followed."""
+    same_store = (inner.scheme, inner.bucket) == (outer.scheme, outer.bucket)
+    above = f"{outer.path}/" if outer.path.strip("/") else outer.path
+    return same_store and f"{inner.path}/".startswith(above)
 
 
 def spark_location(location: Location) -> str:

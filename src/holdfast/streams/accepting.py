@@ -6,8 +6,9 @@ What accepting a finding means is decided by its rule. Here no rule is known by 
 from __future__ import annotations
 
 import logging
-import re
+import os
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from holdfast import clock
@@ -17,14 +18,24 @@ from holdfast.evidence.stream import SinkEvidence, StreamEvidence
 from holdfast.ids import BatchId
 from holdfast.ledger.coverage import NOTHING_READ, read_coverage
 from holdfast.ledger.row import NO_BATCH, LedgerRow
-from holdfast.record.acceptances import Acceptance, newest_acceptance, nonce_of, use_up
+from holdfast.record.acceptances import (
+    Acceptance,
+    is_granted,
+    newest_acceptance,
+    nonce_of,
+    read_accept,
+    use_up,
+)
+from holdfast.record.layout import HOME
 from holdfast.rules import Finding, Severity
 from holdfast.storage.read import Reader
 from holdfast.storage.write import Writer
 from holdfast.streams.refusal import StartRefusedError
 
 _LOG = logging.getLogger("holdfast")
-_ONE = re.compile(r"(HF[0-9]{3}):([0-9a-f]{4})")
+VARIABLE = "HOLDFAST_ACCEPT"
+Given = Mapping[str, tuple[str, ...]]
+"""The nonces that are given, by the code that they accept."""
 _LEVELS = {Severity.WARN: logging.WARNING, Severity.NOTE: logging.INFO}
 
 
@@ -51,17 +62,17 @@ def say_findings(stream: str, findings: tuple[Finding, ...]) -> None:
             _LOG.log(_LEVELS[each.severity], "holdfast: %s: %s", stream, each)
 
 
-def read_accept(accept: str | None) -> dict[str, str]:
-    """Return the nonces that are given, by code: `HF610:7c1f HF611:02ab`.
+def accepted_by_operator(accept: str | None) -> Given:
+    """Return the nonces given in the code and in the environment, by their codes.
 
     Raises:
-        ConfigError: It is not of that form.
+        ConfigError: One is not of the form that a refusal prints.
     """
-    parts = (accept or "").replace(",", " ").split()
-    matched = [_ONE.fullmatch(part) for part in parts]
-    if not all(matched):
-        raise ConfigError(f"accept={accept!r} is not CODE:NONCE, as a refusal prints it.")
-    return {each[1]: each[2] for each in matched if each}
+    given: dict[str, tuple[str, ...]] = {}
+    for name, text in (("accept=", accept), (VARIABLE, os.environ.get(VARIABLE))):
+        for code, nonce in read_accept(text, name=name).items():
+            given[code] = (*given.get(code, ()), nonce)
+    return given
 
 
 def accept_findings(
@@ -69,7 +80,7 @@ def accept_findings(
     evidence: StreamEvidence,
     findings: tuple[Finding, ...],
     *,
-    given: dict[str, str],
+    given: Given,
     epoch: int,
 ) -> Accepted:
     """Use up what was accepted; refuse what was not. Only findings that refuse a start count.
@@ -77,15 +88,17 @@ def accept_findings(
     Raises:
         StartRefusedError: Something is not accepted.
     """
-    refusing = tuple(each for each in findings if each.severity is Severity.REFUSE)
+    refusing = _refusing(findings)
     if not refusing:
         return Accepted()
     before = newest_acceptance(record)
-    told: dict[str, str] = {}
-    for each in refusing:
-        told[each.code] = f"{told.get(each.code, '')}{each.what}"
-    nonces = {code: nonce_of(code, what, before=before) for code, what in told.items()}
-    codes = {code for code, nonce in nonces.items() if given.get(code) == nonce}
+    told = _told(refusing)
+    nonces = _nonces(evidence, told, before)
+    codes = {
+        code
+        for code, nonce in nonces.items()
+        if nonce in given.get(code, ()) or is_granted(record, code, nonce)
+    }
     is_settled = _is_settled(refusing, codes)
     for code in sorted(codes) if is_settled else ():
         acceptance = Acceptance(
@@ -97,8 +110,56 @@ def accept_findings(
         )
         is_settled = is_settled and use_up(record, acceptance)
     if not is_settled:
-        raise StartRefusedError(evidence.stream, refusing, nonces)
+        raise _refusal(record, evidence.stream, refusing, nonces=nonces, given=given)
     return Accepted(tuple(each for each in refusing if each.code in codes))
+
+
+def refuse_findings(
+    record: Reader, evidence: StreamEvidence, findings: tuple[Finding, ...]
+) -> None:
+    """Refuse what is found after the fence: it is too late to accept it.
+
+    Raises:
+        StartRefusedError: Something is found that refuses a start.
+    """
+    refusing = _refusing(findings)
+    if refusing:
+        nonces = _nonces(evidence, _told(refusing), newest_acceptance(record))
+        raise _refusal(record, evidence.stream, refusing, nonces=nonces, given={})
+
+
+def _refusing(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    return tuple(each for each in findings if each.severity is Severity.REFUSE)
+
+
+def _told(findings: tuple[Finding, ...]) -> dict[str, str]:
+    """Return what is found, by code."""
+    told: dict[str, str] = {}
+    for each in findings:
+        told[each.code] = f"{told.get(each.code, '')}{each.what}"
+    return told
+
+
+def _nonces(evidence: StreamEvidence, told: dict[str, str], before: int) -> dict[str, str]:
+    """Return what accepts each code: for this stream alone, and until its next batch."""
+    of = f"{evidence.stream}/{evidence.generation.number}/{evidence.newest_committed}"
+    return {code: nonce_of(code, f"{of}/{what}", before=before) for code, what in told.items()}
+
+
+def _refusal(
+    record: Reader,
+    stream: str,
+    findings: tuple[Finding, ...],
+    *,
+    nonces: dict[str, str],
+    given: Given,
+) -> StartRefusedError:
+    root = str(record.location).removesuffix(f"/{HOME}/{stream}")
+    refusal = StartRefusedError(stream, findings, nonces, root=root)
+    for code, nonce in nonces.items():
+        if given.get(code) and nonce not in given[code]:
+            refusal.stale[code] = given[code][0]
+    return refusal
 
 
 def _is_settled(findings: tuple[Finding, ...], codes: set[str]) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import math
 from typing import TYPE_CHECKING, Any
 
+from holdfast import clock
 from holdfast.evidence.next_start import predict_by_logs
 from holdfast.evidence.outcomes import Refuses, RunsAgain, Unknown
 
@@ -14,20 +16,48 @@ if TYPE_CHECKING:
     from holdfast.streams.guard import Guard
 
 _LOG = logging.getLogger("holdfast")
+_SECONDS_OF_SILENCE = 10
 RETENTION = "spark.sql.streaming.minBatchesToRetain"
 _ROCKSDB, _FEWEST_RETAINED = "RocksDBStateStoreProvider", 2
 """Versions of state: that which the batch in hand begins from, and the one that it makes. The other
 provider keeps one more than it is told."""
 
 
-def tell_waiting(waiting: Waiting) -> None:
-    """Say whose lease is waited for."""
-    _LOG.info(
-        "holdfast: waiting for the lease of %s (epoch %s), %.0f s at most",
-        waiting.lease.owner,
-        waiting.lease.epoch,
-        waiting.seconds_left,
-    )
+def say(text: str, *values: object) -> None:
+    """Log at INFO; a program that has configured no logging gets it on its standard error."""
+    if _LOG.hasHandlers():
+        _LOG.info(text, *values)
+    elif _LOG.isEnabledFor(logging.WARNING):
+        record = logging.LogRecord(_LOG.name, logging.INFO, "", 0, text, values, None)
+        logging.StreamHandler().handle(record)
+
+
+class WaitingTeller:
+    """Says whose lease a start waits for and how the wait ends: at once, then every 10 s."""
+
+    def __init__(self) -> None:
+        """Have said nothing yet."""
+        self._said_at = -math.inf
+
+    def __call__(self, waiting: Waiting) -> None:
+        """Be told of a wait that goes on."""
+        lease, now = waiting.lease, clock.monotonic()
+        if now - self._said_at < _SECONDS_OF_SILENCE:
+            return
+        self._said_at = now
+        _LOG.warning(
+            "holdfast: %s waits for the lease of %s (epoch %s, taken %s), for %.0f s so far. If"
+            " that driver is gone, this start goes on in %.0f s; if it lives, this start ends in"
+            " LEASE_HELD within %.0f s",
+            waiting.stream,
+            lease.owner,
+            lease.epoch,
+            lease.taken_at or "at an unknown time",
+            waiting.seconds_waited,
+            waiting.seconds_left,
+            # It takes the first heartbeat after a whole term.
+            max(lease.term_s - waiting.seconds_waited, 0) + lease.term_s / 2,
+        )
 
 
 def warn(spark: Any, guard: Guard) -> None:
@@ -41,6 +71,8 @@ def warn(spark: Any, guard: Guard) -> None:
             retained,
         )
     for sink in guard.sinks:
+        for text in sink.warnings():
+            _LOG.warning("holdfast: %s", text)
         if sink.ledger is None:
             _LOG.warning(
                 "holdfast: %s runs at least once per batch; exactly-once is not claimed for it",
@@ -64,7 +96,7 @@ def announce(evidence: StreamEvidence, guard: Guard) -> None:
         doing = f"begins batch {evidence.newest_planned + 1}"
     if isinstance(sure, Unknown) and sure != predicted:
         doing += f" (whether Spark can load what it needs is unknown: {sure.because})"
-    _LOG.info(
+    say(
         "holdfast: %s generation %s epoch %s %s; owner %s; spark %s.%s",
         evidence.stream,
         evidence.generation.number,

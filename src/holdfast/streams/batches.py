@@ -6,6 +6,7 @@ import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from holdfast import clock
 from holdfast.checkpoint.layout import STATE
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.errors import HoldfastError
@@ -15,12 +16,14 @@ from holdfast.ledger.decide import Refuse, Skip
 from holdfast.ledger.row import Attempt, Binding
 from holdfast.points import reached, tell
 from holdfast.spark.running import is_running, running_offsets, same_offsets
+from holdfast.streams.announce import say
+from holdfast.streams.heartbeat import Keeper
+from holdfast.streams.query_end import StoppedError
 
 if TYPE_CHECKING:
     from holdfast.sinks.sink import SinkWriter
     from holdfast.storage.read import Reader
     from holdfast.streams.fan_out import Journal
-    from holdfast.streams.heartbeat import Keeper
 
 _LOG = logging.getLogger("holdfast")
 
@@ -35,19 +38,6 @@ class BatchRefusedError(HoldfastError):
             what=f"Batch {batch_id} of {stream} was refused; nothing of it was written.",
             why=why,
             how="Stop every other driver of this stream and start it again; it will say more.",
-        )
-
-
-class StoppedError(HoldfastError):
-    """The query was being stopped before its batch was committed."""
-
-    code = "STOPPED"
-
-    def __init__(self, stream: str, rows: int) -> None:
-        super().__init__(
-            what=f"A batch of {stream} with {rows:,} rows was not committed.",
-            why="The query is being stopped, or another driver has taken over.",
-            how="Nothing is lost: the next start runs the batch again.",
         )
 
 
@@ -70,26 +60,37 @@ class BatchWriter:
         with self.keeper.writing():
             try:
                 self._write(batch, batch_id)
-            except HoldfastError as error:
+            except Exception as error:
                 # Spark does not bring the error itself back.
-                _LOG.error("holdfast: %s %s %s %s", error.code, error.what, error.why, error.how)
+                self.keeper.failed = batch_id, error
+                if isinstance(error, HoldfastError) and not isinstance(error, StoppedError):
+                    told = (error.code, error.what, error.why, error.how)
+                    _LOG.error("holdfast: %s %s %s %s", *told)
                 raise
 
     def _write(self, batch: Any, batch_id: BatchId) -> None:
+        began = clock.monotonic()
         attempts = self._attempts(batch_id)  # S1
         tell("batch", batch_id)
         reached("S1")
-        if self.keeper.is_lost:
+        if self.keeper.is_lost or self.keeper.is_over:
             raise BatchRefusedError(self.stream, batch_id, why="The lease is lost.")
         if len(self.sinks) == 1:
             is_run = self._give(batch, attempts)
         else:
             with self.journal.rows(batch, attempts[0]) as rows:
                 is_run = self._give(rows.frame, attempts) and rows.was_run
-        if not is_run:
+        if is_run:
+            told = (self.stream, batch_id, self._shown, clock.monotonic() - began)
+            _LOG.info("holdfast: %s batch %s is written to %s (%.1f s)", *told)
+        else:
             self._drain(batch, batch_id)
         self.keeper.last_batch = batch_id
         reached("S7")
+
+    @property
+    def _shown(self) -> str:
+        return " and ".join(sink.shown for sink in self.sinks)
 
     def _give(self, rows: Any, attempts: list[Attempt]) -> bool:
         """Give a batch to every sink, in the order they were named; False when all held it.
@@ -109,7 +110,8 @@ class BatchWriter:
 
     def _check_running(self, rows: int) -> None:
         """Refuse to commit for a query that is being stopped: `stop` does not interrupt a batch."""
-        if self.keeper.is_lost or not is_running(self.spark, self.binding.query_id):
+        is_held = not self.keeper.is_lost and not self.keeper.is_over
+        if not is_held or not is_running(self.spark, self.binding.query_id):
             raise StoppedError(self.stream, rows)
 
     def _attempts(self, batch_id: BatchId) -> list[Attempt]:
@@ -146,11 +148,11 @@ class BatchWriter:
         """
         tell("skipped", batch_id)
         has_state = bool(self.checkpoint.list(STATE).directories)
-        _LOG.info(
+        say(
             "holdfast: %s batch %s is in %s already: skipped%s",
             self.stream,
             batch_id,
-            " and ".join(sink.shown for sink in self.sinks),
+            self._shown,
             " and drained" if has_state else "",
         )
         if has_state:

@@ -15,7 +15,14 @@ from holdfast.record.contracts import Contract, keep_contract, tell_changes
 from holdfast.record.leases import Lease
 from holdfast.rules import judge
 from holdfast.sinks.sink import SinkWriter
-from holdfast.streams.accepting import Accepted, accept_findings, row_for, say_findings
+from holdfast.streams.accepting import (
+    Accepted,
+    Given,
+    accept_findings,
+    refuse_findings,
+    row_for,
+    say_findings,
+)
 from holdfast.streams.orphan import move_orphans_aside
 from holdfast.streams.place import Place
 from holdfast.streams.refusal import FenceNotTakenError, StartRefusedError
@@ -45,7 +52,7 @@ class Guard:
         """What is known of the query that is to be started."""
         return Query(sources=len(self.contract.sources), operators=self.contract.operators)
 
-    def check(self, given: dict[str, str]) -> tuple[StreamEvidence, Accepted]:
+    def check(self, given: Given) -> tuple[StreamEvidence, Accepted]:
         """Collect what is there and judge it by the rules (G3); nothing is created.
 
         Raises:
@@ -84,11 +91,11 @@ class Guard:
         found = _readable(collect_again(self._places, evidence))
         findings = tuple(each for each in judge(found) if each.code not in accepted.codes())
         try:
-            accept_findings(self.place.record, found, findings, given={}, epoch=self.lease.epoch)
+            refuse_findings(self.place.record, found, findings)
         except StartRefusedError as error:
             so_far = "its sinks are fenced, and no batch was written"
             told = (error.stream, error.findings, error.nonces)
-            raise StartRefusedError(*told, so_far=so_far) from None
+            raise StartRefusedError(*told, root=error.root, so_far=so_far) from None
         reached("G5")
 
     def _take(
@@ -119,6 +126,8 @@ class Guard:
             ledgers=tuple(self._look(*each) for each in self.ledgers),
             query=self.query,
             spark=self.spark,
+            sources=self.contract.sources,
+            sources_before=None if self.before is None else self.before.sources,
         )
 
     def _look(self, sink: SinkWriter, ledger: LedgerStore) -> LedgerLook:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import atexit
 import logging
+import queue
 import threading
-import time
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -14,8 +14,14 @@ from holdfast import clock
 from holdfast.errors import HoldfastError
 from holdfast.points import reached
 from holdfast.record.leases import Lease, release, renew
-from holdfast.record.runs import FAILED, FINISHED, LOST, Run, write_run
-from holdfast.spark.errors import spark_errors
+from holdfast.record.runs import FAILED, FINISHED, LOST, STOPPED, Run, write_run
+from holdfast.streams.query_end import (
+    StoppedError,
+    error_of,
+    has_ended,
+    is_active,
+    stop_query,
+)
 
 if TYPE_CHECKING:
     from holdfast.sinks.sink import SinkWriter
@@ -23,9 +29,10 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("holdfast")
 _RENEWALS_PER_TERM = 3
-_SECONDS_TO_END = 10
+SECONDS_TO_END = 20.0
+"""How long the end of a program, or `query.stop()`, waits until the lease is released."""
 THREAD = "holdfast-lease"
-_RUNNING: dict[str, Any] = {}
+_RUNNING: dict[str, tuple[Any, Keeper]] = {}
 """The queries that this process runs, by the location of their record."""
 
 
@@ -34,27 +41,44 @@ class AlreadyRunningError(HoldfastError):
 
     code = "ALREADY_RUNNING"
 
-    def __init__(self, stream: str) -> None:
+    def __init__(self, stream: str, query_id: str = "") -> None:
+        self.query_id = query_id
+        running = f" as query {query_id}" if query_id else ""
         super().__init__(
             what=f"{stream} was not started a second time; nothing was written.",
-            why=f"A query named {stream} is active in this process, and it keeps running.",
-            how=f'Stop it first: [q.stop() for q in spark.streams.active if q.name == "{stream}"]',
+            why=f"This process already runs {stream}{running}, and that query keeps running.",
+            how="Stop it with query.stop() before you start it again. Without the variable: "
+            f'[q.stop() for q in spark.streams.active if q.name == "{stream}"]',
         )
 
 
 class Keeper:
-    """A lease that is renewed by a thread of its own, until the query has ended."""
+    """A lease that is renewed by a thread of its own: while the stream starts, and while it runs.
+
+    A start can take longer than a term. Without heartbeats another driver would take it for dead.
+    """
 
     def __init__(self, record: Writer, lease: Lease, sinks: tuple[SinkWriter, ...]) -> None:
         """Keep nothing yet."""
         self._record = record
         self._sinks = sinks
         self._lease = lease
+        self._query: Any = None
+        self._is_decided = threading.Event()
+        """Set once there is a query, or none is to come."""
         self._run: Run | None = None
         self._busy = threading.Lock()
+        self._wishes: queue.SimpleQueue[bool] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
         self.is_lost = False
+        self.is_stopping = False
+        """Whether this program has asked for the query's end."""
+        self.is_over = False
+        """Whether the lease is released, or about to be: no batch may be written any more."""
         self.last_batch: int | None = None
         """The last batch that reached every sink in this run."""
+        self.failed: tuple[int, BaseException] | None = None
+        """The batch that failed, and why."""
 
     @property
     def lease(self) -> Lease:
@@ -65,8 +89,27 @@ class Keeper:
         """Return what a batch holds while it is written; the lease is not given up meanwhile."""
         return self._busy
 
+    def begin(self) -> None:
+        """Renew the lease from now on (G2)."""
+        self._thread = threading.Thread(target=self._keep, name=THREAD, daemon=True)
+        self._thread.start()
+
+    def abandon(self) -> None:
+        """Release the lease of a start that failed."""
+        self._is_decided.set()
+        self.wait()
+        if not self._busy.acquire(timeout=SECONDS_TO_END):
+            _LOG.warning("holdfast: a batch still runs, so the lease is not released")
+            return
+        try:
+            self.is_over = True
+            if not self.is_lost:
+                self._give_up()
+        finally:
+            self._busy.release()
+
     def keep(self, query: Any, run: Run) -> None:
-        """Write the run down, and renew the lease until the query has ended.
+        """Write the run down, and renew the lease until the query has ended (G6).
 
         When the lease is lost, the query is stopped.
 
@@ -76,40 +119,87 @@ class Keeper:
         # Without a run the next start could not tell what this one was: so this one is an error.
         write_run(self._record, run)
         self._run = run
-        _RUNNING[str(self._record.location)] = query
-        thread = threading.Thread(target=self._keep, args=(query,), name=THREAD, daemon=True)
-        thread.start()
-        # A program often ends with its query: the lease is given up first.
-        atexit.register(lambda: thread.join(0 if _is_active(query) else _SECONDS_TO_END))
+        _RUNNING[str(self._record.location)] = query, self
+        # It is there from the beginning: a program that is ending can start no thread.
+        threading.Thread(target=self._stop_when_asked, args=(query,), daemon=True).start()
+        atexit.unregister(_end_all)
+        atexit.register(_end_all)  # again, so that it comes before what Spark has registered
+        self._query = query
+        self._is_decided.set()
 
-    def _keep(self, query: Any) -> None:
-        while not _ended(query, self._lease.term_s / _RENEWALS_PER_TERM):
-            try:
-                fresh = renew(self._record, self._lease)
-            except HoldfastError as error:
-                # The store does not answer: the term runs on, and the fence holds meanwhile.
-                _LOG.warning("holdfast: the lease could not be renewed: %s", error.why)
-                continue
-            if fresh is None:
-                self.is_lost = True
-                _LOG.error("holdfast: another driver has taken over; this query is stopped")
-                stop_query(query)
-                break
-            self._lease = fresh
+    def ask_to_stop(self) -> None:
+        """Have the query stopped by another thread; a signal handler may call this."""
+        self._wishes.put(True)
+
+    def wait(self, seconds: float | None = SECONDS_TO_END) -> bool:
+        """Wait until the query has ended and its lease is released; return whether they have.
+
+        Args:
+            seconds: How long at most; None to wait for ever.
+        """
+        if self._thread is not None:
+            self._thread.join(seconds)
+        return self._thread is None or not self._thread.is_alive()
+
+    def _stop_when_asked(self, query: Any) -> None:
+        if self._wishes.get() and is_active(query):
+            self.is_stopping = True
+            stop_query(query)
+
+    def _keep(self) -> None:
+        while not self._is_decided.wait(self._pause_s):
+            self._renew()
+        if self._query is not None:
+            self._keep_running(self._query)
+
+    @property
+    def _pause_s(self) -> float:
+        return self._lease.term_s / _RENEWALS_PER_TERM
+
+    def _renew(self) -> None:
+        """Show that this driver lives, unless another one has taken over."""
+        if self.is_lost:
+            return
+        try:
+            fresh = renew(self._record, self._lease)
+        except HoldfastError as error:
+            # The store does not answer: the term runs on, and the fence holds meanwhile.
+            _LOG.warning("holdfast: the lease could not be renewed: %s", error.why)
+            return
+        self.is_lost = fresh is None
+        self._lease = fresh or self._lease
+
+    def _keep_running(self, query: Any) -> None:
+        while not self.is_lost and not has_ended(query, self._pause_s):
+            self._renew()
+        if self.is_lost:
+            _LOG.error("holdfast: another driver has taken over; this query is stopped")
+            stop_query(query)
+        self._wishes.put(False)
         with self._busy:
-            _RUNNING.pop(str(self._record.location), None)
+            self.is_over = True
             for sink in self._sinks:
                 _close(sink)
             self._write_run(**self._how_it_ended(query))
             reached("run-ended")
             if not self.is_lost:
                 self._give_up()
+        if _RUNNING.get(str(self._record.location), (None, None))[1] is self:
+            del _RUNNING[str(self._record.location)]
+
+    def was_stopped(self) -> bool:
+        """Return whether the query ended because it was to end, and not by an error of its own."""
+        error = self.failed[1] if self.failed else None
+        if isinstance(error, HoldfastError):
+            return isinstance(error, StoppedError)
+        return self.is_stopping
 
     def _how_it_ended(self, query: Any) -> dict[str, str]:
-        error = _error_of(query)
-        ended = LOST if self.is_lost else FAILED if error else FINISHED
+        # A batch that was interrupted by a stop ends with an error, which is none.
+        error = "" if self.was_stopped() else error_of(query)
+        ended = FAILED if error else STOPPED if self.was_stopped() else FINISHED
         return {
-            "ended": ended,
+            "ended": LOST if self.is_lost else ended,
             "ended_at": clock.now().isoformat(timespec="seconds"),
             "error": error,
         }
@@ -131,28 +221,23 @@ class Keeper:
         reached("G8")
 
 
-def _ended(query: Any, seconds: float) -> bool:
-    """Wait for the end of a query; return whether it has come."""
-    try:
-        return bool(query.awaitTermination(seconds))
-    except _no_answer():  # the query's own error, or that of a call that did not get through
-        is_active = _is_active(query)
-        if is_active:
-            time.sleep(1)
-        return not is_active
-
-
-def _no_answer() -> tuple[type[Exception], ...]:
-    """Return what a call raises: a JVM that is gone refuses every connection after the first."""
-    return *spark_errors(), OSError
-
-
 def _close(sink: SinkWriter) -> None:
     """Close a sink; whatever it raises, the lease must be released."""
     try:
         sink.close()
     except Exception as error:  # noqa: BLE001 - a user's sink can raise anything
         _LOG.warning("holdfast: %s could not be closed: %s", sink.shown, type(error).__name__)
+
+
+def _end_all() -> None:
+    """Stop what still runs when the program ends, and wait until the leases are released."""
+    keepers = [keeper for _, keeper in list(_RUNNING.values())]
+    for keeper in keepers:
+        keeper.ask_to_stop()
+    until = clock.monotonic() + SECONDS_TO_END
+    for keeper in keepers:
+        if not keeper.wait(max(until - clock.monotonic(), 0)):
+            _LOG.warning("holdfast: a lease was not released in time; it expires by itself")
 
 
 def refuse_second_query(spark: Any, record: Writer, stream: str) -> None:
@@ -164,31 +249,11 @@ def refuse_second_query(spark: Any, record: Writer, stream: str) -> None:
     Raises:
         AlreadyRunningError: One does; it keeps running.
     """
-    running = _RUNNING.get(str(record.location))
-    if _is_active(running) or any(query.name == stream for query in spark.streams.active):
-        raise AlreadyRunningError(stream)
-
-
-def _is_active(query: Any) -> bool:
-    """Return whether a query runs; one of a JVM that is gone does not."""
-    try:
-        return query is not None and bool(query.isActive)
-    except _no_answer():
-        return False
-
-
-def stop_query(query: Any) -> None:
-    """Stop a query; one that is slow to stop cannot commit any more."""
-    try:
-        query.stop()
-    except _no_answer() as error:
-        _LOG.warning("holdfast: the query is slow to stop: %s", type(error).__name__)
-
-
-def _error_of(query: Any) -> str:
-    """Return the class of the error that ended a query; empty when none did."""
-    try:
-        error = query.exception()
-    except _no_answer() as gone:  # the JVM is
-        return type(gone).__name__
-    return "" if error is None else error.getCondition() or type(error).__name__
+    for query in spark.streams.active:
+        if query.name == stream:
+            raise AlreadyRunningError(stream, str(query.id))
+    if str(record.location) in _RUNNING:
+        query, keeper = _RUNNING[str(record.location)]
+        if is_active(query):
+            raise AlreadyRunningError(stream, str(query.id))
+        keeper.wait()  # it has ended: its lease is about to be released

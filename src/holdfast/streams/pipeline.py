@@ -16,6 +16,7 @@ from holdfast.sinks.sink import SinkSpec, SinkWriter, as_sinks
 from holdfast.spark.errors import spark_errors
 from holdfast.streams.future_tables import FutureTables
 from holdfast.streams.graph import Node, draw, find_edges, find_reads, normal
+from holdfast.streams.resolve import check_trigger
 from holdfast.streams.start import start
 
 if TYPE_CHECKING:
@@ -113,12 +114,13 @@ class Pipeline:
             checkpoint: As for `start`.
 
         Raises:
-            ConfigError: There is a stream of this name already, or `into` is no sink.
+            ConfigError: There is a stream of this name already, or an option is not one.
         """
         check_stream_name(name)
         if name in self._streams:
             raise ConfigError(f"The pipeline {self.name} has a stream {name} already.")
         sinks = as_sinks(into)
+        check_trigger(trigger)
         given = {"outputMode": outputMode, "trigger": trigger, "checkpoint": checkpoint}
         options = {option: value for option, value in given.items() if value is not None}
 

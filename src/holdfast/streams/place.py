@@ -34,6 +34,7 @@ from holdfast.record.generations import (
     refuse_generation,
 )
 from holdfast.record.layout import (
+    changing_part,
     check_stream_name,
     checkpoint_location,
     is_temporary,
@@ -161,6 +162,13 @@ def _find_root(spark: Any, root: str | None) -> Location:
         raise ConfigError(f"{text}: a guarded stream runs on disk and on S3; Azure is read only.")
     if is_temporary(home):
         _LOG.warning("holdfast: %s is a temporary directory; a reboot may delete it", home)
+    if (part := changing_part(home)) is not None:
+        _LOG.warning(
+            "holdfast: the root %s holds %s. If that changes, every start is a new stream, which "
+            "reads everything again: use one root for good",
+            home,
+            part,
+        )
     return home
 
 

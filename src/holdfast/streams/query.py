@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+import signal
+from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import ConfigError, HoldfastError
+from holdfast.spark.errors import spark_errors
 from holdfast.spark.query import SameQuery
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from pyspark.sql.streaming.query import StreamingQuery
 
     from holdfast.streams.heartbeat import Keeper
@@ -22,12 +27,12 @@ class LeaseLostError(HoldfastError):
         super().__init__(
             what=f"{stream} was stopped before its end.",
             why="Another driver has taken it over.",
-            how="Let that one run; nothing is lost. This driver has nothing more to do.",
+            how="Leave that driver running; nothing is lost. This program can end.",
         )
 
 
 class GuardedQuery(SameQuery):
-    """A query whose end is only good when nobody has taken it over."""
+    """Spark's query, which also releases its lease, and says what a failure means."""
 
     def __init__(self, query: StreamingQuery, *, stream: str, keeper: Keeper) -> None:
         """Stand for a query that was started."""
@@ -36,12 +41,97 @@ class GuardedQuery(SameQuery):
         self._keeper = keeper
 
     def awaitTermination(self, timeout: int | None = None) -> bool | None:  # noqa: N802
-        """Wait as Spark's does.
+        """Wait as Spark's does; a batch that a stop has interrupted is no error.
 
         Raises:
             LeaseLostError: It was stopped for another driver.
+            StreamingQueryException: It failed; what that means is added as a note.
         """
-        ended = super().awaitTermination(timeout)
+        try:
+            ended = self._await(timeout)
+        except spark_errors() as error:
+            if not self._keeper.is_lost and not self._keeper.was_stopped():
+                error.add_note(describe_failure(self._stream, self._keeper))
+                raise
+            ended = True
         if self._keeper.is_lost and not self.isActive:
             raise LeaseLostError(self._stream)
         return ended
+
+    def _await(self, timeout: Any) -> bool | None:
+        """Wait in Python, and ask the JVM once the query has ended.
+
+        Ctrl-C can strike between a call into the JVM and its answer. PySpark's own handler then
+        makes another call on the same connection, and both wait for ever.
+        """
+        is_to_wait = timeout is None or (isinstance(timeout, int | float) and timeout > 0)
+        if is_to_wait and not self._keeper.wait(timeout):
+            return False
+        return super().awaitTermination(timeout)
+
+    def stop(self) -> None:
+        """Stop as Spark's does, and release the lease: the next start need not wait."""
+        if self.isActive:
+            self._keeper.is_stopping = True
+        super().stop()
+        self._keeper.wait()
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether its lease is not released yet."""
+        return not self._keeper.wait(0)
+
+    def ask_to_stop(self) -> None:
+        """Have another thread stop it, and return at once."""
+        self._keeper.ask_to_stop()
+
+
+def describe_failure(stream: str, keeper: Keeper) -> str:
+    """Say what became of the batch that failed: the last lines of a long traceback."""
+    batch, error = keeper.failed or (None, None)
+    if batch is None:
+        return f"holdfast: {stream} failed, and not while a batch was written to its sinks."
+    lines = [f"holdfast: batch {batch} of {stream} failed. The next start runs it again."]
+    if isinstance(error, HoldfastError):
+        lines += [f"  {error.code}: {error.what}", f"  {error.why}", f"  {error.how}"]
+    else:
+        lines.append(f"  {type(error).__name__}: see above.")
+    done = keeper.last_batch
+    lines.append(
+        f"  The last batch that reached every sink in this run: {'none' if done is None else done}."
+    )
+    return "\n".join(lines)
+
+
+def stop_on_sigterm(*queries: StreamingQuery) -> None:
+    """Stop queries and release their leases when the process gets SIGTERM, as a pod does.
+
+    `awaitTermination` then returns, and the program goes on to its end. A handler that was there
+    before is called after it.
+
+    Args:
+        queries: What `start` returned, or the values of what `Pipeline.start` returned.
+
+    Raises:
+        ConfigError: This is not the main thread, or something else is given.
+    """
+    guarded = [query for query in queries if isinstance(query, GuardedQuery)]
+    if len(guarded) < len(queries) or not queries:
+        raise ConfigError("stop_on_sigterm takes queries that hf.start has returned.")
+    before, process = signal.getsignal(signal.SIGTERM), os.getpid()
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if os.getpid() != process or not any(query.is_kept for query in guarded):
+            # A forked child, or nothing is left to stop: as if it had not been called.
+            signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGTERM)
+            return
+        for query in guarded:
+            query.ask_to_stop()
+        if callable(before):
+            before(number, frame)
+
+    try:
+        signal.signal(signal.SIGTERM, stop)
+    except ValueError:
+        raise ConfigError("stop_on_sigterm must be called in the main thread.") from None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shlex import quote
+
 from holdfast.errors import HoldfastError
 from holdfast.rules import Finding
 
@@ -17,14 +19,19 @@ class StartRefusedError(HoldfastError):
         findings: tuple[Finding, ...],
         nonces: dict[str, str],
         *,
+        root: str = "",
         so_far: str = "nothing was written",
     ) -> None:
         self.stream = stream
+        self.root = root
+        """Where the record is."""
         self.so_far = so_far
         """What the start has changed until it was refused."""
         self.findings = findings
         self.nonces = nonces
         """What accepts each finding, by its code."""
+        self.stale: dict[str, str] = {}
+        """What was given to accept a finding and does not: for another refusal, or used up."""
         first = findings[0]
         super().__init__(
             what=f"{first.code} {first.name}: {stream} was not started; {so_far}.",
@@ -33,14 +40,40 @@ class StartRefusedError(HoldfastError):
         )
 
     def __str__(self) -> str:
-        lines = [f"{self.findings[0].code} {self.findings[0].name}"]
+        more = f" (1 of {len(self.findings)} findings)" if len(self.findings) > 1 else ""
+        lines = [f"{self.findings[0].code} {self.findings[0].name}{more}"]
         lines.append(f"  {self.stream} was not started; {self.so_far}.")
-        for finding in self.findings:
-            lines += [f"  {_sentence(finding.what)}", f"  {finding.how}"]
-        for finding in self.findings:
-            accept = f'accept="{finding.code}:{self.nonces[finding.code]}"'
-            lines.append(f"  To start anyway, this time only: {accept} ({finding.accepting}).")
-        return "\n".join(lines)
+        for number, finding in enumerate(self.findings):
+            if number:
+                lines += ["", f"  {finding.code} {finding.name}"]
+            lines += [f"  {line}" for line in self._block(finding)]
+        answers = " ".join(f"{code}:{self.nonces[code]}" for code in self._answers())
+        return "\n".join(
+            [
+                *lines,
+                "",
+                "  To accept without editing code, set HOLDFAST_ACCEPT for one start, or run:",
+                f"    holdfast accept {self.stream} {answers} --root {quote(self.root or 'ROOT')}",
+            ]
+        )
+
+    def _answers(self) -> list[str]:
+        """Return the codes that would settle the refusal: of alternatives the first."""
+        asked: dict[str, str] = {}
+        for each in self.findings:
+            asked.setdefault(each.question or each.code, each.code)
+        return list(dict.fromkeys(asked.values()))
+
+    def _block(self, finding: Finding) -> list[str]:
+        nonce = self.nonces[finding.code]
+        lines = [_sentence(finding.what), finding.how]
+        if finding.code in self.stale:
+            lines.append(
+                f"{finding.code}:{self.stale[finding.code]} does not accept this: it is for "
+                "another refusal, or was used already."
+            )
+        accept = f'accept="{finding.code}:{nonce}"'
+        return [*lines, f"To start anyway, this time only: {accept} ({finding.accepting})."]
 
 
 def _sentence(text: str) -> str:

@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import Any
 
 from holdfast.errors import ConfigError
-from holdfast.evidence.versions import SparkVersion
+from holdfast.evidence.versions import SparkVersion, parse_version
 from holdfast.ledger.row import LedgerRow
 from holdfast.ledger.store import LedgerStore, Unreadable
 from holdfast.sinks.kinds import resolve_writer
@@ -20,6 +20,7 @@ from holdfast.spark.session import is_classic
 from holdfast.storage.location import refuse_credentials
 from holdfast.streams.refusal import UnsupportedSparkError
 
+_TRIGGERS = {"processingTime", "once", "continuous", "availableNow", "realTime"}
 _OLDEST, _NEWEST = (4, 0), (4, 2)
 
 
@@ -31,10 +32,42 @@ def check_session(spark: Any) -> SparkVersion:
     """
     if not is_classic(spark):
         raise UnsupportedSparkError("This is a Spark Connect session; the guard needs the driver.")
-    major, minor = map(int, spark.version.split(".")[:2])
-    if not _OLDEST <= (major, minor) <= _NEWEST:
+    version = parse_version(spark.version)
+    if version is None or not _OLDEST <= version[:2] <= _NEWEST:
         raise UnsupportedSparkError(f"This is Spark {spark.version}.")
-    return major, minor
+    return version
+
+
+def check_streaming(df: Any) -> None:
+    """Refuse what is not a streaming DataFrame.
+
+    Raises:
+        ConfigError: It is not.
+    """
+    if hasattr(df, "foreachBatch"):
+        raise ConfigError(
+            "hf.start takes the streaming DataFrame itself, without .writeStream. To keep a chain "
+            "of .writeStream, use hf.guard(writer, …).start()."
+        )
+    if not getattr(df, "isStreaming", False):
+        raise ConfigError(
+            f"A stream needs a streaming DataFrame, not {type(df).__name__} of a table or file "
+            "that is read once: use spark.readStream instead of spark.read."
+        )
+
+
+def check_trigger(trigger: object) -> None:
+    """Refuse a trigger that is not Spark's own options.
+
+    Raises:
+        ConfigError: It is not.
+    """
+    if trigger is None or (isinstance(trigger, dict) and set(trigger) <= _TRIGGERS):
+        return
+    raise ConfigError(
+        f"trigger={trigger!r} is not a trigger. Write Spark's own options as a dictionary, for "
+        'example trigger={"processingTime": "10 seconds"} or trigger={"availableNow": True}.'
+    )
 
 
 def resolve_sinks(

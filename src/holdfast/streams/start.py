@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
+from holdfast.errors import without_our_frames
 from holdfast.evidence.stream import StreamEvidence
 from holdfast.points import reached, tell
 from holdfast.record.contracts import contract_before
-from holdfast.record.leases import Lease, release, take_lease
+from holdfast.record.leases import Lease, take_lease
 from holdfast.record.owner import this_process
 from holdfast.record.runs import Run
 from holdfast.sinks.kinds import describe_sink
@@ -19,16 +20,19 @@ from holdfast.sinks.sink import SinkSpec, SinkWriter, as_sinks
 from holdfast.spark.describe import describe_query
 from holdfast.spark.repeatable import is_repeatable
 from holdfast.storage.location import parse_location, spark_location
-from holdfast.streams.accepting import read_accept
-from holdfast.streams.announce import announce, tell_waiting, warn
+from holdfast.streams.accepting import accepted_by_operator
+from holdfast.streams.announce import WaitingTeller, announce, warn
 from holdfast.streams.batches import BatchWriter
 from holdfast.streams.fan_out import Journal
 from holdfast.streams.guard import Guard
-from holdfast.streams.heartbeat import Keeper, refuse_second_query, stop_query
+from holdfast.streams.heartbeat import Keeper, refuse_second_query
 from holdfast.streams.place import Place, find_place
+from holdfast.streams.query_end import stop_named
 from holdfast.streams.resolve import (
     check_identities,
     check_session,
+    check_streaming,
+    check_trigger,
     highest_epoch,
     resolve_sinks,
 )
@@ -36,8 +40,10 @@ from holdfast.streams.resolve import (
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 
+@without_our_frames
 def start(  # noqa: PLR0913 - what Spark and the guard need, each by name
     df: DataFrame,
     *,
@@ -67,12 +73,12 @@ def start(  # noqa: PLR0913 - what Spark and the guard need, each by name
         StartRefusedError: Starting would lose or duplicate data.
         HoldfastError: The place, the sink or the session cannot be used.
     """
-    return _Start(
+    return Start(
         df=df,
+        writer=_write(df, trigger, outputMode),
         stream=stream,
         sinks=as_sinks(into),
         root=root,
-        trigger=trigger or {},
         output_mode=outputMode,
         checkpoint=checkpoint,
         accept=accept,
@@ -80,15 +86,24 @@ def start(  # noqa: PLR0913 - what Spark and the guard need, each by name
     ).go()
 
 
+def _write(df: DataFrame, trigger: dict[str, Any] | None, output_mode: str) -> DataStreamWriter:
+    """Return Spark's writer of a DataFrame, with its trigger and output mode."""
+    check_trigger(trigger)
+    check_streaming(df)
+    writer = df.writeStream.outputMode(output_mode)
+    return writer.trigger(**trigger) if trigger else writer
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Start:
-    """What `start` was asked for."""
+class Start:
+    """A start of a stream: what was asked for, and the way from there to a running query."""
 
     df: Any
+    writer: Any
+    """Spark's `DataStreamWriter`, with trigger and output mode; the sink is set here."""
     stream: str
     sinks: tuple[SinkSpec, ...]
     root: str | None
-    trigger: dict[str, Any]
     output_mode: str
     checkpoint: str | None
     accept: str | None
@@ -102,7 +117,7 @@ class _Start:
         from holdfast.streams.query import GuardedQuery
 
         spark = self.df.sparkSession
-        given = read_accept(self.accept)
+        given = accepted_by_operator(self.accept)
         check_session(spark)
         place = find_place(spark, self.stream, self.root, checkpoint=self.checkpoint)  # G1
         refuse_second_query(spark, place.record, self.stream)
@@ -111,7 +126,9 @@ class _Start:
             sinks = resolve_sinks(self.sinks, self.df, **named, undone=undone)
             reached("G1")
             lease = self._take_lease(place, sinks)  # G2
-            undone.callback(release, place.record, lease)
+            keeper = Keeper(place.record, lease, sinks)
+            keeper.begin()
+            undone.callback(keeper.abandon)
             guard = self._guard(place, sinks, lease)
             evidence, accepted = guard.check(given)  # G3
             evidence = guard.open(evidence)  # G4
@@ -119,13 +136,14 @@ class _Start:
             guard.fence(evidence, accepted)  # G5
             announce(evidence, guard)
             warn(spark, guard)
-            writer = self._writer(evidence, guard)
+            writer = self._writer(evidence, guard, keeper)
+            # First of all, should anything fail from here on: also a Ctrl-C while Spark starts it.
+            undone.callback(stop_named, spark, self.stream)
             query = self._begin(guard.place, writer)  # G6
-            undone.callback(stop_query, query)  # first of all, should anything fail from here on
-            writer.keeper.keep(query, _run(query, evidence, guard))
+            keeper.keep(query, _run(query, evidence, guard))
             undone.pop_all()
         reached("G6")
-        return GuardedQuery(query, stream=self.stream, keeper=writer.keeper)
+        return GuardedQuery(query, stream=self.stream, keeper=keeper)
 
     def _take_lease(self, place: Place, sinks: tuple[SinkWriter, ...]) -> Lease:
         """Take the next epoch, above what sinks hold: a record may be older than its sinks."""
@@ -134,7 +152,7 @@ class _Start:
             this_process(),
             takeover=self.takeover,
             after=highest_epoch(sinks, self.stream),
-            tell=tell_waiting,
+            tell=WaitingTeller(),
         )
         tell("epoch", lease.epoch)
         reached("G2")
@@ -157,7 +175,7 @@ class _Start:
             spark=check_session(self.df.sparkSession),
         )
 
-    def _writer(self, evidence: StreamEvidence, guard: Guard) -> BatchWriter:
+    def _writer(self, evidence: StreamEvidence, guard: Guard, keeper: Keeper) -> BatchWriter:
         journal = Journal(
             record=guard.place.record,
             is_needed=len(self.sinks) > 1 and not is_repeatable(self.df),
@@ -171,15 +189,13 @@ class _Start:
             checkpoint=guard.place.checkpoint,
             sinks=guard.sinks,
             journal=journal,
-            keeper=Keeper(guard.place.record, guard.lease, guard.sinks),
+            keeper=keeper,
         )
 
     def _begin(self, place: Place, writer: BatchWriter) -> Any:
-        stream = self.df.writeStream.foreachBatch(writer).outputMode(self.output_mode)
-        stream = stream.queryName(self.stream)
         location = spark_location(parse_location(place.generation.checkpoint))
-        stream = stream.option("checkpointLocation", location)
-        return stream.trigger(**self.trigger).start() if self.trigger else stream.start()
+        stream = self.writer.foreachBatch(writer).queryName(self.stream)
+        return stream.option("checkpointLocation", location).start()
 
 
 def _run(query: Any, evidence: StreamEvidence, guard: Guard) -> Run:

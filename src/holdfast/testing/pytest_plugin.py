@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast.clock import now
+from holdfast.drills.limits import SECONDS
 from holdfast.named import name_of
 
 if TYPE_CHECKING:
@@ -34,16 +36,16 @@ class Outcome:
     def assert_exact(self) -> None:
         """Fail the test unless every restart ended with the rows of an undisturbed run.
 
-        A kill that did not fire fails it too: nothing was shown.
+        A kill that did not happen fails it too: the drill is inconclusive.
         """
         __tracebackhide__ = True
-        bad = [each for each in self.drilled if each.verdict]
+        bad = [each for each in self.drilled if each.verdict.is_bad]
         if bad or not self.drilled:
             told = [
                 f"  {each.name}: {check.verdict.name} {check.check}: {check.told}"
                 for each in bad
                 for check in each.checked
-                if check.verdict
+                if check.verdict.is_bad
             ]
             pytest.fail("\n".join(["A restart is not exact.", *told, f"See {self.timelines}"]))
 
@@ -54,7 +56,7 @@ class StreamDrill:
 
     directory: Path
 
-    def __call__(
+    def __call__(  # noqa: PLR0913 - what is drilled and how, each by name
         self,
         build: Build,
         *,
@@ -62,19 +64,20 @@ class StreamDrill:
         kill_at: str | Sequence[str] = EVERY_PHASE,
         read: Build | None = None,
         checkpoint: str | Path | None = None,
+        timeout: float = SECONDS,
     ) -> Outcome:
         """Run a stream undisturbed, then kill it, restart it, and compare what it wrote.
 
         Args:
             build: Starts the stream, given a session and a scratch place; at the top of its module.
-            sample: A directory of files that stand for the source, one per batch.
-            kill_at: Phases, or points of its own (`before-send:COMMIT:3`), in the order of their
-                kills; by default every phase that the stream comes by.
+            sample: A directory of files that replace the source, one per batch.
+            kill_at: Phases, or points of your own (`before-send:COMMIT:3`), in the order of their
+                kills; by default every phase that the stream reaches.
             read: Returns what is in the sink, given the same; by default what is in `scratch.sink`.
-            checkpoint: Where every run begins from: a copy of it is made, it is only read.
+            checkpoint: A checkpoint that every run starts from a copy of; it is only read.
+            timeout: Seconds after which a driver that has not ended is stopped.
         """
-        from holdfast.drills.drill import Drilled  # noqa: PLC0415 - most tests need none of it
-        from holdfast.drills.summary import write_summary  # noqa: PLC0415
+        from holdfast.drills.summary import About, write_summary  # noqa: PLC0415 - few tests drill
         from holdfast.drills.user_stream import Target, drill_user_stream  # noqa: PLC0415
 
         # A test may drill more than once: each in a directory of its own.
@@ -84,11 +87,13 @@ class StreamDrill:
             sample=None if sample is None else Path(sample).resolve(),
             read=None if read is None else name_of(read),
             checkpoint=None if checkpoint is None else str(checkpoint),
+            seconds=timeout,
         )
         only, also = _chosen((kill_at,) if isinstance(kill_at, str) else kill_at)
-        steps = drill_user_stream(target, directory=directory, only=only, also=also)
-        drilled = [each for each in steps if isinstance(each, Drilled)]
-        page = write_summary(target.start, drilled, directory=directory)
+        drilled = list(drill_user_stream(target, directory=directory, only=only, also=also))
+        command = f"pytest, holdfast_drill({target.start})"
+        about = About(target=target.start, began=now().astimezone(), command=command)
+        page = write_summary(about, drilled, directory=directory)
         return Outcome(drilled=drilled, timelines=page)
 
 

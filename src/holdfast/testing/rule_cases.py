@@ -101,6 +101,9 @@ class RuleCase(_Part, frozen=True, kw_only=True):
     generation: int = 1
     adopted_at: int | None = None
     """The first batch under guard of a checkpoint that was adopted."""
+    sources: tuple[str, ...] = ()
+    """What the query reads, as Spark names it."""
+    sources_before: tuple[str, ...] | None = None
     query_refused: RefusedQuery | None = None
     sinks: tuple[SinkCase, ...] = (SinkCase(),)
 
@@ -137,6 +140,8 @@ def make_evidence(case: RuleCase) -> StreamEvidence:
         checkpoint=read_checkpoint(MemoryStorage(files)),
         binding=Binding(query_id=QueryId(QUERY_ID), checkpoint=CHECKPOINT),
         sinks=tuple(_sink_evidence(sink, case) for sink in case.sinks),
+        sources=case.sources,
+        sources_before=case.sources_before,
         query_refused=None if refused is None else Refuses(**msgspec.structs.asdict(refused)),
     )
 

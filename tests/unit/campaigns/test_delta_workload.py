@@ -39,7 +39,7 @@ def test_a_reader_sees_a_commit_with_half_of_a_batch(tmp_path: Path) -> None:
     recording.write(look())
     plant(work, version=1, rows=range(ROWS_PER_FILE, ROWS_PER_FILE + half))
     recording.write(look())
-    told = {each.check: each for each in recording.check()}["whole-batches"]
+    told = {each.check: each for each in recording.check()}["complete-batches"]
     assert told.verdict == Verdict.FAIL
     assert f"{ROWS_PER_FILE + half} rows in table, not those of 2 parts" in told.told
 
@@ -52,5 +52,7 @@ def test_two_tables_share_what_chance_gave_to_a_batch(tmp_path: Path) -> None:
     plant(work, version=1, rows=range(ROWS_PER_FILE, 2 * ROWS_PER_FILE))
     judge(work, checks=OF_ROWS)  # one table is ahead: there is nothing to compare yet
     plant(work, version=1, rows=range(ROWS_PER_FILE, 2 * ROWS_PER_FILE), table="copy")
-    with pytest.raises(AssertionError, match=f"nothing-foreign: {2 * ROWS_PER_FILE}.* in {UNLIKE}"):
+    with pytest.raises(
+        AssertionError, match=f"nothing-unexpected: {2 * ROWS_PER_FILE}.* in {UNLIKE}"
+    ):
         judge(work, checks=OF_ROWS)

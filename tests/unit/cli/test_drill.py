@@ -11,10 +11,15 @@ from click.testing import CliRunner
 from holdfast.cli.drill import drill
 from holdfast.cli.drill_options import DrillOptions
 from holdfast.cli.drill_text import render_summary
-from holdfast.drills.builtin.cells import BUILTIN, CELLS
+from holdfast.drills.answer import answer
+from holdfast.drills.builtin import cells
+from holdfast.drills.builtin.cells import BUILTIN, CELLS, Cell
 from holdfast.drills.builtin.choose import choose_cells
+from holdfast.drills.drill import Drilled
+from holdfast.drills.limits import SECONDS
 from holdfast.drills.phases import ALL
-from holdfast.drills.summary import CheckJson, DrillJson, SummaryJson
+from holdfast.drills.result import CheckJson, DrillJson
+from holdfast.drills.summary import SummaryJson
 from holdfast.errors import ConfigError
 from tests.house.repository import ROOT
 
@@ -37,65 +42,72 @@ def test_the_committed_schema_is_the_form() -> None:
     assert SCHEMA.read_bytes() == schema + b"\n"
 
 
-def summary(*drills: tuple[str, int, int]) -> SummaryJson:
-    """Return a summary of phases with a verdict, rows lost and rows doubled."""
+def drilled(*drills: tuple[str, int, int]) -> list[DrillJson]:
+    """Return drills with a verdict, rows lost and rows duplicated."""
+    return [
+        DrillJson(
+            drill=f"phase-{number}",
+            verdict=verdict,
+            kills=["at:S1:1", "at:S1:3"],
+            lost=lost,
+            duplicated=duplicated,
+            unexpected=0,
+            cpu_seconds=1,
+            checks=[CheckJson(check="some", verdict=verdict, told="so it was")],
+            directory="drill",
+        )
+        for number, (verdict, lost, duplicated) in enumerate(drills)
+    ]
+
+
+def summary(drills: list[DrillJson]) -> SummaryJson:
+    """Return a summary of drills."""
     return SummaryJson(
         target="app:start",
         verdict="PASS",
-        drills=[
-            DrillJson(
-                drill=f"phase-{number}",
-                verdict=verdict,
-                kills=["at:S1:1", "at:S1:3"],
-                lost=lost,
-                doubled=doubled,
-                foreign=0,
-                cpu_seconds=1,
-                checks=[CheckJson(check="some", verdict=verdict, told="so it was")],
-                directory="drill",
-            )
-            for number, (verdict, lost, doubled) in enumerate(drills)
-        ],
+        answer=answer(drills),
+        began="2026-11-16T09:31:00+00:00",
+        seed=1,
+        versions={},
+        drills=drills,
     )
 
 
 @pytest.mark.parametrize(
-    ("drills", "answer"),
+    ("drills", "said"),
     [
-        ([("PASS", 0, 0)], "PASS: 2 kills in 1 phases; every restart ended with the same rows."),
-        ([("FAIL", 5, 0), ("PASS", 0, 0)], "FAIL: after a kill in 1 of 2 phases rows are lost."),
-        ([("FAIL", 5, 7)], "FAIL: after a kill in 1 of 1 phases rows are lost and doubled."),
-        ([("FAIL", 0, 0)], "FAIL: after a kill in 1 of 1 phases the stream does not go on."),
-        ([("UNKNOWN", 0, 0)], "UNKNOWN: in 1 of 1 phases nothing was shown."),
-        ([], "UNKNOWN: in 0 of 0 phases nothing was shown."),
+        (
+            [("PASS", 0, 0)],
+            "PASS: killed 2 times in 1 phase, the stream ended with the same rows each time.",
+        ),
+        ([("FAIL", 5, 0), ("PASS", 0, 0)], "FAIL: in 1 of 2 phases a restart loses 5 rows."),
+        ([("FAIL", 5, 1)], "FAIL: in 1 of 1 phases a restart loses 5 rows and duplicates 1 row."),
+        (
+            [("FAIL", 0, 0)],
+            "FAIL: in 1 of 1 phases a restart does not bring the stream to its end.",
+        ),
+        ([("UNKNOWN", 0, 0)], "UNKNOWN: 1 of 1 phases is inconclusive."),
+        ([], "UNKNOWN: 0 of 0 phases are inconclusive."),
     ],
 )
-def test_the_answer_comes_first(drills: list[tuple[str, int, int]], answer: str) -> None:
-    lines = render_summary(
-        summary(*drills), page="drill/timeline.html", again=lambda bad: ["again", *bad]
-    )
-    assert lines[0] == answer
+def test_the_answer_comes_first(drills: list[tuple[str, int, int]], said: str) -> None:
+    found = summary(drilled(*drills))
+    lines = render_summary(found, page="drill/timeline.html", again=lambda bad: ["again", *bad])
+    assert lines[0] == said
     is_bad = any(verdict != "PASS" for verdict, _, _ in drills)
     assert ("so it was" in "\n".join(lines)) == is_bad
     assert any(line == "Again: again phase-0" for line in lines) == is_bad
 
 
 def test_a_stream_that_is_stuck_is_told_beside_the_damage() -> None:
-    found = summary(("FAIL", 0, 0), ("FAIL", 0, 7), ("PASS", 0, 0))
+    first, damaged, passed = drilled(("FAIL", 0, 0), ("FAIL", 0, 7), ("PASS", 0, 0))
     is_stuck = CheckJson(check="starts-again", verdict="FAIL", told="stuck: exit code 1")
-    stuck = msgspec.structs.replace(found.drills[0], checks=[is_stuck])
-
-    def answer(*drills: DrillJson) -> str:
-        told = msgspec.structs.replace(found, drills=list(drills))
-        return render_summary(told, page="", again=lambda bad: [*bad])[0]
-
-    assert answer(stuck, *found.drills[1:]) == (
-        "FAIL: after a kill in 1 of 3 phases rows are doubled, "
-        "in 1 the stream does not start again."
+    stuck = msgspec.structs.replace(first, checks=[is_stuck])
+    assert answer([stuck, damaged, passed]) == (
+        "FAIL: in 1 of 3 phases a restart duplicates 7 rows; "
+        "in 1 of 3 phases the stream does not start again."
     )
-    assert answer(stuck, found.drills[2]) == (
-        "FAIL: after a kill in 1 of 2 phases the stream does not start again."
-    )
+    assert answer([stuck, passed]) == "FAIL: in 1 of 2 phases the stream does not start again."
 
 
 @pytest.mark.parametrize(
@@ -106,8 +118,8 @@ def test_a_stream_that_is_stuck_is_told_beside_the_damage() -> None:
         (["app:start", "app:other"], "Drill one of your streams"),
         (["delta-apend"], "There is no drill 'delta-apend'"),
         (["postgres-append"], "--dsn env:NAME"),
-        (["delta-append", "--only", "no-such-phase"], "No drill is left"),
-        (["delta-append", "--sample", "0"], "No drill is left"),
+        (["delta-append", "--only", "no-such-phase"], "leave no drill to run"),
+        (["delta-append", "--sample", "0"], "leave no drill to run"),
         (["delta-append", "--kill-at", "at:S3"], "--kill-at works only with your own stream"),
         (["app:start", "--kill-at", "COMMIT"], "'COMMIT' is no point"),
     ],
@@ -150,8 +162,8 @@ def test_drills_are_chosen_by_name_stream_and_pattern() -> None:
 
 def asked(*targets: str, **given: Any) -> DrillOptions:
     nothing = dict.fromkeys(("source_sample", "read", "checkpoint", "dsn", "sample", "directory"))
-    others = {"is_all": False, "only": (), "kill_at": (), "seed": 1, "form": "text", **nothing}
-    return DrillOptions(targets=targets, **{**others, **given})
+    others = {"is_all": False, "only": (), "kill_at": (), "seed": 1, "form": "text"}
+    return DrillOptions(targets=targets, **{**others, "timeout": SECONDS, **nothing, **given})
 
 
 def test_what_failed_is_repeated_by_one_command() -> None:
@@ -164,7 +176,14 @@ def test_what_failed_is_repeated_by_one_command() -> None:
         "holdfast drill run app:start --only kill-at "
         "--kill-at before-send:COMMIT:3 --kill-at at:deleted"
     )
+    slow = asked("app:start", timeout=900.0, only=("offsets-after", "replay"))
+    assert " ".join(slow.again(["replay"])) == (
+        "holdfast drill run app:start --timeout 900 --only replay"
+    )
     ours = asked(is_all=True, dsn="env:SCRATCH", sample=20)
+    assert " ".join(ours.command()) == (
+        "holdfast drill run --all --dsn env:SCRATCH --sample 20 --seed 1"
+    )
     assert " ".join(ours.again(["delta-merge/replay"])) == (
         "holdfast drill run delta-merge/replay --dsn env:SCRATCH"
     )
@@ -177,3 +196,19 @@ def test_what_a_drill_of_our_own_would_not_look_at_is_refused(option: tuple[str,
     refused = CliRunner().invoke(drill, ["run", "delta-append/replay", *option]).exception
     assert isinstance(refused, ConfigError)
     assert f"{option[0]} works only with your own stream" in refused.why
+
+
+def test_every_option_of_the_time_limit_reaches_the_drivers(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    seen: list[float] = []
+
+    def run_cell(_: Cell, *, directory: Path, dsn: str | None, seconds: float) -> Drilled:
+        assert (directory.name, dsn) == ("delta-append--replay", None)
+        seen.append(seconds)
+        return Drilled(name="delta-append/replay", directory=tmp_path, checked=[])
+
+    monkeypatch.setattr(cells, "run_cell", run_cell)
+    options = asked("delta-append/replay", timeout=900.0, directory=tmp_path / "drill")
+    assert [each.name for each in options.run()] == ["delta-append/replay"]
+    assert seen == [900.0]

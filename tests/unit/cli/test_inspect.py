@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import tarfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,31 +11,12 @@ import msgspec
 import pytest
 
 from holdfast.cli.exit_codes import ExitCode
-from holdfast.cli.inspect_form import FORMAT, InspectJson
-from holdfast.cli.main import run
+from holdfast.cli.inspect_form import FORMAT, AnyInspectJson, InspectJson
 from tests.house.repository import ROOT
-from tests.unit.checkpoint.archives import ARCHIVES, DIRECTORY
+from tests.unit.checkpoint.archives import ARCHIVES
+from tests.unit.cli.inspecting import Inspect, unpack
 
 SCHEMA = ROOT / "docs/reference/inspect.schema.json"
-
-Inspect = Callable[..., tuple[int, list[str]]]
-
-
-def unpack(name: str, into: Path) -> Path:
-    with tarfile.open(DIRECTORY / f"{name}.tar.xz") as archive:
-        archive.extractall(into, filter="data")
-    return into / "checkpoint"
-
-
-@pytest.fixture
-def inspect(capsys: pytest.CaptureFixture[str]) -> Inspect:
-    def call(*arguments: str | Path) -> tuple[int, list[str]]:
-        with pytest.raises(SystemExit) as exited:
-            run(["inspect", *map(str, arguments)])
-        assert isinstance(exited.value.code, int)
-        return exited.value.code, capsys.readouterr().out.splitlines()
-
-    return call
 
 
 def test_the_first_line_of_a_pending_batch_says_so_with_numbers(
@@ -48,7 +27,10 @@ def test_the_first_line_of_a_pending_batch_says_so_with_numbers(
     assert lines[0] == (
         "Batch 2 is pending: the next start runs it again, same range (files, 1 file)."
     )
-    assert lines[1] == "A sink that does not recognise batch 2 will hold those records twice."
+    assert lines[1] == (
+        "If batch 2 already reached the sink, a sink that does not recognise it holds those "
+        "records twice."
+    )
 
 
 def test_the_first_line_of_a_finished_batch_says_where_the_next_begins(
@@ -56,8 +38,8 @@ def test_the_first_line_of_a_finished_batch_says_where_the_next_begins(
 ) -> None:
     _, lines = inspect(unpack("4.2-kafka", tmp_path))
     assert lines[0] == (
-        "Batch 6 is done: the next start begins batch 7 where it ended "
-        "(kafka fixtures, 2 partitions, at 40), if the query keeps no state."
+        "Batch 6 is committed: the next start continues with batch 7 "
+        "(kafka fixtures, 2 partitions, offsets add up to 40), if the query is stateless."
     )
 
 
@@ -66,9 +48,9 @@ def test_a_refusal_names_the_file_and_sparks_words(inspect: Inspect, tmp_path: P
     (checkpoint / "offsets/5").unlink()
     code, lines = inspect(checkpoint)
     assert code == ExitCode.DONE
-    assert lines[0].startswith("Spark will refuse to start: offsets/5 is not there")
-    assert lines[1] == "Its error will say: batch 5 doesn't exist"
-    assert lines[2] == "See HF203 previous-offset-entry-missing."
+    assert lines[0].startswith("Spark will refuse to start: offsets/5 is missing")
+    assert lines[1] == "Spark's error will contain: batch 5 doesn't exist"
+    assert lines[2] == "Code: HF203 previous-offset-entry-missing (docs/reference/refusals.md)."
     _, document = inspect(checkpoint, "--format", "json")
     assert json.loads("\n".join(document))["nextStart"]["code"] == "HF203"
 
@@ -80,7 +62,7 @@ def test_a_state_file_that_is_gone_is_the_first_thing_said(
     for file in (checkpoint / "state/0/1").glob("*6.*"):
         file.unlink()
     _, lines = inspect(checkpoint)
-    assert lines[0] == "Batch 6 will fail: state/0/1/6.delta is not there, and batch 6 needs it."
+    assert lines[0] == "Batch 6 will fail: state/0/1/6.delta is missing, and batch 6 needs it."
     assert any(line.startswith("  0 ") and line.endswith(" no") for line in lines)
     assert "  missing  state/0/1/6.delta" in lines
 
@@ -110,11 +92,17 @@ def test_a_location_with_nothing_in_it_is_said_first_and_is_not_fine(
     assert lines[0] == f"There is no checkpoint at {tmp_path / 'not-there'}."
 
 
-def test_a_path_that_is_one_part_short_is_helped(inspect: Inspect, tmp_path: Path) -> None:
-    unpack("4.2-kafka", tmp_path)
-    code, lines = inspect(tmp_path)
-    assert code == ExitCode.NOT_JUDGED
-    assert lines[-1] == f"There is one below it: {tmp_path / 'checkpoint'}"
+def test_a_path_that_is_a_file_is_said_as_spark_says_it(inspect: Inspect, tmp_path: Path) -> None:
+    file = tmp_path / "checkpoint"
+    file.write_text("notes")
+    code, lines = inspect(file)
+    assert code == ExitCode.DONE
+    assert lines == [
+        "Spark will refuse to start: the checkpoint location is a file, not a directory.",
+        "Spark's error will contain: FileAlreadyExistsException",
+        "Code: HF105 location-is-a-file (docs/reference/refusals.md).",
+        "What to do: Check checkpointLocation. If the path is right, move the file aside.",
+    ]
 
 
 def test_one_batch_is_shown_with_its_range_and_settings(inspect: Inspect, tmp_path: Path) -> None:
@@ -129,10 +117,10 @@ def test_a_version_that_does_something_else_is_named(inspect: Inspect, tmp_path:
     checkpoint = unpack("4.2-kafka", tmp_path)
     (checkpoint / "metadata").unlink()
     _, lines = inspect(checkpoint)
-    assert lines[0].startswith("Spark will refuse to start: metadata is not there")
-    assert lines[3].startswith("On Spark 3.5, 4.0 or 4.1: Batch 6 is done")
+    assert lines[0].startswith("Spark will refuse to start: the file metadata is missing")
+    assert lines[3].startswith("On Spark 3.5, 4.0 or 4.1: Batch 6 is committed")
     _, older = inspect(checkpoint, "--spark", "4.1")
-    assert older[0].startswith("Batch 6 is done")
+    assert older[0].startswith("Batch 6 is committed")
 
 
 def test_a_version_that_does_the_same_is_not_named(inspect: Inspect, tmp_path: Path) -> None:
@@ -190,7 +178,7 @@ def test_the_json_is_of_the_committed_form(inspect: Inspect, tmp_path: Path) -> 
 
 
 def test_the_committed_schema_is_the_form() -> None:
-    schema = msgspec.json.format(msgspec.json.encode(msgspec.json.schema(InspectJson)), indent=2)
+    schema = msgspec.json.format(msgspec.json.encode(msgspec.json.schema(AnyInspectJson)), indent=2)
     assert SCHEMA.read_bytes() == schema + b"\n"
 
 
@@ -213,9 +201,9 @@ def test_a_deleted_state_directory_is_not_shown_as_fine(inspect: Inspect, tmp_pa
     shutil.rmtree(checkpoint / "state")
     code, lines = inspect(checkpoint)
     assert code == ExitCode.NOT_JUDGED
-    assert lines[0].startswith("What the next start does is not known: offsets/5 has a watermark")
-    assert any(line.startswith("  state      unknown: there is no state/") for line in lines)
-    assert "  rewind     to batches 0 … 5, if the query keeps no state" in lines
+    assert lines[0].startswith("What the next start does is unknown: offsets/5 has a watermark")
+    assert any(line.startswith("  state      no state/ directory") for line in lines)
+    assert "  rewind     possible to batches 0 … 5, if the query is stateless" in lines
 
 
 def test_where_nothing_tells_of_state_the_answer_says_for_whom_it_holds(
@@ -224,14 +212,14 @@ def test_where_nothing_tells_of_state_the_answer_says_for_whom_it_holds(
     checkpoint = unpack("4.2-groups-with-state", tmp_path)
     shutil.rmtree(checkpoint / "state")
     _, lines = inspect(checkpoint)
-    assert lines[0].endswith(", if the query keeps no state.")
+    assert lines[0].endswith(", if the query is stateless.")
     assert lines[1] == (
-        "Unknown: Spark will refuse to start if the query keeps state: state/ is not there."
+        "There is no state/ directory: Spark refuses to start a stateful query on this checkpoint."
     )
-    assert any(line.startswith("  state      unknown: there is no state/") for line in lines)
+    assert any(line.startswith("  state      no state/ directory") for line in lines)
     _, shown = inspect(checkpoint, "--format", "json")
     document = json.loads("\n".join(shown))
-    assert document["nextStart"]["unless"] == "the query keeps state: state/ is not there"
+    assert document["nextStart"]["unless"] == "the query is stateful: there is no state/ directory"
 
 
 def test_sinks_that_commit_entries_name_are_shown(inspect: Inspect, tmp_path: Path) -> None:
@@ -240,8 +228,8 @@ def test_sinks_that_commit_entries_name_are_shown(inspect: Inspect, tmp_path: Pa
     provider = "org.apache.spark.sql.execution.datasources.noop.NoopTable$"
     rows = [line.split(maxsplit=3) for line in lines if line.startswith("  sink ")]
     assert rows == [
-        ["sink", "first_sink", provider, "used before"],
-        ["sink", "second_sink", provider, "written to by the newest batch"],
+        ["sink", "first_sink", provider, "used by an earlier run"],
+        ["sink", "second_sink", provider, "written by the newest batch"],
     ]
     _, shown = inspect(checkpoint, "--format", "json")
     assert json.loads("\n".join(shown))["sinks"] == [

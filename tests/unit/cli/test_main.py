@@ -9,6 +9,7 @@ import pytest
 from holdfast import __version__
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.main import holdfast, run
+from holdfast.drills.errors import NotRepeatableError
 from holdfast.errors import HoldfastError, MissingExtraError, ReadError, WriteError
 
 
@@ -55,6 +56,7 @@ def test_an_unknown_verb_is_a_usage_error(capsys: pytest.CaptureFixture[str]) ->
         (HoldfastError(what="a", why="b", how="c"), ExitCode.REFUSED),
         (MissingExtraError("a", module="pyspark", extra="spark"), ExitCode.USAGE),
         (ReadError("a", why="b", how="c"), ExitCode.NOT_JUDGED),
+        (NotRepeatableError("a", only_first=1, only_second=0), ExitCode.NOT_JUDGED),
         (WriteError("a", why="b", how="c"), ExitCode.STOPPED),
         (click.Abort(), ExitCode.INTERRUPTED),
         (ZeroDivisionError(), ExitCode.BUG),
@@ -75,6 +77,18 @@ def test_an_error_prints_its_code_and_its_three_sentences_on_stderr(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err == "HOLDFAST\n  What.\n  Why.\n  How.\n"
+
+
+def test_every_line_of_an_error_is_a_line(
+    verb: dict[str, click.Command], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An excerpt of a log has many; anything else that steers a terminal stays escaped."""
+    error = HoldfastError(what="What.", why="The log:\nfirst\nsec\x1bond", how="How.")
+    verb["broken"] = raising(error)
+    exit_code("broken")
+    assert capsys.readouterr().err == (
+        "HOLDFAST\n  What.\n  The log:\n  first\n  sec\\x1bond\n  How.\n"
+    )
 
 
 def test_python_dash_m_is_the_same_command() -> None:

@@ -57,3 +57,18 @@ def test_a_long_reading_is_shown(
         while "1 files listed" not in err:
             err += capsys.readouterr().err
     assert f"Reading {reader.location}: 1 files listed, 0 read" in err
+
+
+@pytest.mark.timeout(20)
+def test_a_long_search_says_how_many_checkpoints_it_has_judged(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast.cli.watch.SHOWN_AFTER_S", 0)
+    make_terminal(monkeypatch, columns=80)
+    reader = MemoryStorage()
+    err = ""
+    with watch(reader) as watched:
+        watched.checkpoints = 312
+        while "312 checkpoints" not in err:
+            err += capsys.readouterr().err
+    assert f"Reading {reader.location}: 312 checkpoints, 0 files listed" in err

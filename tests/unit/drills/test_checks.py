@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.drills import checks
 from holdfast.drills.checks import JUDGE, KEPT, READER, check_history, count_rows
-from holdfast.drills.history import FILE, Ended, History, Looked, Planned, Row, Started
+from holdfast.drills.history import FILE, Ended, History, Looked, Planned, Reached, Row, Started
 from holdfast.drills.verdict import Verdict, worst
 
 CONTENTS: list[list[Row]] = [[], [(1, 10), (2, 10)], [(1, 20), (2, 10), (3, 20)]]
@@ -55,7 +55,7 @@ class Made:
         """Return the checks that do not pass."""
         found = check_history(self.history)
         assert [each.check for each in found] == list(checks.CHECKS)
-        return {each.check: each.verdict for each in found if each.verdict}
+        return {each.check: each.verdict for each in found if each.verdict.is_bad}
 
 
 @pytest.fixture
@@ -109,32 +109,32 @@ def test_a_stream_that_never_ran_is_not_known_to_be_stuck(made: Made) -> None:
 
 def test_a_lost_row_is_found(made: Made) -> None:
     bad = made.run().look(CONTENTS[2][1:], 2).bad()
-    assert bad == {"nothing-lost": Verdict.FAIL, "whole-batches": Verdict.FAIL}
+    assert bad == {"nothing-lost": Verdict.FAIL, "complete-batches": Verdict.FAIL}
     assert count_rows(made.history) == (1, 0, 0)
 
 
 def test_a_doubled_row_is_found(made: Made) -> None:
     """Which sets and counts of keys do not show."""
     bad = made.run().look([*CONTENTS[2], CONTENTS[2][0]], 2).bad()
-    assert bad == {"nothing-doubled": Verdict.FAIL, "whole-batches": Verdict.FAIL}
+    assert bad == {"nothing-duplicated": Verdict.FAIL, "complete-batches": Verdict.FAIL}
     assert count_rows(made.history) == (0, 1, 0)
 
 
 def test_one_lost_and_one_doubled_are_both_found(made: Made) -> None:
     """Which the number of rows does not show."""
     bad = made.run().look([*CONTENTS[2][1:], CONTENTS[2][1]], 2).bad()
-    assert {"nothing-lost", "nothing-doubled"} <= bad.keys()
+    assert {"nothing-lost", "nothing-duplicated"} <= bad.keys()
 
 
 def test_a_row_that_was_never_sent_is_found(made: Made) -> None:
     bad = made.run().look([*CONTENTS[2], (9, 9)], 2).bad()
-    assert bad == {"nothing-foreign": Verdict.FAIL, "whole-batches": Verdict.FAIL}
+    assert bad == {"nothing-unexpected": Verdict.FAIL, "complete-batches": Verdict.FAIL}
 
 
-def test_what_is_wrong_after_a_death_and_mended_later_is_found(made: Made) -> None:
+def test_what_is_wrong_after_a_death_and_right_later_is_found(made: Made) -> None:
     made.run("at:S6:1").look(CONTENTS[1][:1], 1)
     bad = made.run().look(CONTENTS[2], 2).bad()
-    assert bad == {"nothing-lost": Verdict.FAIL, "whole-batches": Verdict.FAIL}
+    assert bad == {"nothing-lost": Verdict.FAIL, "complete-batches": Verdict.FAIL}
 
 
 def test_a_ledger_that_tells_of_too_little_is_found(made: Made) -> None:
@@ -145,7 +145,7 @@ def test_a_ledger_that_tells_of_too_little_is_found(made: Made) -> None:
 def test_a_part_of_a_batch_that_a_reader_sees_is_found(made: Made) -> None:
     made.run("at:S6:1").look([(1, 20), (2, 10)], 1, by=READER).look(CONTENTS[1], 1)
     bad = made.run().look(CONTENTS[2], 2).bad()
-    assert bad["whole-batches"] == Verdict.FAIL
+    assert bad["complete-batches"] == Verdict.FAIL
 
 
 def test_a_key_that_goes_back_is_found(made: Made) -> None:
@@ -173,7 +173,7 @@ def test_stores_that_differ_every_time_are_left_out_and_the_others_compared(made
     made.look([*STATE, ("0/timers", [1], [5])], None, sink=KEPT)
     *_, same_state = check_history(made.history)
     assert (same_state.check, same_state.verdict) == ("same-state", Verdict.PASS)
-    assert same_state.told.startswith("2 rows of state, as they must be; NOT COMPARED")
+    assert same_state.told.startswith("2 rows of state are the same; not compared, because ")
     assert same_state.told.endswith(": 0/timers")
     made.look([*STATE[1:], ("0/timers", [1], [5])], None, sink=KEPT)
     assert made.bad() == {"same-state": Verdict.FAIL}
@@ -181,7 +181,7 @@ def test_stores_that_differ_every_time_are_left_out_and_the_others_compared(made
 
 def test_state_of_which_everything_was_left_out_is_not_said_to_be_right(made: Made) -> None:
     made.plan_state("0/default").run().look(CONTENTS[2], 2).look(STATE[1:], None, sink=KEPT)
-    assert check_history(made.history)[-1].told.startswith("NOT COMPARED")
+    assert check_history(made.history)[-1].verdict == Verdict.NOT_CHECKED
 
 
 def test_state_that_nobody_looked_at_is_not_known_to_be_the_same(made: Made) -> None:
@@ -191,7 +191,7 @@ def test_state_that_nobody_looked_at_is_not_known_to_be_the_same(made: Made) -> 
 
 def test_state_that_was_not_compared_is_said_to_be_so(made: Made) -> None:
     found = check_history(made.run().look(CONTENTS[2], 2).history)
-    assert found[-1].told.startswith("NOT COMPARED")
+    assert found[-1].verdict == Verdict.NOT_CHECKED
 
 
 def test_a_sink_without_a_ledger_is_judged_in_the_end_only(made: Made) -> None:
@@ -202,8 +202,37 @@ def test_a_sink_without_a_ledger_is_judged_in_the_end_only(made: Made) -> None:
 
 def test_a_sink_that_nobody_looked_at_is_not_known_to_be_whole(made: Made) -> None:
     bad = made.run().bad()
-    for check in ("goes-on", "nothing-lost", "nothing-doubled", "nothing-foreign"):
+    for check in ("goes-on", "nothing-lost", "nothing-duplicated", "nothing-unexpected"):
         assert bad[check] == Verdict.UNKNOWN
+
+
+def test_what_there_was_nothing_to_compare_for_is_not_said_to_pass(tmp_path: Path) -> None:
+    """A sink without a ledger and without a key, of a stream without state."""
+    made = Made(tmp_path).plan(key=None)
+    made.history.append(Planned(at=0, sink=KEPT, contents=[made.history.keep([])] * 2))
+    made.run("at:S6:1").look([], None).run().look(CONTENTS[2], None).look([], None, sink=KEPT)
+    found = {each.check: each.verdict for each in check_history(made.history)}
+    unchecked = [check for check, verdict in found.items() if verdict == Verdict.NOT_CHECKED]
+    assert unchecked == ["goes-on", "complete-batches", "in-order", "same-state"]
+    assert worst(found.values()) == Verdict.PASS
+
+
+@pytest.mark.parametrize(
+    ("points", "verdict"),
+    [
+        (["batch=0", "S1", "S7", "batch=1"], Verdict.UNKNOWN),
+        (["entry=checkpoint/offsets/0", "entry=checkpoint/commits/0"], Verdict.UNKNOWN),
+        (["batch=0", "S1"], Verdict.FAIL),
+        ([], Verdict.FAIL),
+    ],
+)
+def test_a_restart_that_reaches_its_time_limit_is_stuck_unless_it_ran_batches(
+    made: Made, points: list[str], verdict: Verdict
+) -> None:
+    made.run("at:S6:1").look(CONTENTS[1], 1).run(is_well=False, timed_out=True)
+    for point in points:
+        made.history.append(Reached(at=0.5, run=2, point=point))
+    assert made.look(CONTENTS[2], 2).bad() == {"starts-again": verdict}
 
 
 def test_a_check_that_crashes_shows_nothing(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,26 +6,35 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from holdfast import __version__
 from holdfast.drills.checks import READER
 from holdfast.drills.drill import Answer, Drilled, Seen, Write, run_drill
 from holdfast.drills.history import History, Looked, Row
 from holdfast.drills.kill.driver import Driver
 from holdfast.drills.kill.points import Named, Rename
-from holdfast.drills.summary import RESULT, SummaryJson, summarize, write_summary
+from holdfast.drills.summary import RESULT, About, SummaryJson, summarize, write_summary
 from holdfast.drills.timeline_rows import timeline_rows
 from holdfast.drills.verdict import Verdict
+from holdfast.report.timeline import DriverRow
 
 PARTS = 4
+BEGAN = datetime(2026, 11, 16, 9, 31, tzinfo=UTC)
 PROGRAM = """
 import os, sys
 from pathlib import Path
-from holdfast.points import reached, tell
+from holdfast import points
+def reached(point):
+    if "plain" not in sys.argv:
+        points.reached(point)
+def tell(what, value):
+    reached(f"{what}={value}")
 home, ledger = Path(sys.argv[1]), "ledger" in sys.argv
 for kind in ("offsets", "commits"):
     (home / kind).mkdir(exist_ok=True)
@@ -33,13 +42,15 @@ sink = home / "sink"
 sink.touch()
 tell("epoch", 1 + len(list(home.glob("runs/*.log"))))
 reached("G2")
+points.reached("streams-started")
 def entry(kind, number):
     (home / "tmp").write_text("")
     os.rename(home / "tmp", home / kind / str(number))
 for number in range(4):
     if (home / "commits" / str(number)).exists():
         continue
-    entry("offsets", number)
+    if not (home / "offsets" / str(number)).exists():
+        entry("offsets", number)
     tell("batch", number)
     reached("S1")
     if ledger and str(number) in sink.read_text().split():
@@ -64,7 +75,8 @@ class Fake:
         program = self.home / "program.py"
         program.write_text(PROGRAM)
         arguments = [str(program), str(self.home), *self.options]
-        return Driver(arguments, environment={}, directory=self.home / "runs")
+        runs = self.home / "runs"
+        return Driver(arguments, environment={}, directory=runs, checkpoints=self.home)
 
     @property
     def answers(self) -> Sequence[Answer]:
@@ -99,8 +111,12 @@ def drill(home: Path, *kills: Named | Rename, options: Sequence[str] = ()) -> Dr
     return run_drill("some", place, kills, directory=home / "drill")
 
 
+def drawn(row: DriverRow) -> list[tuple[int, str]]:
+    return [(bar.batch, bar.kind) for bar in row.bars]
+
+
 def told(drilled: Drilled) -> dict[str, str]:
-    return {each.check: each.told for each in drilled.checked if each.verdict}
+    return {each.check: each.told for each in drilled.checked if each.verdict.is_bad}
 
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="drills kill on Linux")
@@ -115,13 +131,15 @@ def test_a_sink_that_asks_what_is_there_passes(tmp_path: Path) -> None:
 def test_a_sink_that_does_not_ask_doubles_a_batch(tmp_path: Path) -> None:
     drilled = drill(tmp_path, Rename("before", "commits/1"))
     assert drilled.verdict == Verdict.FAIL
-    assert told(drilled)["nothing-doubled"] == "1 rows doubled in file, after run 2"
+    assert told(drilled)["nothing-duplicated"] == "1 duplicated rows in file, after driver 2"
 
 
 def test_a_kill_that_does_not_fire_is_told(tmp_path: Path) -> None:
     drilled = drill(tmp_path, Named("S9"), options=["ledger"])
     assert drilled.verdict == Verdict.UNKNOWN
-    assert told(drilled) == {"fired": "the kill at:S9:1 did not fire: exit code 0"}
+    assert told(drilled) == {
+        "fired": "the kill at:S9:1 did not happen: driver 1 ended with exit code 0"
+    }
 
 
 def test_what_a_reader_sees_is_of_the_run_under_way(tmp_path: Path) -> None:
@@ -132,35 +150,61 @@ def test_what_a_reader_sees_is_of_the_run_under_way(tmp_path: Path) -> None:
     events = History(drilled.directory).events()
     looks = [each for each in events if isinstance(each, Looked) and each.by == READER]
     assert [look.run for look in looks] == [1, 2]
-    seen = "the reader saw in run 2: 3 rows in file, not those of 4 parts"
-    assert told(drilled) == {"whole-batches": seen}
+    seen = "the reader saw during driver 2: 3 rows in file, not those of 4 parts"
+    assert told(drilled) == {"complete-batches": seen}
 
 
 def test_what_was_done_and_seen_is_drawn(tmp_path: Path) -> None:
     drilled = drill(tmp_path, Rename("before", "commits/1"), options=["ledger"])
     first, second = timeline_rows(History(drilled.directory).events())
-    assert [bar.kind for bar in first.bars] == ["applied", "applied"]
-    assert first.killed_at == "before:commits/1:1"
-    assert [bar.shown for bar in second.bars] == [
-        "batch 1, skipped",
-        "batch 2, applied",
-        "batch 3, applied",
-    ]
-    assert (second.killed_at, second.epoch) == (None, "3")
+    assert drawn(first) == [(0, "completed"), (1, "completed")]
+    written = "the sink had written batch 1, Spark had not recorded it: no commits/1"
+    assert (first.is_killed, first.ending) == (True, f"Killed: {written}.")
+    assert drawn(second) == [(1, "skipped"), (2, "completed"), (3, "completed")]
+    assert (second.is_killed, second.ending, second.epoch) == (False, "Ran to its end.", "3")
 
 
 def test_a_driver_that_dies_in_a_batch_is_drawn_with_it(tmp_path: Path) -> None:
     drilled = drill(tmp_path, Named("S1", 2), options=["ledger"])
     first, _ = timeline_rows(History(drilled.directory).events())
-    assert [bar.kind for bar in first.bars] == ["applied", "cut"]
+    assert drawn(first) == [(0, "completed"), (1, "cut")]
 
 
 def test_what_drills_showed_is_written_beside_them(tmp_path: Path) -> None:
     drilled = [drill(tmp_path, Rename("before", "commits/1"))]
-    page = write_summary("<app>", drilled, directory=tmp_path)
-    assert "&lt;app&gt;" in page.read_text()
-    assert "before:commits/1:1" in page.read_text()
-    assert "<app>" not in page.read_text()
+    about = About(target="<app>", began=BEGAN, seed=7, command="holdfast drill run '<app>'")
+    page = write_summary(about, drilled, directory=tmp_path).read_text()
+    assert "&lt;app&gt;" in page
+    assert "<app>" not in page
+    for fact in ("2026-11-16 09:31 UTC", f"Holdfast {__version__}", "seed 7"):
+        assert f"<span>{fact}</span>" in page
+    assert "In 1 of 1 phases a restart duplicates 1 row." in page
+    assert "the sink had written batch 1, Spark had not recorded it: no commits/1" in page
     written = msgspec.json.decode((tmp_path / RESULT).read_bytes(), type=SummaryJson)
-    assert written == summarize("<app>", drilled)
-    assert (written.verdict, written.drills[0].doubled) == ("FAIL", 1)
+    assert written == summarize(about, drilled)
+    assert (written.verdict, written.drills[0].duplicated) == ("FAIL", 1)
+
+
+def test_the_batches_of_a_stream_that_says_nothing_are_read_from_its_checkpoint(
+    tmp_path: Path,
+) -> None:
+    """Batch 1 is planned by the first driver, begun again by the second, ended by the third."""
+    kills = (Rename("before", "commits/1"), Rename("before", "commits/1"))
+    drilled = drill(tmp_path, *kills, options=["plain"])
+    rows = timeline_rows(History(drilled.directory).events())
+    assert list(map(drawn, rows)) == [
+        [(0, "completed"), (1, "cut")],
+        [(1, "cut")],
+        [(1, "repeated"), (2, "completed"), (3, "completed")],
+    ]
+
+
+def test_every_driver_is_logged_as_it_starts(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "holdfast.drills")
+    drill(tmp_path, Named("S1", 2), options=["ledger"])
+    assert caplog.messages == [
+        "some: driver 1 of 2, killed at at:S1:2",
+        "some: driver 2 of 2, to the end",
+    ]

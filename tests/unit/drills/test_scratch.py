@@ -24,7 +24,7 @@ def test_a_sample_is_known_by_its_files(tmp_path: Path) -> None:
 
 
 def test_samples_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="no directory"):
+    with pytest.raises(ConfigError, match="is not a directory"):
         kind_of_sample(tmp_path / "none")
     with pytest.raises(ConfigError, match="has 2 files"):
         kind_of_sample(fill(tmp_path, ".json", files=2))

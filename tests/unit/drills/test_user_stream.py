@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from holdfast.drills import user_stream
+from holdfast.drills.errors import TimeLimitError, UndisturbedRunError
 from holdfast.drills.names import check_names
 from holdfast.drills.user_stream import NOTHING, Target, UserStream, agree, phases_of
 from holdfast.errors import ConfigError
@@ -107,3 +109,52 @@ def test_a_function_that_is_not_there_is_told_before_anything_starts(named: str,
     with pytest.raises(ConfigError) as raised:
         check_names(["app:start", named])
     assert raised.value.why.startswith(why)
+
+
+@pytest.fixture
+def drilled_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The program that a driver runs in the place of the one that needs Spark."""
+    program = tmp_path / "program.py"
+    monkeypatch.setattr(user_stream, "_PROGRAM", program)
+    return program
+
+
+def drill_once(place: Path, *, seconds: float) -> None:
+    target = Target(start="app:start", seconds=seconds)
+    list(user_stream.drill_user_stream(target, directory=place / "drill"))
+
+
+HANGS = """
+import signal
+from holdfast.points import reached, tell
+tell("spark", "4.2.0")
+reached("streams-started")
+signal.pause()
+"""
+
+
+@pytest.mark.usefixtures("here")
+def test_a_driver_that_reaches_its_time_limit_is_stopped_and_said_so(
+    drilled_program: Path, tmp_path: Path
+) -> None:
+    drilled_program.write_text(HANGS)
+    with pytest.raises(TimeLimitError) as raised:
+        drill_once(tmp_path, seconds=3)
+    error = raised.value
+    assert error.code == "DRILL_TIME_LIMIT"
+    assert error.what == "app:start was stopped: its first undisturbed run did not end within 3 s."
+    assert error.why.startswith("The stream was "), "how far it came depends on the machine"
+    assert "--timeout 6)" in error.how
+    assert str(error.log) in error.how
+    assert error.log.exists()
+
+
+@pytest.mark.usefixtures("here")
+def test_a_stream_that_fails_without_a_kill_says_what_its_log_says(
+    drilled_program: Path, tmp_path: Path
+) -> None:
+    drilled_program.write_text("raise SystemExit('the table is gone')")
+    with pytest.raises(UndisturbedRunError) as raised:
+        drill_once(tmp_path, seconds=60)
+    assert raised.value.what.startswith("app:start failed in an undisturbed run")
+    assert raised.value.why.splitlines()[-1] == "the table is gone"

@@ -19,7 +19,7 @@ NAMED = [name for name in STATEFUL if "format-2" in name]
 def test_a_start_that_spark_refuses_is_never_shown_as_fine(name: str) -> None:
     found = collect(damaged(name, remove("state"))).next_start()
     if isinstance(found, Resumes | RunsAgain):
-        assert found.unless == "the query keeps state: state/ is not there"
+        assert found.unless == "the query is stateful: there is no state/ directory"
     else:
         assert isinstance(found, Refuses | Unknown)
 
@@ -28,7 +28,7 @@ def test_a_start_that_spark_refuses_is_never_shown_as_fine(name: str) -> None:
 def test_commit_entries_that_name_state_files_tell_that_there_was_state(name: str) -> None:
     found = collect(damaged(name, remove("state"))).next_start()
     assert isinstance(found, Refuses)
-    assert found.because == "state/ is empty, and the query has state"
+    assert found.because == "state/ is empty, but the query is stateful"
 
 
 @pytest.mark.parametrize("pending", [False, True])
@@ -37,7 +37,7 @@ def test_a_watermark_makes_it_unknown(*, pending: bool) -> None:
     found = collect(damaged("4.2-aggregation", damage)).next_start()
     assert isinstance(found, Unknown)
     assert found.follows_from == ("offsets/5", "state")
-    assert "If the query keeps state, Spark refuses to start" in found.because
+    assert "If the query is stateful, Spark refuses to start" in found.because
 
 
 def test_a_watermark_that_only_the_commit_has_makes_it_unknown() -> None:

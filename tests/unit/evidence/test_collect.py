@@ -178,7 +178,7 @@ def test_state_that_was_not_looked_at_is_unknown_and_not_fine() -> None:
     assert found.not_looked_at[-1] == f"state/: {why}"
     predicted = found.next_start()
     assert isinstance(predicted, Unknown)
-    assert predicted.because == f"state/ was not looked at, and batch 6 needs it: {why}"
+    assert predicted.because == f"state/ was not checked, and batch 6 needs it: {why}"
     assert isinstance(collect(MemoryStorage(files)).next_start(), Refuses)
 
 

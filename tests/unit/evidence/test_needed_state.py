@@ -93,7 +93,7 @@ LISTED: dict[str, dict[str, tuple[Damage, Truth]]] = {
         "partitions-not-pinned": (rewrite("offsets/[45]", swap(PARTITIONS + ",", "")), 6),
         "partitions-not-pinned-pending": (
             every(PENDING, rewrite("offsets/5", swap(PARTITIONS + ",", ""))),
-            "None.get",
+            5,
         ),
         "line-2-emptied": (rewrite("offsets/5", on_line(1, "")), "WatermarkTracker"),
         "line-2-emptied-pending": (

@@ -8,6 +8,7 @@ from holdfast.checkpoint import Checkpoint, read_checkpoint
 from holdfast.errors import ReadError
 from holdfast.evidence import Refuses, Resumes, RunsAgain, StartsFresh, Unknown
 from holdfast.evidence.next_start import predict_next_start
+from holdfast.evidence.versions import SparkVersion
 from holdfast.storage.memory import MemoryStorage
 from tests.unit.checkpoint.archives import ARCHIVES, open_archive
 
@@ -163,10 +164,11 @@ def test_a_needed_entry_that_cannot_be_understood_stops_the_start(path: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("spark", "refuses"), [((3, 5), False), ((4, 1), False), ((4, 2), True), ((4, 3), False)]
+    ("spark", "refuses"),
+    [((3, 5), False), ((4, 1), False), ((4, 2, 0), True), ((4, 2), False), ((4, 3), False)],
 )
-def test_a_pending_batch_without_pinned_partitions_stops_version_4_2_alone(
-    spark: tuple[int, int], *, refuses: bool
+def test_a_pending_batch_without_pinned_partitions_stops_release_4_2_0_alone(
+    spark: SparkVersion, *, refuses: bool
 ) -> None:
     files = {"offsets/4": UNPINNED, "offsets/3": UNPINNED}
     predicted = predict_next_start(checkpoint(files, commits="3"), spark=spark)

@@ -144,5 +144,5 @@ def test_version_3_5_compares_no_operators(spark: tuple[int, int], truth: Truth)
 def test_the_refusal_names_both_sides_and_the_file() -> None:
     found = predict_next_start(read(COUNTS), query=query("dedupe"))
     assert isinstance(found, Refuses)
-    assert found.because == "state/ belongs to stateStoreSave, the query has dedupe"
+    assert found.because == "state/ belongs to stateStoreSave, but the query has dedupe"
     assert found.follows_from == (OPERATOR,)

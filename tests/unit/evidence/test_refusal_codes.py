@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from holdfast.evidence.next_start import predict_next_start
 from holdfast.evidence.refusal_codes import RefusalCode
 from holdfast.rules import RULES
 from holdfast.storage.location import parse_location
+from holdfast.storage.open import open_reader
 from tests.house.repository import ROOT, python_files
 from tests.unit.evidence.damaged import (
     Damage,
@@ -61,14 +63,15 @@ DAMAGES: dict[str, tuple[str, Damage]] = {
         every(PENDING, rewrite("offsets/5", swap(PARTITIONS, PARTITIONS.replace("2", "1")))),
     ),
 }
-OTHERWISE = ["HF104", "HF401", "HF412"]
+OTHERWISE = ["HF104", "HF105", "HF401", "HF412"]
 """Those that follow from a version, a query or a place, not from damage."""
 
 
 @pytest.mark.parametrize("code", DAMAGES)
 def test_a_damage_has_its_code(code: str) -> None:
     archive, damage = DAMAGES[code]
-    predicted = predict_next_start(read(archive, damage))
+    spark = (4, 2, 0) if code == "HF501" else (4, 2)  # corrected in 4.2.1
+    predicted = predict_next_start(read(archive, damage), spark=spark)
     assert isinstance(predicted, Refuses)
     assert predicted.code == code
 
@@ -90,6 +93,14 @@ def test_a_moved_checkpoint_has_its_code() -> None:
     predicted = predict_next_start(replace(here, location=parse_location("/elsewhere")))
     assert isinstance(predicted, Refuses)
     assert predicted.code is RefusalCode.STATE_SCHEMA_ELSEWHERE
+
+
+def test_a_location_that_is_a_file_has_its_code(tmp_path: Path) -> None:
+    file = tmp_path / "checkpoint"
+    file.write_text("notes")
+    predicted = collect(open_reader(str(file))).next_start()
+    assert isinstance(predicted, Refuses)
+    assert predicted.code is RefusalCode.LOCATION_IS_A_FILE
 
 
 def test_every_code_is_given_by_a_test_and_named_in_the_package() -> None:

@@ -3,7 +3,13 @@ from __future__ import annotations
 import pytest
 
 from holdfast.checkpoint import read_checkpoint
-from holdfast.evidence.versions import KNOWN, find_readers, find_writers
+from holdfast.evidence.versions import (
+    KNOWN,
+    SparkVersion,
+    find_readers,
+    find_writers,
+    parse_version,
+)
 from holdfast.storage.memory import MemoryStorage
 from tests.unit.checkpoint.archives import ARCHIVES, open_archive
 
@@ -57,3 +63,20 @@ def test_only_entries_that_a_start_reads_rule_a_version_out(path: str, *, is_nee
     files = open_archive("4.2-kafka").checkpoint.files
     newer = MemoryStorage({**files, path: files[path].replace(b"v1", b"v9", 1)})
     assert (find_readers(read_checkpoint(newer)).versions == ()) == is_needed
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("4.2", (4, 2)),
+        ("4.2.1", (4, 2)),
+        ("4.2.0", (4, 2, 0)),  # it differs from the releases after it
+        ("3.5.2-amzn-1", (3, 5)),
+        ("4.0.0.dev1", (4, 0)),
+        ("3.4.1", None),
+        ("four", None),
+        ("4", None),
+    ],
+)
+def test_a_version_is_parsed_as_platforms_write_it(text: str, version: SparkVersion | None) -> None:
+    assert parse_version(text) == version

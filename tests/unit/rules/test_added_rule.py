@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -83,7 +84,7 @@ THREE_FILES = {
 }
 COPIED = (
     *("src/holdfast", "docs", "tests/unit/rules", "tests/house"),
-    *("pyproject.toml", "mkdocs.yml", "mkdocs_rules.py"),
+    *("pyproject.toml", "zensical.toml", "docsite"),
 )
 
 
@@ -126,11 +127,11 @@ def test_it_is_found_and_tested(tree: Path) -> None:
 
 
 def test_it_is_on_the_site(tree: Path) -> None:
-    built = run(tree, "-m", "mkdocs", "build", "--strict", "--quiet")
+    built = run(tree, "-m", "zensical", "build", "--strict")
     assert built.returncode == 0, built.stderr
     index = (tree / "site/reference/rules/index.html").read_text()
-    assert '<a href="HF690/">HF690</a> several-sinks</td>' in index
-    assert 'href="HF690/">HF690 several-sinks</a>' in index
+    assert '<a href="../rules/HF690/">HF690</a> several-sinks</td>' in index
+    assert re.search(r'href="\./HF690/"[^>]*>.*?HF690 several-sinks', index, re.DOTALL)
     assert (tree / "site/reference/rules/HF690/index.html").exists()
 
 

@@ -110,5 +110,5 @@ def test_the_error_survives_its_way_back_from_an_executor(reason: object) -> Non
     assert isinstance(again, ConnectError)
     assert issubclass(ConnectError, HoldfastError)
     assert issubclass(ConnectError, psycopg.OperationalError)
-    assert (again.code, again.name) == ("CONNECT", "env:READINGS_DSN")
+    assert (again.code, again.name) == ("SINK_UNREACHABLE", "env:READINGS_DSN")
     assert (str(again), again.retryable) == (str(error), reason is TIMEOUT)

@@ -83,7 +83,7 @@ def test_a_kind_has_one_class() -> None:
 
 @pytest.mark.parametrize("given", ["readings", None, {"a": 1}, [hf.Delta(path="a"), "b"], print])
 def test_what_is_no_sink_is_told_at_once(given: Any) -> None:
-    with pytest.raises(ConfigError, match="into= takes sinks"):
+    with pytest.raises(ConfigError, match="into= takes a sink such as"):
         as_sinks(given)
 
 

@@ -9,12 +9,13 @@ import pytest
 
 from holdfast.errors import ConfigError
 from holdfast.evidence.stream import StreamEvidence
+from holdfast.record.acceptances import read_accept
 from holdfast.rules import Confidence, Finding, Goal, Severity, judge
 from holdfast.storage.memory import MemoryStorage
 from holdfast.streams.accepting import (
     Accepted,
     accept_findings,
-    read_accept,
+    accepted_by_operator,
     row_for,
     say_findings,
 )
@@ -36,7 +37,7 @@ def refused(record: MemoryStorage, evidence: StreamEvidence, *codes: str) -> Sta
     """Give the codes with their nonces, and return the refusal."""
     with pytest.raises(StartRefusedError) as first:
         accept(record, evidence)
-    given = {code: first.value.nonces[code] for code in codes}
+    given = {code: (first.value.nonces[code],) for code in codes}
     with pytest.raises(StartRefusedError) as found:
         accept_findings(record, evidence, judge(evidence), given=given, epoch=1)
     return found.value
@@ -48,7 +49,7 @@ def accept(record: MemoryStorage, evidence: StreamEvidence, *codes: str) -> Acce
     if codes:
         with pytest.raises(StartRefusedError) as found:
             accept_findings(record, evidence, findings, given={}, epoch=1)
-        given = {code: found.value.nonces[code] for code in codes}
+        given = {code: (found.value.nonces[code],) for code in codes}
     return accept_findings(record, evidence, findings, given=given, epoch=1)
 
 
@@ -167,11 +168,48 @@ def test_a_refusal_says_what_to_do_and_how_to_start_anyway() -> None:
     record = MemoryStorage()
     error = refused(record, ADOPTED)
     assert str(error).splitlines()[:2] == [
-        "HF610 adopted-writer-not-fenced",
+        "HF610 adopted-writer-not-fenced (1 of 6 findings)",
         "  readings was not started; nothing was written.",
     ]
     last = f'accept="HF612:{error.nonces["HF612"]}"'
     assert f"  To start anyway, this time only: {last} (batch 4 is skipped" in str(error)
+    answers = " ".join(f"{code}:{error.nonces[code]}" for code in ("HF610", "HF611"))
+    assert str(error).endswith(f"holdfast accept readings {answers} --root memory://memory")
+
+
+def test_every_finding_has_a_block_with_its_title_and_its_nonce() -> None:
+    error = refused(MemoryStorage(), ADOPTED)
+    first, *others, command = str(error).split("\n\n")
+    titles = [block.splitlines()[0].split()[0] for block in (first, *others)]
+    assert titles == [finding.code for finding in error.findings]
+    for block, code in zip((first, *others), titles, strict=True):
+        assert f'accept="{code}:{error.nonces[code]}"' in block.splitlines()[-1]
+    assert command.startswith("  To accept without editing code")
+
+
+def test_a_nonce_of_another_refusal_is_named() -> None:
+    given = {"HF610": ("0000",)}
+    with pytest.raises(StartRefusedError) as found:
+        accept_findings(MemoryStorage(), ADOPTED, judge(ADOPTED), given=given, epoch=1)
+    assert "HF610:0000 does not accept this: it is for another refusal" in str(found.value)
+
+
+def test_the_environment_accepts_what_the_code_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOLDFAST_ACCEPT", "HF610:1111 HF611:2222")
+    expected = {"HF610": ("3333", "1111"), "HF611": ("2222",)}
+    assert accepted_by_operator("HF610:3333") == expected
+    monkeypatch.setenv("HOLDFAST_ACCEPT", "HF610")
+    with pytest.raises(ConfigError, match="HOLDFAST_ACCEPT is 'HF610'"):
+        accepted_by_operator(None)
+
+
+def test_a_granted_refusal_is_passed_once() -> None:
+    record = MemoryStorage()
+    error = refused(record, ADOPTED)
+    for code in ("HF610", "HF611"):
+        record.files[f"granted/{code}-{error.nonces[code]}.json"] = b""
+    assert accept(record, ADOPTED).codes() == {"HF610", "HF611"}
+    assert refused(record, ADOPTED).nonces != error.nonces
 
 
 def test_nonces_are_read_by_their_codes() -> None:

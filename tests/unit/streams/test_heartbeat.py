@@ -7,9 +7,11 @@ from typing import cast
 
 import msgspec
 
+from holdfast.drills.kill.waiting import wait_until
 from holdfast.record.leases import Lease, take_lease
 from holdfast.record.owner import this_process
 from holdfast.sinks.sink import SinkWriter
+from holdfast.storage.memory import MemoryStorage
 from holdfast.streams.heartbeat import _RUNNING, THREAD, Keeper
 from tests.unit.record.counted import RUN, CountedStorage, record_of
 
@@ -71,16 +73,40 @@ class BrokenSink:
         raise ZeroDivisionError
 
 
+def lease_of(record: MemoryStorage) -> Lease:
+    return msgspec.json.decode(record.files["leases/000001.json"], type=Lease)
+
+
+def test_the_lease_is_renewed_while_the_stream_starts() -> None:
+    record = MemoryStorage()
+    lease = take_lease(record, this_process(), term_s=1.0)
+    keeper = Keeper(record, lease, ())
+    keeper.begin()
+    assert wait_until(lambda: lease_of(record).nonce != lease.nonce, seconds=60)
+    keeper.abandon()
+    assert lease_of(record).released
+    assert keeper.is_over
+
+
+def test_a_lease_that_is_lost_while_the_stream_starts_is_not_released() -> None:
+    record = MemoryStorage()
+    keeper = Keeper(record, take_lease(record, this_process(), term_s=1.0), ())
+    keeper.begin()
+    take_lease(record, this_process(), takeover=True)
+    assert wait_until(lambda: keeper.is_lost, seconds=60)
+    keeper.abandon()
+    assert not lease_of(record).released
+
+
 def run_to_end(query: StubQuery, *sinks: BrokenSink) -> CountedStorage:
     """Keep a query until it has ended; return the record."""
     record = record_of(0)
     lease = take_lease(record, this_process())
     record.requests.clear()
     keeper = Keeper(record, lease, cast("tuple[SinkWriter, ...]", sinks))
+    keeper.begin()
     keeper.keep(query, msgspec.structs.replace(RUN, epoch=lease.epoch))
-    for thread in threading.enumerate():
-        if thread.name == THREAD:
-            thread.join(60)
+    assert keeper.wait(60)
     found = msgspec.json.decode(record.files[lease.path], type=Lease)
     assert found.released
     assert str(record.location) not in _RUNNING
@@ -106,6 +132,7 @@ def test_a_heartbeat_is_two_requests_and_lists_nothing() -> None:
     keeper = Keeper(record, lease, ())
     keeper.last_batch = 7
     run = msgspec.structs.replace(RUN, epoch=lease.epoch)
+    keeper.begin()
     keeper.keep(StubQuery(), run)
     for thread in threading.enumerate():
         if thread.name == THREAD:

@@ -1,4 +1,4 @@
-"""The drills that come with Holdfast: every built-in stream in every phase that it comes by."""
+"""The drills that come with Holdfast: every built-in stream in every phase that it reaches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from holdfast.drills.builtin.workload import (
 )
 from holdfast.drills.checks import KEPT
 from holdfast.drills.drill import Answer, Drilled, Seen, run_drill
-from holdfast.drills.kill.driver import Driver
+from holdfast.drills.jvm import jvm_environment
+from holdfast.drills.kill.driver import RUN_SECONDS, Driver
 from holdfast.drills.phases import (
     CHECKPOINT,
     ENDING,
@@ -46,7 +47,7 @@ _UPKEEP = {
     "spark.sql.streaming.fileSource.log.compactInterval": "3",
     "spark.sql.streaming.minBatchesToRetain": "2",
 }
-"""So often that a drill comes by it."""
+"""So often that a drill reaches it."""
 _STORE = "spark.sql.streaming.stateStore."
 _ROCKSDB = {
     f"{_STORE}providerClass": (
@@ -86,7 +87,7 @@ class BuiltinStream:
 
     @property
     def phases(self) -> tuple[Phase, ...]:
-        """Those that it comes by."""
+        """Those that it reaches."""
         kinds = [KINDS[kind] for kind in self.into]
         sinks = [phase for kind in kinds for phase in kind.phases]
         has_two = len(self.into) > 1
@@ -154,6 +155,8 @@ class BuiltinSubject:
     files: int
     home: Path
     dsn: str | None = field(repr=False)
+    seconds: float = RUN_SECONDS
+    """How long one driver may take."""
 
     @cached_property
     def places(self) -> Sequence[Place]:
@@ -193,9 +196,15 @@ class BuiltinSubject:
     @cached_property
     def driver(self) -> Driver:
         """The stream's program."""
-        environment = {} if self.dsn is None else {DSN_NAME: self.dsn}
+        secret = {} if self.dsn is None else {DSN_NAME: self.dsn}
         program = [str(_PROGRAM), json.dumps(self.config)]
-        return Driver(program, environment=environment, directory=self.home / "runs")
+        return Driver(
+            program,
+            environment={**jvm_environment(), **secret},
+            directory=self.home / "runs",
+            seconds=self.seconds,
+            checkpoints=self.home,
+        )
 
     @property
     def answers(self) -> Sequence[Answer]:
@@ -216,9 +225,13 @@ class BuiltinSubject:
             yield Seen(sink=KEPT, parts=None, rows=read_rows(self._state))
 
 
-def run_cell(cell: Cell, *, directory: Path, dsn: str | None) -> Drilled:
-    """Run one drill in a directory of its own."""
-    subject = BuiltinSubject(stream=cell.stream, files=cell.files, home=directory, dsn=dsn)
+def run_cell(
+    cell: Cell, *, directory: Path, dsn: str | None, seconds: float = RUN_SECONDS
+) -> Drilled:
+    """Run one drill in a directory of its own, in which no driver may take longer than that."""
+    subject = BuiltinSubject(
+        stream=cell.stream, files=cell.files, home=directory, dsn=dsn, seconds=seconds
+    )
     write_files(directory / "files", files=cell.files)
     for place in subject.places:
         place.prepare()

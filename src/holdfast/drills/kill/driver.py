@@ -13,13 +13,15 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, Self
 
 from holdfast.drills.errors import DriverFailedError, KillDidNotFireError
 from holdfast.drills.kill.arming import arm
+from holdfast.drills.kill.entries import entries_since
 from holdfast.drills.kill.points import OutsidePoint, Point
 from holdfast.drills.kill.waiting import wait_until
 
@@ -46,7 +48,7 @@ class Ended:
     def describe(self) -> str:
         """Say it in words."""
         if self.timed_out:
-            return f"the drill's SIGKILL, after {self.wall_seconds:.0f} s"
+            return f"SIGKILL from the drill, at the time limit, after {self.wall_seconds:.0f} s"
         if self.status >= 0:
             return f"exit code {self.status}"
         return f"signal {signal.Signals(-self.status).name}"
@@ -62,31 +64,27 @@ class Striker(Protocol):
         """Strike nothing: the run that the point was for is over."""
 
 
+@dataclass(kw_only=True, eq=False)
 class Driver:
     """A program that is started again and again on the same checkpoint."""
 
-    def __init__(
-        self,
-        program: list[str],
-        *,
-        environment: Mapping[str, str],
-        directory: Path,
-        striker: Striker | None = None,
-    ) -> None:
-        """Describe a driver; nothing is started.
+    program: list[str] = field(kw_only=False)
+    """Path of a Python file and its arguments."""
+    environment: Mapping[str, str]
+    """Added to this process's own; where Spark is, if that does not say it."""
+    directory: Path
+    """Takes logs and reports of the runs."""
+    striker: Striker | None = None
+    """What strikes it from outside; needed for an `OutsidePoint`."""
+    seconds: float = RUN_SECONDS
+    """How long one run may take; the drill stops it then."""
+    checkpoints: Path | None = None
+    """A directory on this machine with its checkpoints: their entries are points it reaches."""
+    _runs: int = field(default=0, init=False)
 
-        Args:
-            program: Path of a Python file and its arguments.
-            environment: Added to this process's own; where Spark is, if that does not say it.
-            directory: Takes logs and reports of the runs.
-            striker: What strikes it from outside; needed for an `OutsidePoint`.
-        """
-        self._program = program
-        self._environment = dict(environment)
-        self._directory = directory
-        self._striker = striker
-        self._runs = 0
-        directory.mkdir(parents=True, exist_ok=True)
+    def __post_init__(self) -> None:
+        """Make the directory; nothing is started."""
+        self.directory.mkdir(parents=True, exist_ok=True)
 
     def start(self, point: Point | None = None, *, strike: int = signal.SIGKILL) -> Running:
         """Start a run that `point` strikes: SIGKILL ends it there, SIGSTOP halts it there.
@@ -95,21 +93,22 @@ class Driver:
             point: Where; without one it is not struck.
             strike: The signal.
         """
-        if self._striker is not None:
-            self._striker.disarm()  # an earlier run may have ended before its point
+        if self.striker is not None:
+            self.striker.disarm()  # an earlier run may have ended before its point
         self._runs += 1
-        base = self._directory / f"run-{self._runs:03d}"
-        preloaded = self._environment.get("LD_PRELOAD", "")
+        base = self.directory / f"run-{self._runs:03d}"
+        preloaded = self.environment.get("LD_PRELOAD", "")
         told = arm(point, strike=strike, base=base, preloaded=preloaded)
         running = Running(
-            [sys.executable, str(_CHILD), *self._program],
-            environment={**self._environment, **told},
+            [sys.executable, str(_CHILD), *self.program],
+            environment={**self.environment, **told},
             base=base,
+            of=self,
             point=point,
         )
         if isinstance(point, OutsidePoint):
-            assert self._striker is not None, f"{point} needs what strikes from outside"
-            self._striker.arm(point, group=running.pid, strike=strike, fired=running.fired_file)
+            assert self.striker is not None, f"{point} needs what strikes from outside"
+            self.striker.arm(point, group=running.pid, strike=strike, fired=running.fired_file)
         return running
 
     def run_until_killed(self, point: Point) -> Ended:
@@ -124,14 +123,14 @@ class Driver:
             raise KillDidNotFireError(str(point), status=ended.describe(), log=ended.log)
         return ended
 
-    def run_to_end(self, *, seconds: float = RUN_SECONDS) -> Ended:
+    def run_to_end(self) -> Ended:
         """Run until the program ends by itself.
 
         Raises:
             DriverFailedError: It ended with an exit code other than 0, or by a signal, or took
-                longer than `seconds`.
+                longer than it may.
         """
-        ended = self.start().wait(seconds=seconds)
+        ended = self.start().wait()
         if ended.status != 0:
             raise DriverFailedError(status=ended.describe(), log=ended.log)
         return ended
@@ -141,8 +140,16 @@ class Running:
     """One run of a driver, under way."""
 
     def __init__(
-        self, command: list[str], *, environment: dict[str, str], base: Path, point: Point | None
+        self,
+        command: list[str],
+        *,
+        environment: dict[str, str],
+        base: Path,
+        of: Driver,
+        point: Point | None,
     ) -> None:
+        self._of = of
+        self._began = time.monotonic()
         self.log = base.with_suffix(".log")
         self.fired_file = base.with_suffix(".fired")
         self._reached_file = base.with_suffix(".reached")
@@ -161,7 +168,7 @@ class Running:
         """Of the driver, which is also its process group."""
 
     def wait_until_halted(self) -> None:
-        """Wait until the point has struck with SIGSTOP and the whole process group stands still.
+        """Wait until the point has struck with SIGSTOP and the whole process group is suspended.
 
         Raises:
             KillDidNotFireError: The driver ended first, or the time was over.
@@ -188,15 +195,21 @@ class Running:
 
     @property
     def reached(self) -> list[tuple[float, str]]:
-        """The named points it came by so far, each with its time on this machine's clock."""
-        if not self._reached_file.exists():
-            return []
-        whole = self._reached_file.read_text().rpartition("\n")[0]
-        pairs = (line.split(" ", 1) for line in whole.splitlines())
-        return [(float(time), point) for time, point in pairs]
+        """What it has reached so far, each with its time on this machine's clock.
+
+        Named points, facts (`batch=3`), and entries of its checkpoints (`entry=ids/offsets/3`).
+        """
+        lines: list[str] = []
+        if self._reached_file.exists():
+            lines = self._reached_file.read_text().rpartition("\n")[0].splitlines()
+        pairs = (line.split(" ", 1) for line in lines)
+        named = [(float(at), point) for at, point in pairs]
+        below = self._of.checkpoints
+        entries = [] if below is None else list(entries_since(self._began, below=below))
+        return sorted([*named, *entries], key=lambda each: each[0])
 
     def wait_for(self, point: str) -> float:
-        """Wait until it has come by a named point; return when it first did.
+        """Wait until it has reached a named point; return when it first did.
 
         Raises:
             KillDidNotFireError: It ended first, or the time was over.
@@ -220,11 +233,15 @@ class Running:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
 
-    def wait(self, *, seconds: float = RUN_SECONDS) -> Ended:
-        """Wait until the last process of the driver is gone; kill what is left after `seconds`."""
+    def wait(self, *, seconds: float | None = None) -> Ended:
+        """Wait until the last process of the driver is gone; kill what is left after its time.
+
+        Args:
+            seconds: How long; by default as long as a run of this driver may take.
+        """
         timed_out = False
         try:
-            self._supervisor.wait(seconds)
+            self._supervisor.wait(self._of.seconds if seconds is None else seconds)
         except subprocess.TimeoutExpired:
             timed_out = True
             self.kill()

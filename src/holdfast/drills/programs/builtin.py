@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 import holdfast as hf
 from holdfast.drills.builtin.kinds import KINDS
 from holdfast.drills.builtin.workload import KEYS, LATE_BY, LATE_ONE_IN, ROWS_PER_FILE
+from holdfast.drills.programs.drill_session import open_session
 from holdfast.drills.programs.kept_state import keep_state
 
 Source = Callable[[], DataFrame]
@@ -89,4 +90,4 @@ def read(spark: SparkSession, config: Mapping[str, Any]) -> DataFrame:
 
 
 if __name__ == "__main__":
-    main(SparkSession.builder.getOrCreate(), json.loads(sys.argv[1]))
+    main(open_session(), json.loads(sys.argv[1]))

@@ -13,23 +13,28 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from holdfast.drills.batch_runs import STARTED
 from holdfast.drills.pipeline_sandbox import read_tables, run_pipeline
+from holdfast.drills.programs.drill_session import open_session
 from holdfast.drills.programs.kept_state import keep_state
 from holdfast.drills.scratch import Scratch, keep_rows
 from holdfast.named import load_named
+from holdfast.points import reached
 from holdfast.streams.pipeline import Pipeline
 
 
 def main(config: dict[str, Any]) -> None:
     """Start what the target starts, wait until it has read all, and look."""
-    spark = SparkSession.builder.getOrCreate()
+    spark = open_session()
     sample = config["sample"]
     scratch = Scratch(home=Path(config["home"]), sample=sample and Path(sample))
     target = load_named(config["target"])
     if isinstance(target, Pipeline):
         found = read_tables(spark, run_pipeline(spark, scratch, target))
     else:
-        for query in _queries(target(spark, scratch)):
+        queries = _queries(target(spark, scratch))
+        reached(STARTED)
+        for query in queries:
             query.processAllAvailable()
             query.stop()
         read = load_named(config["read"]) if config["read"] else _read_sink

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from holdfast.errors import ConfigError
+from holdfast.errors import ConfigError, created_without_our_frames
 from holdfast.sinks.merging import check_keys
 from holdfast.sinks.sink import SinkSpec
 from holdfast.storage.location import refuse_credentials
@@ -19,6 +19,7 @@ CATALOG = "catalog:"
 """Before the name of a table whose location is not known yet."""
 
 
+@created_without_our_frames
 @dataclass(frozen=True, kw_only=True)
 class Delta(SinkSpec):
     """A Delta table: appended to, or merged into by `keys`.

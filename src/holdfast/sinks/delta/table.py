@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from holdfast.ledger.delta_log import newest_version
 from holdfast.sinks.delta.commit import COMMITTING
 from holdfast.sinks.delta.target import Target
 from holdfast.sinks.session import store_options
+from holdfast.spark.delta_packages import delta_settings
 from holdfast.spark.errors import spark_errors
 from holdfast.storage.location import Location, parse_location
 from holdfast.storage.memory import MemoryStorage
@@ -20,7 +20,6 @@ from holdfast.storage.read import Reader
 if TYPE_CHECKING:
     from holdfast.sinks.delta.sink import Delta
 
-_LOG = logging.getLogger("holdfast")
 _AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
 _V2_MODE = "spark.databricks.delta.v2.enableMode"
 _RETENTION = "delta.setTransactionRetentionDuration"
@@ -174,23 +173,25 @@ def _check_delta(spark: Any, shown: str) -> None:
         raise DeltaTableError(
             shown,
             why="This session does not know Delta: spark.sql.extensions does not name it.",
-            how="Start Spark with Delta's package and io.delta.sql.DeltaSparkSessionExtension.",
+            how="Start Spark with these settings: "
+            + ", ".join(f"{name}={value}" for name, value in delta_settings(spark.version).items()),
         )
+
+
+def has_single_writer_log(spark: Any, location: Location) -> bool:
+    """Return whether two writers of one table can replace each other's commits."""
+    return location.scheme == "s3" and _configured_log_store(spark) is None
+
+
+def _configured_log_store(spark: Any) -> str | None:
+    settings = ("spark.delta.logStore.s3a.impl", "spark.delta.logStore.class")
+    return next(filter(None, (spark.conf.get(name, None) for name in settings)), None)
 
 
 def _check_log_store(spark: Any, location: Location, shown: str) -> None:
-    """Name what two writers of one table can do to each other on S3."""
-    if location.scheme != "s3":
-        return
-    settings = ("spark.delta.logStore.s3a.impl", "spark.delta.logStore.class")
-    configured = next(filter(None, (spark.conf.get(name, None) for name in settings)), None)
-    if configured is None:
-        _LOG.warning(
-            "holdfast: %s is on S3 with Delta's default LogStore, which is safe for one writer of "
-            "the table only: let nothing else write to it",
-            shown,
-        )
-    elif "GCS" in configured:
+    """Refuse what lets two writers replace each other's commits on S3 although it claims not to."""
+    configured = _configured_log_store(spark)
+    if location.scheme == "s3" and configured is not None and "GCS" in configured:
         raise DeltaTableError(
             shown,
             why=f"{configured} on s3a lets two writers replace each other's commits.",

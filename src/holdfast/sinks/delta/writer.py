@@ -13,7 +13,7 @@ from holdfast.sinks.delta.commit import Identity, append, merge
 from holdfast.sinks.delta.failures import CONFLICT, LeftOutError, failure_of
 from holdfast.sinks.delta.ledger import DeltaLedgerStore, open_ledger
 from holdfast.sinks.delta.sink import CATALOG
-from holdfast.sinks.delta.table import find_target, make_table
+from holdfast.sinks.delta.table import find_target, has_single_writer_log, make_table
 from holdfast.sinks.sink import SinkWriter
 from holdfast.sinks.table_changed import TableChangedError
 from holdfast.spark.errors import spark_errors
@@ -89,6 +89,15 @@ class DeltaWriter(SinkWriter):
     def ledger(self) -> DeltaLedgerStore:
         """Its ledger."""
         return self._ledger
+
+    def warnings(self) -> tuple[str, ...]:
+        """Name what two writers of one table can do to each other on S3."""
+        if not has_single_writer_log(self._df.sparkSession, self._ledger.target.reader.location):
+            return ()
+        return (
+            f"{self.shown} is on S3 with Delta's default LogStore, which is safe for a single "
+            "writer only: let nothing else write to the table",
+        )
 
     def look_again(self) -> None:
         """Find a table that another driver has created since."""

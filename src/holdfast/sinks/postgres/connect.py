@@ -63,7 +63,7 @@ _REASONS = {
     ),
     "certificate|private key": Reason("A certificate or key for TLS cannot be used."),
     "Connection refused|No such file or directory": Reason(
-        "No server accepts connections at that address.", retryable=True
+        "No server accepts connections at that host and port.", retryable=True
     ),
     "timeout expired|timed out": TIMEOUT,
     "unreachable|No route to host|Temporary failure in name resolution": Reason(
@@ -95,7 +95,7 @@ _KEEPALIVE = {
 class ConnectError(HoldfastError, psycopg.OperationalError):
     """There is no connection to PostgreSQL; also an `OperationalError`, as psycopg's own is."""
 
-    code = "CONNECT"
+    code = "SINK_UNREACHABLE"
 
     def __init__(self, name: str, reason: Reason) -> None:
         self.name = name

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from holdfast.errors import ConfigError
+from holdfast.errors import ConfigError, created_without_our_frames
 from holdfast.sinks.merging import check_keys
 from holdfast.sinks.secrets import Secret, shown_name
 from holdfast.sinks.sink import SinkSpec
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from holdfast.record.contracts import SinkContract
 
 
+@created_without_our_frames
 @dataclass(frozen=True)
 class Postgres(SinkSpec):
     """A table of PostgreSQL: appended to, or merged into by `keys`.

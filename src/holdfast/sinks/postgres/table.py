@@ -12,6 +12,7 @@ from holdfast.sinks.postgres.encode import Encoder
 from holdfast.sinks.postgres.look import SHAPE, UNSAFE
 from holdfast.sinks.postgres.target import Table, Target, quote, quote_table
 from holdfast.sinks.postgres.types import find_encoder, suggest_type
+from holdfast.spark.arrow import spark_type
 
 if TYPE_CHECKING:
     import psycopg
@@ -182,16 +183,20 @@ def _check_column(shown: str, name: str, *, field: Any, found: Mapping[str, _Col
     column = found.get(field.name)
     if column is None:
         if wanted is None:
-            why = f"The stream's column {field.name} ({field.type}) has no type in PostgreSQL."
+            brought = spark_type(field.type)
+            why = f"The stream's column {field.name} ({brought}) has no type in PostgreSQL."
             raise TableError(shown, why=why, sql=f"-- select something else than {field.name}")
         sql = f"ALTER TABLE {name} ADD COLUMN {quote(field.name)} {wanted};"
-        raise TableError(shown, why=f"It has no column {field.name} ({field.type}).", sql=sql)
+        why = f"It has no column {field.name}, which the stream has as {spark_type(field.type)}."
+        raise TableError(shown, why=why, sql=sql)
     encoder = None
     if not column.is_generated:
         encoder = find_encoder(field.type, column.kind, modifier=column.modifier)
     if encoder is None:
-        why = f"Its column {field.name} is {column.shown}; the stream brings {field.type}."
-        sql = f"ALTER TABLE {name} ALTER COLUMN {quote(field.name)} TYPE {wanted};"
+        has = spark_type(field.type)
+        why = f"Its column {field.name} is {column.shown}; in the stream it is {has}."
+        cast = f"TYPE {wanted} USING {quote(field.name)}::{wanted}"
+        sql = f"ALTER TABLE {name} ALTER COLUMN {quote(field.name)} {cast};"
         if wanted is None or column.is_generated:
             sql = f"-- select something else than {field.name}"
         raise TableError(shown, why=why, sql=sql)

@@ -1,0 +1,50 @@
+"""A Markdown extension for what pages have from the code.
+
+`<!-- rules -->` stands for the table of all rules, `<!-- help drill run -->` for the help of
+`holdfast drill run`, `<!-- api errors -->` for the public errors. Each is a line of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from markdown import Extension, Markdown
+from markdown.preprocessors import Preprocessor
+
+from docsite.api import api_of
+from docsite.command_line import help_of
+from docsite.rules import rules_table
+
+_MARK = re.compile(r"<!-- (rules|help|api) ?([a-z ]*?) ?-->")
+
+
+class MarksExtension(Extension):
+    """Registers the preprocessor with Python-Markdown."""
+
+    def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 - Python-Markdown's own name
+        """Run before anything else reads the text."""
+        md.preprocessors.register(_MarksPreprocessor(md), "holdfast-marks", priority=200)
+
+
+class _MarksPreprocessor(Preprocessor):
+    """Replaces each mark by what it stands for."""
+
+    def run(self, lines: list[str]) -> list[str]:
+        """Return the lines without marks."""
+        return [each for line in lines for each in replace_mark(line)]
+
+
+def replace_mark(line: str) -> list[str]:
+    """Return what a line stands for; itself, if it is not a mark."""
+    mark = _MARK.fullmatch(line)
+    if mark is None:
+        return [line]
+    if mark[1] == "rules":
+        return rules_table()
+    return api_of(mark[2]) if mark[1] == "api" else help_of(mark[2].split())
+
+
+def makeExtension(**options: Any) -> MarksExtension:  # noqa: N802 - Python-Markdown's own name
+    """Return the extension; Python-Markdown calls this by its name."""
+    return MarksExtension(**options)

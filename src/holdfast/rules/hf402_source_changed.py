@@ -1,0 +1,69 @@
+"""HF402: the query reads another directory or topic than the one that its checkpoint counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from holdfast.evidence.stream import StreamEvidence
+from holdfast.rules.rule import Confidence, Finding, Goal, Rule, Severity
+
+_FILES, _KAFKA = "FileSource[", "kafka "
+_MORE = re.compile(r"[][*+?(){}|^$\\]")
+"""In a pattern of topics, or in assigned partitions: what it stands for is not in the text."""
+
+
+def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
+    before, now = evidence.sources_before, evidence.sources
+    if evidence.newest_planned < 0 or before is None or len(before) != len(now):
+        return
+    for number, (old, new) in enumerate(zip(before, now, strict=True)):
+        if not _is_replaced(old, new):
+            continue
+        yield RULE.find(
+            what=(
+                f"Source {number} was {old} in the last run and is {new} now. The checkpoint "
+                "counts what was read of the old one. Spark fails at the start, or reads "
+                "everything in the new one and nothing more of the old one."
+            ),
+            how=(
+                "Start the query with its old source, or start the new source as a stream of its "
+                "own, with another name."
+            ),
+            accepting=(
+                f"Spark decides; if it starts, {new} is read from its beginning, what was not "
+                f"read of {old} is lost, and a later start with the old source can fail"
+            ),
+            follows_from=(f"offsets/{evidence.newest_planned}", "the contract of the last run"),
+        )
+
+
+def _is_replaced(old: str, new: str) -> bool:
+    """Return whether something that was read is not read any more; topics may be added."""
+    if all(each.startswith(_FILES) for each in (old, new)):
+        return _path(old) != _path(new)
+    if all(each.startswith(_KAFKA) and not _MORE.search(each) for each in (old, new)):
+        return not _topics(old) <= _topics(new)
+    return False
+
+
+def _path(source: str) -> str:
+    """Return a directory without what can be written in several ways."""
+    path = source.removeprefix(_FILES).removesuffix("]")
+    scheme, colon, rest = path.rpartition(":")
+    rest = re.sub("/+", "/", rest).rstrip("/")
+    return rest if scheme in ("", "file") else f"{scheme.replace('s3a', 's3')}{colon}{rest}"
+
+
+def _topics(source: str) -> set[str]:
+    return {topic.strip() for topic in source.removeprefix(_KAFKA).split(",")}
+
+
+RULE = Rule(
+    code="HF402",
+    name="source-changed",
+    severity=Severity.REFUSE,
+    confidence=Confidence.CERTAIN,
+    goal=Goal.RESET,
+    judge=_judge,
+)

@@ -1,0 +1,71 @@
+"""A query as its driver sees it: whether it runs, how it is stopped, and how it ended."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any
+
+from holdfast.errors import HoldfastError
+from holdfast.spark.errors import spark_errors
+
+_LOG = logging.getLogger("holdfast")
+
+
+class StoppedError(HoldfastError):
+    """The query was being stopped before its batch was committed."""
+
+    code = "STOPPED"
+
+    def __init__(self, stream: str, rows: int) -> None:
+        super().__init__(
+            what=f"A batch of {stream} with {rows:,} rows was not committed.",
+            why="The query is being stopped, or another driver has taken over.",
+            how="Nothing is lost: the next start runs the batch again.",
+        )
+
+
+def has_ended(query: Any, seconds: float) -> bool:
+    """Wait for the end of a query; return whether it has come."""
+    try:
+        return bool(query.awaitTermination(seconds))
+    except spark_errors():  # the query's own, or that of a call that did not get through
+        still_runs = is_active(query)
+        if still_runs:
+            time.sleep(1)
+        return not still_runs
+
+
+def stop_named(spark: Any, stream: str) -> None:
+    """Stop the query of a stream, if Spark has one."""
+    try:
+        running = [query for query in spark.streams.active if query.name == stream]
+    except spark_errors():
+        return
+    for query in running:
+        stop_query(query)
+
+
+def is_active(query: Any) -> bool:
+    """Return whether a query runs; one of a JVM that is gone does not."""
+    try:
+        return query is not None and bool(query.isActive)
+    except spark_errors():
+        return False
+
+
+def stop_query(query: Any) -> None:
+    """Stop a query; one that is slow to stop cannot commit any more."""
+    try:
+        query.stop()
+    except spark_errors() as error:
+        _LOG.warning("holdfast: the query is slow to stop: %s", type(error).__name__)
+
+
+def error_of(query: Any) -> str:
+    """Return the class of the error that ended a query; empty when none did."""
+    try:
+        error = query.exception()
+    except spark_errors() as gone:  # the JVM is
+        return type(gone).__name__
+    return "" if error is None else error.getCondition() or type(error).__name__

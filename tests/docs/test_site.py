@@ -1,0 +1,93 @@
+"""The site: every page is in the menu, nothing comes from outside, pictures are what is drawn."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+import pytest
+
+import holdfast
+from docsite.api import api_of, kind_of
+from docsite.marks import replace_mark
+from docsite.pictures import ASSETS, PICTURES
+from tests.house.repository import ROOT, python_files
+
+SITE = ROOT / "site"
+SETTINGS = (ROOT / "docs/reference/settings.md").read_text()
+SETTING = re.compile(r"\"(spark\.(?:holdfast|sql|databricks|driver)\.[A-Za-z0-9.]+)\"")
+VARIABLE = re.compile(r"\"((?:HOLDFAST|AWS)_[A-Z0-9_]+)\"")
+
+
+def menu(nav: object) -> list[str]:
+    """Return the pages of a menu, one after the other."""
+    if isinstance(nav, str):
+        return [nav]
+    if isinstance(nav, dict):
+        nav = list(nav.values())
+    assert isinstance(nav, list)
+    return [page for each in nav for page in menu(each)]
+
+
+def test_every_page_is_in_the_menu_once() -> None:
+    config = tomllib.loads((ROOT / "zensical.toml").read_text())
+    shown = menu(config["project"]["nav"])
+    pages = {str(path.relative_to(ROOT / "docs")) for path in ROOT.glob("docs/**/*.md")}
+    rules = {page for page in pages if page.startswith("reference/rules/")}
+    assert sorted(shown) == sorted({*(pages - rules), "reference/rules/*"})
+
+
+def test_the_site_loads_nothing_from_outside() -> None:
+    pages = sorted(SITE.rglob("*.html"))
+    assert pages, "build it with: make docs"
+    loads = re.compile(
+        r"<(?:script|img|iframe|link)\b[^>]*?(?:src|href)=\"(?:https?:)?//([^\"]*)\""
+    )
+    # The theme fetches these from outside when a page has one; none has.
+    fetches = re.compile(r"class=\"(?:mermaid|glightbox|pyodide)\b")
+    for page in pages:
+        text = page.read_text()
+        assert loads.findall(text) == [], page
+        assert fetches.findall(text) == [], page
+
+
+@pytest.mark.parametrize("name", sorted(PICTURES))
+def test_a_picture_is_what_is_drawn(name: str) -> None:
+    drawn = PICTURES[name]().svg()
+    assert (ASSETS / name).read_text() == drawn, "draw it again with: python -m docsite.pictures"
+    assert "prefers-color-scheme: dark" in drawn
+    assert not re.search(r"<script|@import|url\((?!#)", drawn)
+
+
+def test_every_public_name_is_in_the_api_reference() -> None:
+    page = (ROOT / "docs/reference/api.md").read_text()
+    kinds = ("functions", "classes", "errors")
+    assert re.findall(r"^<!-- api (\w+) -->$", page, re.MULTILINE) == list(kinds)
+    shown = {line for kind in kinds for line in api_of(kind) if line.startswith(":::")}
+    names = [name for name in holdfast.__all__ if name != "__version__"]
+    assert shown == {f"::: holdfast.{name}" for name in names}
+    assert {kind_of(name) for name in names} == set(kinds)
+
+
+def test_a_mark_stands_for_what_the_code_says() -> None:
+    assert replace_mark("no mark") == ["no mark"]
+    assert replace_mark("<!-- help ledger ddl -->")[1] == "Usage: holdfast ledger ddl [OPTIONS]"
+    assert replace_mark("<!-- rules -->")[2].startswith("| [HF401](rules/HF401.md) ")
+
+
+def test_every_setting_and_variable_is_on_its_page() -> None:
+    sources = {path: path.read_text() for path in python_files("src")}
+    variables = {name for text in sources.values() for name in VARIABLE.findall(text)}
+    # Drills set what their own built-in streams need.
+    users = [text for path, text in sources.items() if "drills" not in path.parts]
+    settings = {name for text in users for name in SETTING.findall(text)}
+    assert {name for name in variables | settings if f"`{name}`" not in SETTINGS} == set()
+
+
+def test_the_coordinates_of_delta_are_those_that_are_run() -> None:
+    page = (ROOT / "docs/reference/delta-coordinates.md").read_text()
+    run = re.findall(r"^\| 4\.\d \| `(\S+)` \|$", page, re.MULTILINE)
+    jars = re.findall(
+        r"^\"(io\.delta:delta-spark.*?)\"", (ROOT / "lab/jars.toml").read_text(), re.M
+    )
+    assert sorted(run) == sorted(jars)

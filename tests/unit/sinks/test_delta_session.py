@@ -1,0 +1,24 @@
+"""A session without Delta is told which settings give it Delta."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from holdfast.sinks.delta.table import DeltaTableError, _check_delta
+from holdfast.spark.delta_packages import DELTA_PACKAGES, DELTA_SESSION
+
+
+@pytest.mark.parametrize(("version", "package"), DELTA_PACKAGES.items())
+def test_the_settings_of_its_version_of_spark_are_named(version: str, package: str) -> None:
+    spark = SimpleNamespace(conf={}, version=f"{version}.1")
+    with pytest.raises(DeltaTableError) as refused:
+        _check_delta(spark, "lake/readings")
+    assert f"spark.jars.packages={package}" in refused.value.how
+    for name, value in DELTA_SESSION.items():
+        assert f"{name}={value}" in refused.value.how
+
+
+def test_a_session_with_delta_passes() -> None:
+    _check_delta(SimpleNamespace(conf=DELTA_SESSION, version="4.2.0"), "lake/readings")
