@@ -70,6 +70,8 @@ class Keeper:
         self._busy = threading.Lock()
         self._wishes: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
+        self._is_done = threading.Event()
+        """Set when its thread has done everything."""
         self.is_lost = False
         self.is_stopping = False
         """Whether this program has asked for the query's end."""
@@ -137,9 +139,8 @@ class Keeper:
         Args:
             seconds: How long at most; None to wait for ever.
         """
-        if self._thread is not None:
-            self._thread.join(seconds)
-        return self._thread is None or not self._thread.is_alive()
+        # Not `Thread.join`: one that Ctrl-C interrupts takes the thread for ended from then on.
+        return self._thread is None or self._is_done.wait(seconds)
 
     def _stop_when_asked(self, query: Any) -> None:
         if self._wishes.get() and is_active(query):
@@ -147,10 +148,13 @@ class Keeper:
             stop_query(query)
 
     def _keep(self) -> None:
-        while not self._is_decided.wait(self._pause_s):
-            self._renew()
-        if self._query is not None:
-            self._keep_running(self._query)
+        try:
+            while not self._is_decided.wait(self._pause_s):
+                self._renew()
+            if self._query is not None:
+                self._keep_running(self._query)
+        finally:
+            self._is_done.set()
 
     @property
     def _pause_s(self) -> float:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from typing import cast
 
 import msgspec
+import pytest
 
 from holdfast.drills.kill.waiting import wait_until
 from holdfast.record.leases import Lease, take_lease
@@ -73,6 +75,17 @@ class BrokenSink:
         raise ZeroDivisionError
 
 
+class RunningQuery(StubQuery):
+    """A query that runs until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_end = threading.Event()
+
+    def awaitTermination(self, seconds: float) -> bool:  # noqa: N802 - Spark's own word
+        return self.may_end.wait(seconds)
+
+
 def lease_of(record: MemoryStorage) -> Lease:
     return msgspec.json.decode(record.files["leases/000001.json"], type=Lease)
 
@@ -96,6 +109,22 @@ def test_a_lease_that_is_lost_while_the_stream_starts_is_not_released() -> None:
     assert wait_until(lambda: keeper.is_lost, seconds=60)
     keeper.abandon()
     assert not lease_of(record).released
+
+
+def test_a_wait_that_is_interrupted_has_not_ended() -> None:
+    """`Thread.join` takes the thread for ended after Ctrl-C: the lease would be left behind."""
+    record, query = MemoryStorage(), RunningQuery()
+    keeper = Keeper(record, take_lease(record, this_process()), ())
+    keeper.begin()
+    keeper.keep(query, msgspec.structs.replace(RUN, epoch=1))
+    here = threading.get_ident()
+    threading.Timer(0.2, signal.pthread_kill, [here, signal.SIGINT]).start()
+    with pytest.raises(KeyboardInterrupt):
+        keeper.wait(None)
+    assert not keeper.wait(0)
+    query.may_end.set()
+    assert keeper.wait(60)
+    assert lease_of(record).released
 
 
 def run_to_end(query: StubQuery, *sinks: BrokenSink) -> CountedStorage:
