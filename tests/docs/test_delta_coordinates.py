@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
+import pyspark
 import pytest
 
 from holdfast.spark.delta_packages import DELTA_PACKAGES, DELTA_SESSION, delta_settings
 from lab.jars import locked
-from lab.versions import OTHER_VERSIONS
+from lab.versions import OTHER_VERSIONS, requirements_of
 from tests.docs.test_docs import PAGES
 from tests.house.repository import ROOT
 
@@ -45,6 +46,11 @@ def test_the_tutorial_is_for_the_newest_spark() -> None:
 def test_the_guide_names_them_for_what_is_run() -> None:
     rows = re.findall(r"^\| (\d\.\d)\.\d+ \| `(\S+)` \|", GUIDE, re.MULTILINE)
     assert dict(rows) == DELTA_PACKAGES
+    assert f"\n| {pyspark.__version__} | " in GUIDE
+    for version in OTHER_VERSIONS:
+        release = re.search(r"^pyspark==(\S+)", requirements_of(version).read_text(), re.MULTILINE)
+        assert release is not None
+        assert f"\n| {release[1]} | " in GUIDE
 
 
 @pytest.mark.parametrize("version", DELTA_PACKAGES)

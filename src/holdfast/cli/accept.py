@@ -7,6 +7,7 @@ import json
 import click
 
 from holdfast.cli.exit_codes import ExitCode
+from holdfast.cli.options import with_format, with_storage_options
 from holdfast.errors import ConfigError
 from holdfast.record.acceptances import read_accept
 from holdfast.record.granting import grant
@@ -18,16 +19,8 @@ from holdfast.storage.options import parse_options
 @click.argument("stream")
 @click.argument("codes", nargs=-1, required=True, metavar="CODE:NONCE...")
 @click.option("--root", required=True, help="The root that the refused start used.")
-@click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
-)
-@click.option(
-    "--storage-option",
-    "storage_options",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="An option of the bucket, such as endpoint=http://localhost:8333. Can be repeated.",
-)
+@with_format
+@with_storage_options
 def accept(
     *, stream: str, codes: tuple[str, ...], root: str, form: str, storage_options: tuple[str, ...]
 ) -> ExitCode:
@@ -36,7 +29,7 @@ def accept(
     CODE:NONCE is what the refusal printed, such as HF610:7c1f. Read what it does to the data there.
     It works only while the refusal is the very same one: a nonce cannot be used for another.
     """
-    nonces = read_accept(" ".join(codes))
+    nonces = read_accept(" ".join(codes), name="The argument")
     if len(nonces) < len(codes):
         raise ConfigError("A code is given twice.")
     grant(parse_location(root), stream, nonces, options=parse_options(storage_options))

@@ -12,6 +12,7 @@ import msgspec
 from holdfast.cli.drill_options import DrillOptions
 from holdfast.cli.drill_text import render_summary
 from holdfast.cli.exit_codes import ExitCode
+from holdfast.cli.options import with_format
 from holdfast.cli.progress import progress
 from holdfast.cli.table import columns
 from holdfast.drills.limits import SECONDS
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from holdfast.drills.drill import Drilled
 
 _CODES = {"PASS": ExitCode.DONE, "UNKNOWN": ExitCode.NOT_JUDGED, "FAIL": ExitCode.FOUND}
-_FORMAT = click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
-)
 
 
 @click.group(short_help="Kill a stream for real and check for lost or duplicated rows.")
@@ -32,7 +30,7 @@ def drill() -> None:
 
 
 @drill.command("list", short_help="List the phases and the built-in drills.")
-@_FORMAT
+@with_format
 def list_drills(form: str) -> None:
     """List every phase, and the built-in streams that are killed in it."""
     from holdfast.drills.builtin.cells import CELLS  # noqa: PLC0415 - loaded when it is called
@@ -93,7 +91,7 @@ def list_drills(form: str) -> None:
     show_default=True,
     help="Stop a driver that has not ended after so many seconds.",
 )
-@_FORMAT
+@with_format
 def run(**given: Any) -> ExitCode:
     """Kill a stream in every phase of a micro-batch, restart it, and compare its rows.
 

@@ -13,6 +13,7 @@ from holdfast.cli.inspect_directory import DirectoryInspection, inspect_director
 from holdfast.cli.inspect_directory_text import render_directory
 from holdfast.cli.inspect_text import render_text
 from holdfast.cli.inspection import Inspection, inspect_checkpoint, with_record
+from holdfast.cli.options import with_format, with_storage_options
 from holdfast.cli.watch import watch
 from holdfast.errors import ConfigError
 from holdfast.evidence.checkpoints_below import is_checkpoint
@@ -44,16 +45,8 @@ from holdfast.storage.options import parse_options
 )
 @click.option("--files", is_flag=True, help="List every file.")
 @click.option("--spark", metavar="VERSION", help="The Spark that will be started, such as 4.2.")
-@click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
-)
-@click.option(
-    "--storage-option",
-    "storage_options",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="An option of the bucket, such as endpoint=http://localhost:8333. Can be repeated.",
-)
+@with_format
+@with_storage_options
 def inspect(  # noqa: PLR0913 - one parameter per option
     *,
     location: str,

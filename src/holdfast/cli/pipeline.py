@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from holdfast.cli.options import with_format
 from holdfast.errors import ConfigError, MissingExtraError
 from holdfast.named import load_named
 
@@ -20,7 +21,7 @@ def pipeline() -> None:
 
 @pipeline.command(short_help="Draw which stream reads what another writes.")
 @click.argument("declared", metavar="MODULE:PIPELINE")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+@with_format
 def show(declared: str, form: str) -> None:
     """Draw the streams of a pipeline, each below those it reads from.
 

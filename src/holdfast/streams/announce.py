@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast import clock
 from holdfast.evidence.next_start import predict_by_logs
 from holdfast.evidence.outcomes import Refuses, RunsAgain, Unknown
+from holdfast.evidence.versions import version_text
 
 if TYPE_CHECKING:
     from holdfast.evidence.stream import StreamEvidence
@@ -97,13 +98,13 @@ def announce(evidence: StreamEvidence, guard: Guard) -> None:
     if isinstance(sure, Unknown) and sure != predicted:
         doing += f" (whether Spark can load what it needs is unknown: {sure.because})"
     say(
-        "holdfast: %s generation %s epoch %s %s; owner %s; spark %s.%s",
+        "holdfast: %s generation %s epoch %s %s; owner %s; spark %s",
         evidence.stream,
         evidence.generation.number,
         guard.lease.epoch,
         doing,
         guard.lease.owner,
-        *guard.spark,
+        version_text(guard.spark),
     )
 
 

@@ -70,8 +70,8 @@ class Keeper:
         self._busy = threading.Lock()
         self._wishes: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._is_done = threading.Event()
-        """Set when its thread has done everything."""
+        self._has_ended, self._is_done = threading.Event(), threading.Event()
+        """Set when the query has ended, and when everything is done after that."""
         self.is_lost = False
         self.is_stopping = False
         """Whether this program has asked for the query's end."""
@@ -133,14 +133,18 @@ class Keeper:
         """Have the query stopped by another thread; a signal handler may call this."""
         self._wishes.put(True)
 
-    def wait(self, seconds: float | None = SECONDS_TO_END) -> bool:
-        """Wait until the query has ended and its lease is released; return whether they have.
+    # Not `Thread.join`: one that Ctrl-C interrupts takes the thread for ended from then on.
+    def wait(self, seconds: float = SECONDS_TO_END) -> bool:
+        """Wait until the lease of a query that ends is released; return whether it is."""
+        return self._thread is None or self._is_done.wait(seconds)
+
+    def wait_for_end(self, seconds: float | None) -> bool:
+        """Wait until the query has ended; return whether it has. Its lease may still be held.
 
         Args:
             seconds: How long at most; None to wait for ever.
         """
-        # Not `Thread.join`: one that Ctrl-C interrupts takes the thread for ended from then on.
-        return self._thread is None or self._is_done.wait(seconds)
+        return self._thread is None or self._has_ended.wait(seconds)
 
     def _stop_when_asked(self, query: Any) -> None:
         if self._wishes.get() and is_active(query):
@@ -154,6 +158,7 @@ class Keeper:
             if self._query is not None:
                 self._keep_running(self._query)
         finally:
+            self._has_ended.set()
             self._is_done.set()
 
     @property
@@ -179,6 +184,7 @@ class Keeper:
         if self.is_lost:
             _LOG.error("holdfast: another driver has taken over; this query is stopped")
             stop_query(query)
+        self._has_ended.set()
         self._wishes.put(False)
         with self._busy:
             self.is_over = True

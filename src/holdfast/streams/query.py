@@ -65,7 +65,7 @@ class GuardedQuery(SameQuery):
         makes another call on the same connection, and both wait for ever.
         """
         is_to_wait = timeout is None or (isinstance(timeout, int | float) and timeout > 0)
-        if is_to_wait and not self._keeper.wait(timeout):
+        if is_to_wait and not self._keeper.wait_for_end(timeout):
             return False
         return super().awaitTermination(timeout)
 

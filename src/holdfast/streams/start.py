@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast import clock
 from holdfast.errors import without_our_frames
 from holdfast.evidence.stream import StreamEvidence
+from holdfast.evidence.versions import version_text
 from holdfast.points import reached, tell
 from holdfast.record.contracts import contract_before
 from holdfast.record.leases import Lease, take_lease
@@ -204,7 +205,7 @@ def _run(query: Any, evidence: StreamEvidence, guard: Guard) -> Run:
         run_id=query.runId,
         generation=evidence.generation.number,
         contract=guard.contract.digest,
-        spark=".".join(map(str, guard.spark)),
+        spark=version_text(guard.spark),
         started_at=clock.now().isoformat(timespec="seconds"),
         first_batch=evidence.newest_committed + 1,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Iterator
 from typing import cast
 
 import msgspec
@@ -86,6 +87,19 @@ class RunningQuery(StubQuery):
         return self.may_end.wait(seconds)
 
 
+class AwayStorage(MemoryStorage):
+    """A store that answers nothing that is put there while it is away."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answers = threading.Event()
+        self.answers.set()
+
+    def put(self, path: str, data: bytes) -> None:
+        assert self.answers.wait(60)
+        super().put(path, data)
+
+
 def lease_of(record: MemoryStorage) -> Lease:
     return msgspec.json.decode(record.files["leases/000001.json"], type=Lease)
 
@@ -111,6 +125,15 @@ def test_a_lease_that_is_lost_while_the_stream_starts_is_not_released() -> None:
     assert not lease_of(record).released
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """A shell has its background jobs ignore SIGINT, and pytest may be one of them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_a_wait_that_is_interrupted_has_not_ended() -> None:
     """`Thread.join` takes the thread for ended after Ctrl-C: the lease would be left behind."""
     record, query = MemoryStorage(), RunningQuery()
@@ -120,9 +143,25 @@ def test_a_wait_that_is_interrupted_has_not_ended() -> None:
     here = threading.get_ident()
     threading.Timer(0.2, signal.pthread_kill, [here, signal.SIGINT]).start()
     with pytest.raises(KeyboardInterrupt):
-        keeper.wait(None)
+        keeper.wait(60)
     assert not keeper.wait(0)
+    assert not keeper.wait_for_end(0)
     query.may_end.set()
+    assert keeper.wait(60)
+    assert lease_of(record).released
+
+
+def test_the_end_of_a_query_is_known_before_a_store_that_is_away_answers() -> None:
+    """Else a failure would be told minutes after it happened."""
+    record, query = AwayStorage(), RunningQuery()
+    keeper = Keeper(record, take_lease(record, this_process()), ())
+    keeper.begin()
+    keeper.keep(query, msgspec.structs.replace(RUN, epoch=1))
+    record.answers.clear()
+    query.may_end.set()
+    assert keeper.wait_for_end(60)
+    assert not keeper.wait(0)
+    record.answers.set()
     assert keeper.wait(60)
     assert lease_of(record).released
 

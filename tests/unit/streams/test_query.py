@@ -20,7 +20,7 @@ class StubKeeper:
         self.ended = ended
         self.waited: list[float | None] = []
 
-    def wait(self, seconds: float | None) -> bool:
+    def wait_for_end(self, seconds: float | None) -> bool:
         self.waited.append(seconds)
         return self.ended
 

@@ -10,6 +10,7 @@ import pytest
 
 from holdfast.evidence import Query
 from holdfast.evidence.collect import collect_stream
+from holdfast.evidence.versions import SparkVersion
 from holdfast.ids import BatchId
 from holdfast.storage.memory import MemoryStorage
 from holdfast.streams.announce import announce
@@ -20,10 +21,12 @@ from tests.unit.evidence.test_collect import places, row
 PARTITIONS = b'"spark.sql.shuffle.partitions":"%d"'
 
 
-def said(storage: MemoryStorage, caplog: pytest.LogCaptureFixture) -> str:
+def said(
+    storage: MemoryStorage, caplog: pytest.LogCaptureFixture, *, spark: SparkVersion = (4, 2)
+) -> str:
     query = Query(sources=1, operators=("stateStoreSave",))
     guard = SimpleNamespace(
-        spark=(4, 2), query=query, lease=SimpleNamespace(epoch=3, owner="me on here")
+        spark=spark, query=query, lease=SimpleNamespace(epoch=3, owner="me on here")
     )
     with caplog.at_level(logging.INFO, logger="holdfast"):
         announce(collect_stream(places(storage, row(5))), cast("Guard", guard))
@@ -47,3 +50,11 @@ def test_a_batch_is_named_also_when_the_state_was_not_looked_at(
 def test_nothing_is_added_when_all_is_known(caplog: pytest.LogCaptureFixture) -> None:
     line = said(damaged("4.2-aggregation"), caplog)
     assert f"begins batch {BatchId(6)}; owner me on here; spark 4.2" in line
+
+
+@pytest.mark.parametrize(("spark", "shown"), [((4, 2), "4.2"), ((4, 2, 0), "4.2.0")])
+def test_the_release_is_named_where_it_differs_from_its_version(
+    caplog: pytest.LogCaptureFixture, spark: SparkVersion, shown: str
+) -> None:
+    line = said(damaged("4.2-aggregation"), caplog, spark=spark)
+    assert line.endswith(f"owner me on here; spark {shown}")
