@@ -3,10 +3,10 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
 LOCK := requirements/dev.txt
 NEWEST := 3.13
-OTHER_SPARKS := 4.0 4.1
+OTHER_SPARKS := 3.5 4.0 4.1 4.3
 
 .DEFAULT_GOAL := help
-.PHONY: help dev lock wheel check format unit unit-newest fuzz spark drill drill-full bench pipeline lab fixtures docs clean
+.PHONY: help dev lock wheel check format unit unit-newest fuzz spark drill drill-full matrix predictions bench pipeline lab fixtures docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,7 +40,7 @@ check: ## Format, lint, types, imports, docs, house tests; no servers
 	$(BIN)/python -m zensical build --strict
 	$(PYTEST) -q tests/house tests/docs
 
-format: ## Rewrite the code to the house's format
+format: ## Rewrite the code to the project's format
 	$(BIN)/ruff check --fix --quiet . || true
 	$(BIN)/ruff format --quiet .
 
@@ -90,12 +90,14 @@ drill-full: ## Every campaign, for hours: every stream in every phase, crash sta
 	$(BIN)/python -m campaigns.delta_races 30 $(SEED)
 	$(BIN)/python -m campaigns.task_faults
 	$(BIN)/python -m campaigns.executor_faults
+	$(BIN)/python -m campaigns.pods --seed $(SEED)
 	$(BIN)/python -m campaigns.pipeline_kills --seed $(SEED)
 	$(BIN)/python -m campaigns.planted --seed $(SEED)
 	$(BIN)/python -m campaigns.target_changes
 	$(BIN)/python -m campaigns.restart_damage
 	$(BIN)/python -m campaigns.other_sinks
 	$(BIN)/python -m campaigns.long_life
+	$(BIN)/python -m campaigns.yarn_attempts
 	$(BIN)/python -m campaigns.soak --seed $(SEED)
 
 bench: ## Speed and cost: what everything costs, reading at scale
@@ -109,9 +111,17 @@ bench: ## Speed and cost: what everything costs, reading at scale
 	$(BIN)/python -m benchmarks.postgres_speed
 	$(BIN)/python -m benchmarks.restart_time
 	$(BIN)/python -m benchmarks.start_requests
+	$(BIN)/python -m benchmarks.store_cost
+	$(BIN)/python -m benchmarks.version_cost
 
 pipeline: ## The reference pipeline on 100,000 messages, judged exactly
 	$(BIN)/python -m examples.sensors --messages 100000
+
+matrix: ## Guarded streams on every supported version of Spark, killed and restarted
+	$(BIN)/python -m lab matrix
+
+predictions: ## What inspect predicts of damaged checkpoints, compared with every supported version of Spark
+	$(BIN)/python -m lab predictions
 
 lab: ## Start Kafka, PostgreSQL and S3 in the foreground and print their addresses
 	$(BIN)/python -m lab up

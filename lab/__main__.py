@@ -7,16 +7,22 @@ import shlex
 import signal
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
 import click
 
 from holdfast.errors import HoldfastError
+from holdfast.spark.versions import SUPPORTED
+from lab.azurite import install_azurite
 from lab.check import check
+from lab.gcs import install_fake_gcs_server
 from lab.jars import fetch_jars
 from lab.kafka import Kafka
+from lab.matrix import SMOKE, WHOLE, run_matrix, table
 from lab.postgres import Postgres
+from lab.predictions import compare_predictions, report
 from lab.s3 import ACCESS_KEY, REGION, S3, SECRET_KEY
 from lab.spark import environment
 from lab.versions import OTHER_VERSIONS, installation_of
@@ -31,19 +37,61 @@ def lab() -> None:
 @lab.command("fetch")
 def fetch_command() -> None:
     """Download and make everything the lab needs, so that later starts need no network."""
-    for group in ("kafka", "spark"):
+    for group in ("kafka", "spark", "hadoop", "gcs"):
         click.echo(f"{group}: {len(fetch_jars(group))} jars, verified")
-    click.echo(f"class archive: {ensure_archive()}")
-    for version in OTHER_VERSIONS:
-        installation = installation_of(version)
-        click.echo(f"spark {version}: {installation.python}")
-        click.echo(f"class archive: {ensure_archive(installation)}")
+    # Go's compiler takes a core for minutes, and everything else waits for the network.
+    with ThreadPoolExecutor(1) as beside:
+        emulators = beside.submit(lambda: (install_azurite(), install_fake_gcs_server()))
+        click.echo(f"class archive: {ensure_archive()}")
+        for version in OTHER_VERSIONS:
+            installation = installation_of(version)
+            click.echo(f"spark {version}: {installation.python}")
+            click.echo(f"class archive: {ensure_archive(installation)}")
+        click.echo(f"azurite and fake-gcs-server: {', '.join(map(str, emulators.result()))}")
 
 
 @lab.command("check")
 def check_command() -> None:
     """Start every server and spark, do one round trip each, and say whether they are ok."""
     sys.exit(0 if check() else 1)
+
+
+@lab.command("matrix")
+@click.option(
+    "--spark", "versions", multiple=True, type=click.Choice([*SUPPORTED]), help="By default all."
+)
+@click.option(
+    "--complete", is_flag=True, help="Kill seven streams in every phase, not three at four."
+)
+@click.option(
+    "--stream", "streams", multiple=True, type=click.Choice([*WHOLE]), help="By default all."
+)
+def matrix_command(versions: tuple[str, ...], streams: tuple[str, ...], *, complete: bool) -> None:
+    """Run guarded streams on every version of Spark, killed and restarted, and compare all rows."""
+    chains = {
+        name: points
+        for name, points in (WHOLE if complete else SMOKE).items()
+        if not streams or name in streams
+    }
+    cells = []
+    with Postgres() as postgres:
+        for cell in run_matrix(versions or [*SUPPORTED], chains, postgres=postgres):
+            click.echo(table([cell])[-1])
+            cells.append(cell)
+    click.echo("")
+    for line in table(cells):
+        click.echo(line)
+    sys.exit(0 if all(cell.is_exact for cell in cells) else 1)
+
+
+@lab.command("predictions")
+@click.option("--spark", "versions", multiple=True, type=click.Choice([*SUPPORTED]))
+def predictions_command(versions: tuple[str, ...]) -> None:
+    """Restart damaged checkpoints on every version of Spark, and compare with the predictions."""
+    found = [compare_predictions(version) for version in versions or [*SUPPORTED]]
+    for line in report(found):
+        click.echo(line)
+    sys.exit(0 if all(each.is_complete for each in found) else 1)
 
 
 @lab.command("up")

@@ -151,6 +151,12 @@ def is_executor(process: psutil.Process) -> bool:
         return False
 
 
+def executor_of(worker: psutil.Process) -> psutil.Process:
+    """Return the JVM of the executor that a Python process belongs to."""
+    (found,) = filter(is_executor, worker.parents())
+    return found
+
+
 def _java(host: str, main: str, *arguments: str) -> list[str]:
     """Return the command of one of Spark's servers, with what its executors inherit."""
     variables = {

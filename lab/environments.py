@@ -36,4 +36,4 @@ def _run_uv(*arguments: str) -> None:
     uv = Path(sys.executable).with_name("uv")
     ended = subprocess.run([uv, *arguments], check=False, capture_output=True, text=True)
     if ended.returncode != 0:
-        raise InstallFailedError(" ".join(arguments), said=ended.stderr)
+        raise InstallFailedError(f"uv {' '.join(arguments)}", said=ended.stderr)

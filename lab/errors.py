@@ -38,7 +38,7 @@ class DownloadFailedError(HoldfastError):
 
 
 class InstallFailedError(HoldfastError):
-    """uv could not make a Python environment."""
+    """A program that the lab needs could not be installed."""
 
     code = "LAB_INSTALL_FAILED"
     retryable = True
@@ -46,9 +46,9 @@ class InstallFailedError(HoldfastError):
     def __init__(self, command: str, *, said: str) -> None:
         self.said = said
         super().__init__(
-            what=f"`uv {command}` failed.",
-            why=f"uv said:\n{said.strip()}",
-            how="Check that uv reaches its package index, then try again.",
+            what=f"`{command}` failed.",
+            why=f"It said:\n{said.strip()}",
+            how="Check that it reaches the place it downloads from, then try again.",
         )
 
 
@@ -91,5 +91,34 @@ class ServerDidNotStartError(HoldfastError):
         super().__init__(
             what=f"{name} did not start.",
             why=f"{why} From its log:\n{excerpt(log)}",
+            how=f"Read {log}.",
+        )
+
+
+class PodsNeedRootError(HoldfastError):
+    """This process may not make the namespaces of a pod."""
+
+    code = "LAB_PODS_NEED_ROOT"
+
+    def __init__(self, *, said: str) -> None:
+        self.said = said
+        super().__init__(
+            what="No pod was started.",
+            why="Pods are pid, mount and UTS namespaces here, which need root."
+            f"{f' unshare said: {said.strip()}' if said.strip() else ''}",
+            how="Run it as root, in a container with CAP_SYS_ADMIN or on the machine itself.",
+        )
+
+
+class PodEndedError(HoldfastError):
+    """A pod did not print what was waited for."""
+
+    code = "LAB_POD_ENDED"
+
+    def __init__(self, host: str, *, log: Path, awaited: str) -> None:
+        self.host, self.log, self.awaited = host, log, awaited
+        super().__init__(
+            what=f"Pod {host} did not print {awaited!r}.",
+            why=f"It ended, or took too long. From its log:\n{excerpt(log)}",
             how=f"Read {log}.",
         )

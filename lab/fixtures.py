@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from lab import S3, Kafka, PgBouncer, Postgres
+    from lab.azurite import Azurite
+    from lab.gcs import Gcs
+    from lab.hdfs import Hdfs
 
 # Imported where used: every unit test loads this module, and none of them wants Spark.
 
@@ -63,6 +66,33 @@ def s3() -> Iterator[S3]:
 
 
 @pytest.fixture(scope="session")
+def hdfs() -> Iterator[Hdfs]:
+    """A NameNode with one DataNode."""
+    from lab.hdfs import Hdfs  # noqa: PLC0415
+
+    with Hdfs() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def azurite() -> Iterator[Azurite]:
+    """An emulator of Azure's blob storage with the container `lake`."""
+    from lab.azurite import Azurite  # noqa: PLC0415
+
+    with Azurite() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def gcs() -> Iterator[Gcs]:
+    """An emulator of Google Cloud Storage with the bucket `lake`."""
+    from lab.gcs import Gcs  # noqa: PLC0415
+
+    with Gcs() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
 def class_archive() -> Path:
     """The archive that makes a Spark start cheap; ask for it before starting drivers."""
     from lab.warm_up import ensure_archive  # noqa: PLC0415
@@ -72,13 +102,14 @@ def class_archive() -> Path:
 
 @pytest.fixture(scope="session")
 def spark(
-    s3: S3, class_archive: Path, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, class_archive: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[SparkSession]:
-    """The one Spark session of this process, with Delta, Kafka and s3a."""
-    from lab.spark import start_session  # noqa: PLC0415
+    """The one Spark session of this process; Delta, Kafka and s3a where its version has them."""
+    from lab.spark import OWN, start_session  # noqa: PLC0415
 
     assert class_archive.exists()
-    session = start_session(tmp_path_factory.mktemp("spark"), s3.spark_settings())
+    settings = request.getfixturevalue("s3").spark_settings() if OWN.has_s3a else {}
+    session = start_session(tmp_path_factory.mktemp("spark"), settings)
     yield session
     session.stop()
 

@@ -16,9 +16,11 @@ from lab.tools import find_tool
 
 LOCK = Path(__file__).with_name("jars.toml")
 
+_COORDINATES = ("groupId", "artifactId", "version", "classifier")
+"""Of a jar, as written in the lock with colons between; few jars have a classifier."""
 _DEPENDENCY = (
-    "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version><exclusions>"
-    "<exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions></dependency>"
+    "<dependency>{}<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId>"
+    "</exclusion></exclusions></dependency>"
 )
 _PROJECT = (
     "<project><modelVersion>4.0.0</modelVersion><groupId>lab</groupId><artifactId>{}</artifactId>"
@@ -28,8 +30,21 @@ _PROJECT = (
 
 def locked(group: str) -> dict[str, str]:
     """Return the locked jars of a group: coordinates to SHA-256."""
-    jars: dict[str, str] = tomllib.loads(LOCK.read_text())[group]
-    return jars
+    return _groups()[group]
+
+
+def spark_group(version: str) -> str:
+    """Return the group with the connectors of a version of Spark, such as `3.5`.
+
+    That of development, which has Kafka and s3a too, is the one without its number.
+    """
+    name = f"spark-{version}"
+    return name if name in _groups() else "spark"
+
+
+def _groups() -> dict[str, dict[str, str]]:
+    groups: dict[str, dict[str, str]] = tomllib.loads(LOCK.read_text())
+    return groups
 
 
 def fetch_jars(group: str) -> list[Path]:
@@ -41,7 +56,8 @@ def fetch_jars(group: str) -> list[Path]:
 
 
 def _download(group: str, jars: dict[str, str], target: Path) -> None:
-    run_maven(group, list(jars), target)
+    if jars:
+        run_maven(group, list(jars), target)
     for coordinates, expected in jars.items():
         found = sha256_of_file(target / _file_name(coordinates))
         if found != expected:
@@ -57,7 +73,7 @@ def run_maven(group: str, coordinates: list[str], target: Path) -> None:
     """
     mvn = find_tool("mvn")
     pom = target / "pom.xml"
-    dependencies = "".join(_DEPENDENCY.format(*each.split(":")) for each in coordinates)
+    dependencies = "".join(map(_dependency, coordinates))
     pom.write_text(_PROJECT.format(group, dependencies))
     goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={target}"]
     maven = subprocess.run(
@@ -67,6 +83,11 @@ def run_maven(group: str, coordinates: list[str], target: Path) -> None:
         raise DownloadFailedError(group, said=maven.stdout + maven.stderr)
 
 
+def _dependency(coordinates: str) -> str:
+    named = zip(_COORDINATES, coordinates.split(":"), strict=False)
+    return _DEPENDENCY.format("".join(f"<{name}>{value}</{name}>" for name, value in named))
+
+
 def _file_name(coordinates: str) -> str:
-    _, artifact, version = coordinates.split(":")
-    return f"{artifact}-{version}.jar"
+    _, *parts = coordinates.split(":")
+    return f"{'-'.join(parts)}.jar"

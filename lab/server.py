@@ -88,7 +88,7 @@ class Server(ABC):
                 env={**os.environ, "TMPDIR": str(self.directory)},
                 start_new_session=True,
                 user=self.runs_as if os.geteuid() == 0 else None,
-                preexec_fn=_die_with_parent,  # noqa: PLW1509 - runs one system call, takes no lock
+                preexec_fn=die_with_parent,  # noqa: PLW1509 - runs one system call, takes no lock
             )
         answered = wait_until(lambda: self._ended() or self._answers(), seconds=START_SECONDS)
         if self._ended():
@@ -193,6 +193,6 @@ def _signal_all(processes: list[psutil.Process], number: signal.Signals) -> None
             continue
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     """Have the kernel end this process when the lab's thread that started it ends."""
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -20,9 +20,9 @@ from pathlib import Path
 import pyspark
 from pyspark.sql import SparkSession
 
-from holdfast.spark.delta_packages import DELTA_SESSION
+from holdfast.spark.versions import DELTA_SESSION
 from lab.cache import cache_directory, cached, sha256_of_file, sha256_of_text
-from lab.jars import fetch_jars
+from lab.jars import fetch_jars, locked, spark_group
 from lab.tools import find_tool
 
 SETTINGS = {
@@ -32,7 +32,6 @@ SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.shuffle.partitions": "2",
-    **DELTA_SESSION,
     # Its default of 50 costs seconds per commit on two cores.
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.sql.session.timeZone": "UTC",
@@ -49,9 +48,24 @@ class Installation:
     connectors: str
     """A group of `jars.toml`."""
 
+    @property
+    def has_delta(self) -> bool:
+        """Whether Delta is among the jars: there is none for every version of Spark."""
+        return self._has("delta-spark")
+
+    @property
+    def has_s3a(self) -> bool:
+        """Whether s3a, and Kafka with it, is among the jars."""
+        return self._has("hadoop-aws")
+
+    def _has(self, artifact: str) -> bool:
+        return any(artifact in coordinates for coordinates in locked(self.connectors))
+
 
 OWN = Installation(
-    python=Path(sys.executable), package=Path(pyspark.__file__).parent, connectors="spark"
+    python=Path(sys.executable),
+    package=Path(pyspark.__file__).parent,
+    connectors=spark_group(pyspark.__version__.rpartition(".")[0]),
 )
 """The one of this Python; `lab.versions` has those of other versions."""
 
@@ -172,6 +186,7 @@ def environment(
         each.mkdir(parents=True, exist_ok=True)
     merged = {
         **SETTINGS,
+        **(DELTA_SESSION if installation.has_delta else {}),
         "spark.local.dir": str(scratch),
         "spark.hadoop.hadoop.tmp.dir": str(scratch),
         "spark.sql.warehouse.dir": str(directory / "warehouse"),

@@ -12,11 +12,16 @@ SYSTEM_BIN = Path("/usr/sbin")
 """Where Debian puts servers, which a user's PATH does not have."""
 
 _PACKAGES = {
+    "bash": "bash",
+    "go": "golang-go",
     "initdb": "postgresql-15",
     "java": "openjdk-17-jre-headless",
     "mvn": "maven",
+    "node": "nodejs",
+    "npm": "npm",
     "pgbouncer": "pgbouncer",
     "postgres": "postgresql-15",
+    "unshare": "util-linux",
 }
 
 

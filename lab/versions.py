@@ -14,15 +14,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
+import pyspark
 
 from holdfast.drills.builtin.places import DSN_NAME
 from holdfast.drills.summary import SummaryJson
+from holdfast.spark.versions import SUPPORTED
 from lab.cache import sha256_of_text
 from lab.environments import make_environment
-from lab.spark import Installation, environment
+from lab.jars import spark_group
+from lab.spark import OWN, Installation, environment
 
 REPOSITORY = Path(__file__).parents[1]
-OTHER_VERSIONS = ("4.0", "4.1")
+OWN_VERSION = pyspark.__version__.rpartition(".")[0]
+OTHER_VERSIONS = tuple(each for each in SUPPORTED if each != OWN_VERSION)
 _PROGRAM = Path(__file__).with_name("programs") / "builtin_drills.py"
 
 
@@ -32,16 +36,18 @@ def requirements_of(version: str) -> Path:
 
 
 def installation_of(version: str) -> Installation:
-    """Return the PySpark of a version; the first call installs it.
+    """Return the PySpark of a version; the first call installs it, unless it is this Python's own.
 
     Raises:
         InstallFailedError: uv could not install it.
     """
+    if version == OWN_VERSION:
+        return OWN
     locked = requirements_of(version)
     name = f"spark-{version}-{sha256_of_text(sys.version, locked.read_text())}"
     python = make_environment(name, ["--require-hashes", "--requirement", str(locked)])
     (package,) = python.parents[1].glob("lib/python*/site-packages/pyspark")
-    return Installation(python=python, package=package, connectors=f"spark-{version}")
+    return Installation(python=python, package=package, connectors=spark_group(version))
 
 
 def drill_builtin(

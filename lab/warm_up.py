@@ -42,8 +42,8 @@ def ensure_archive(installation: Installation = OWN) -> Path:
     )
     with scratch_directory() as scratch:
         half_made = scratch / "classes.jsa"
-        if installation == OWN:
-            _run_on_servers(scratch, half_made)
+        if installation.has_s3a:
+            _run_on_servers(installation, scratch, half_made)
         else:
             _run_on_files(installation, scratch, half_made)
         if not half_made.exists():
@@ -54,12 +54,14 @@ def ensure_archive(installation: Installation = OWN) -> Path:
     return archive
 
 
-def _run_on_servers(scratch: Path, archive: Path) -> None:
+def _run_on_servers(installation: Installation, scratch: Path, archive: Path) -> None:
     with Kafka() as kafka, S3() as s3:
         kafka.create_topic(_TOPIC, partitions=2)
         kafka.produce(_TOPIC, ((n % 2, b"k", str(n).encode(), 0) for n in range(100)))
-        variables = _environment(OWN, s3.spark_settings(), scratch=scratch, archive=archive)
-        _run(OWN, ["s3a://lake/warm-up", kafka.address, _TOPIC], variables)
+        variables = _environment(
+            installation, s3.spark_settings(), scratch=scratch, archive=archive
+        )
+        _run(installation, ["s3a://lake/warm-up", kafka.address, _TOPIC], variables)
 
 
 def _run_on_files(installation: Installation, scratch: Path, archive: Path) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
 from campaigns.executor_faults.runs import main
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

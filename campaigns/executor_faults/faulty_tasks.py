@@ -1,88 +1,59 @@
-"""Streams of files into every kind of sink, whose tasks fail; the driver of `executor_faults`.
+"""A stream of files whose tasks fail or lose their executor; the driver of `executor_faults`.
 
-    python faulty_tasks.py FILES LAKE MARKS FAULTS SINKS    (DSN in the environment)
+    python faulty_tasks.py CONFIG    (a built-in stream's, with `marks`, `faults` and `executors`)
 
-The n-th fault strikes once in the middle of the first task of batch n, and leaves its mark first.
-What executors run stands in this file alone: they need not know the campaigns.
+The n-th fault strikes once, in the first task of batch n: before its first row, in the middle, or
+after its last row. It leaves its mark first. When the stream has ended, the executors that Spark
+knew are written to `executors`. What executors run is in this file alone: they need not know the
+campaigns.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
-import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-import holdfast as hf
+from holdfast.drills.builtin.workload import ROWS_PER_FILE
+from holdfast.drills.kill.waiting import wait_until
+from holdfast.drills.programs.builtin import SHAPES, run_query
+from holdfast.drills.programs.kept_state import keep_state
 
-ROWS_PER_FILE, FILES_PER_BATCH = 500, 2
+FILES_PER_BATCH = 2
 ROWS_PER_BATCH = ROWS_PER_FILE * FILES_PER_BATCH
-KEYS = 50
-DSN = "env:READINGS_DSN"
 RAISED, KILLED, STANDS_STILL = "raised", "killed", "stands-still"
+KILLED_IN_COPY = "killed-in-copy"
+"""The campaign strikes, and not the task itself."""
+EXECUTORS = 2
+SECONDS = 120.0
 
 
-def postgres_appended(rows: DataFrame, _: str) -> dict[str, Any]:
-    """By the driver."""
-    return {"df": rows, "into": hf.Postgres(DSN, table="postgres_appended")}
-
-
-def postgres_by_task(rows: DataFrame, _: str) -> dict[str, Any]:
-    """By one task."""
-    rows.sparkSession.conf.set("spark.holdfast.driverBatchBytes", "1")
-    return {"df": rows, "into": hf.Postgres(DSN, table="postgres_by_task")}
-
-
-def postgres_counts(rows: DataFrame, _: str) -> dict[str, Any]:
-    """With state, and a shuffle whose files are lost with an executor."""
-    counted = rows.groupBy((F.col("id") % KEYS).alias("id")).count()
-    sink = hf.Postgres(DSN, table="postgres_counts", keys=["id"], sequence_by="count")
-    return {"df": counted, "into": sink, "outputMode": "update"}
-
-
-def delta_appended(rows: DataFrame, lake: str) -> dict[str, Any]:
-    """By the tasks themselves."""
-    return {"df": rows, "into": hf.Delta(path=f"{lake}/delta_appended")}
-
-
-def delta_merged(rows: DataFrame, lake: str) -> dict[str, Any]:
-    """By a MERGE, which reads the batch more than once."""
-    keyed = rows.select((F.col("id") % KEYS).alias("key"), "id")
-    sink = hf.Delta(path=f"{lake}/delta_merged", keys=["key"], sequence_by="id")
-    return {"df": keyed, "into": sink}
-
-
-SINKS: dict[str, Callable[[DataFrame, str], dict[str, Any]]] = {
-    sink.__name__: sink
-    for sink in (
-        postgres_appended,
-        postgres_by_task,
-        postgres_counts,
-        delta_appended,
-        delta_merged,
-    )
-}
+def mark_of(marks: str, number: int, fault: str) -> str:
+    """Return the file that the n-th fault leaves."""
+    return f"{marks}/{number:02}-{fault}"
 
 
 def faulty(marks: str, faults: list[str]) -> Any:
-    """Return a step that passes rows on, and strikes its own task in the middle, once per fault."""
+    """Return a step that passes rows on, and strikes its own task once per fault."""
     size = ROWS_PER_BATCH
     strikes = {RAISED: _raise, KILLED: _kill_executor, STANDS_STILL: _stand_still}
 
     def pass_on(batches: Iterable[Any]) -> Iterator[Any]:
         for batch in batches:
-            half = batch.num_rows // 2
-            yield batch.slice(0, half)
             number, place = divmod(batch.column(0)[0].as_py(), size)
-            if place == 0 and number < len(faults) and _leave(f"{marks}/{faults[number]}"):
-                strikes[faults[number]]()
-            yield batch.slice(half)
+            struck_at = batch.num_rows * (number % 3) // 2
+            yield batch.slice(0, struck_at)
+            fault = faults[number] if place == 0 and number < len(faults) else None
+            if fault in strikes and _leave(mark_of(marks, number, fault)):
+                strikes[fault]()
+            yield batch.slice(struck_at)
 
     return pass_on
 
@@ -90,10 +61,27 @@ def faulty(marks: str, faults: list[str]) -> Any:
 def _leave(mark: str) -> bool:
     """Return whether the mark is new: then this is the first attempt."""
     try:
-        os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
+        file = os.open(mark, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
     except FileExistsError:
         return False
+    os.write(file, describe(_executor()).encode())
+    os.close(file)
     return True
+
+
+def _executor() -> Any:
+    import psutil  # noqa: PLC0415 - on the executor
+
+    name = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
+    (found,) = (each for each in psutil.Process().parents() if name in each.cmdline())
+    return found
+
+
+def describe(executor: Any) -> str:
+    """Return what a mark holds: how its driver calls the executor, and which process it is."""
+    arguments = executor.cmdline()
+    number = arguments[arguments.index("--executor-id") + 1]
+    return f"{number} {executor.pid} {executor.create_time()}"
 
 
 def _raise() -> None:
@@ -101,10 +89,7 @@ def _raise() -> None:
 
 
 def _kill_executor() -> None:
-    import psutil  # noqa: PLC0415 - on the executor
-
-    name = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
-    (executor,) = (each for each in psutil.Process().parents() if name in each.cmdline())
+    executor = _executor()
     executor.kill()
     executor.wait(60)
 
@@ -113,27 +98,36 @@ def _stand_still() -> None:
     os.kill(os.getpid(), signal.SIGSTOP)
 
 
-def main(arguments: list[str]) -> None:
-    """Run one stream after the other, each to its end."""
-    files, lake, marks, faults, sinks = arguments
+def run(spark: SparkSession, config: Mapping[str, Any]) -> None:
+    """Run the stream over all there is."""
+    for name, value in config["settings"].items():
+        spark.conf.set(name, value)
+    run_query(SHAPES[config["shape"]](lambda: _read(spark, config)), config)
+
+
+def _read(spark: SparkSession, config: Mapping[str, Any]) -> DataFrame:
+    lines = spark.readStream.format("text").option("maxFilesPerTrigger", FILES_PER_BATCH)
+    numbers = lines.load(config["files"]).select(F.col("value").cast("long").alias("id"))
+    return numbers.mapInArrow(faulty(config["marks"], config["faults"]), "id long")
+
+
+def registered(spark: SparkSession) -> list[tuple[str, bool]]:
+    """Return the executors that have registered with this driver, each with whether it lives."""
+    known = spark.sparkContext._jsc.sc().statusStore().executorList(False)  # noqa: SLF001
+    found = [known.apply(number) for number in range(known.size())]
+    return [(each.id(), each.isActive()) for each in found if each.id() != "driver"]
+
+
+def main(config: Mapping[str, Any]) -> None:
+    """Run the stream, and write down its state and its executors when the dead are replaced."""
     spark = SparkSession.builder.getOrCreate()
-    for name in sinks.split(","):
-        Path(marks, name).mkdir()
-        session = spark.newSession()
-        lines = session.readStream.format("text").option("maxFilesPerTrigger", FILES_PER_BATCH)
-        numbers = lines.load(files).select(F.col("value").cast("long").alias("id"))
-        rows = numbers.mapInArrow(faulty(f"{marks}/{name}", faults.split(",")), "id long")
-        query = hf.start(
-            **SINKS[name](rows, lake),
-            stream=name.replace("_", "-"),
-            root=f"{lake}/streams",
-            trigger={"availableNow": True},
-        )
-        query.awaitTermination()
-    for thread in threading.enumerate():
-        if thread.name == "holdfast-lease":
-            thread.join()
+    run(spark, config)
+    wait_until(
+        lambda: sum(is_alive for _, is_alive in registered(spark)) == EXECUTORS, seconds=SECONDS
+    )
+    Path(config["executors"]).write_text(json.dumps(registered(spark)))
+    keep_state(spark, Path(config["root"]), Path(config["state"]))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(json.loads(sys.argv[1]))

@@ -2,10 +2,10 @@
 
     python -m campaigns.kills [CHAIN]...
 
-From Kafka into PostgreSQL, with and without state, on S3, behind a pool, by one task; into Delta,
-on disk, on S3, into two tables. In a chain every run recovers the last kill and dies at the next
-point. After every death each table holds exactly the batches that its ledger tells of; at the end
-every row exactly once. Meanwhile a reader looks five times a second.
+From Kafka into PostgreSQL, with and without state, on S3, HDFS, Azure and GCS, behind a pool, by
+one task; into Delta, on disk, on S3, into two tables. In a chain every run recovers the last kill
+and dies at the next point. After every death each table holds exactly the batches that its ledger
+tells of; at the end every row exactly once. Meanwhile a reader looks five times a second.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ from campaigns.outcome import describe, describe_bound, kills_of
 from holdfast.drills.drill import Drilled
 from holdfast.drills.history import History
 from lab import S3, Kafka, PgBouncer, Postgres
+from lab.azurite import Azurite
+from lab.gcs import Gcs
+from lab.hdfs import Hdfs
 from lab.scratch import scratch_directory
 from lab.spark import environment
 from lab.warm_up import ensure_archive
@@ -46,7 +49,9 @@ def main(names: tuple[str, ...]) -> None:
     ensure_archive()
     kills, failed = 0, 0
     chosen = names or CHAINS
-    needs_pool = any(name in postgres.CHAINS and postgres.CHAINS[name].pooled for name in chosen)
+    chains = [postgres.CHAINS[name] for name in chosen if name in postgres.CHAINS]
+    needed = {chain.on for chain in chains}
+    needs_pool = any(chain.pooled for chain in chains)
     with ExitStack() as stack:
         scratch = stack.enter_context(scratch_directory())
         database = stack.enter_context(Postgres())
@@ -54,6 +59,9 @@ def main(names: tuple[str, ...]) -> None:
             kafka=stack.enter_context(Kafka()),
             postgres=database,
             s3=stack.enter_context(S3()),
+            hdfs=stack.enter_context(Hdfs()) if "hdfs" in needed else None,
+            azurite=stack.enter_context(Azurite()) if "azure" in needed else None,
+            gcs=stack.enter_context(Gcs()) if "gcs" in needed else None,
             pool=stack.enter_context(PgBouncer(database)) if needs_pool else None,
         )
         os.environ.update(environment(scratch / "spark", {}))

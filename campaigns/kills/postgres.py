@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 from campaigns.kills import postgres_points
 from campaigns.streams.driven import Driven
@@ -21,7 +22,10 @@ from holdfast.drills.drill import Drilled, run_drill
 from holdfast.drills.kill import Driver, Point
 from holdfast.drills.polling_reader import polling_reader
 from lab import S3, Kafka, PgBouncer, Postgres
+from lab.azurite import Azurite
 from lab.faults.s3_proxy import S3Proxy
+from lab.gcs import Gcs
+from lab.hdfs import Hdfs
 from lab.spark import environment
 
 
@@ -32,7 +36,8 @@ class Chain:
     shape: Shape
     points: list[Point]
     settings: Mapping[str, str] = field(default_factory=dict)
-    on_s3: bool = False
+    on: Literal["disk", "s3", "hdfs", "azure", "gcs"] = "disk"
+    """Where the root is."""
     pooled: bool = False
     """Whether it reaches PostgreSQL through a pool of transactions."""
 
@@ -50,7 +55,16 @@ CHAINS: dict[str, Chain] = {
     "kafka-windows-rocksdb2": Chain(
         shape=WINDOWS, points=postgres_points.with_state(".zip"), settings=STATES["rocksdb2"]
     ),
-    "kafka-append-on-s3": Chain(shape=APPENDED, points=postgres_points.ON_S3, on_s3=True),
+    "kafka-append-on-s3": Chain(shape=APPENDED, points=postgres_points.ON_S3, on="s3"),
+    "kafka-append-on-hdfs": Chain(shape=APPENDED, points=postgres_points.NAMED, on="hdfs"),
+    "kafka-counts-on-hdfs": Chain(
+        shape=COUNTS,
+        points=postgres_points.NAMED,
+        settings=STATES["rocksdb"],
+        on="hdfs",
+    ),
+    "kafka-append-on-azure": Chain(shape=APPENDED, points=postgres_points.NAMED, on="azure"),
+    "kafka-append-on-gcs": Chain(shape=APPENDED, points=postgres_points.NAMED, on="gcs"),
     "kafka-append-by-a-task": Chain(
         shape=APPENDED,
         points=postgres_points.BY_A_TASK,
@@ -62,11 +76,14 @@ CHAINS: dict[str, Chain] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Servers:
-    """What the chains run on; S3 and the pool only where a chain needs them."""
+    """What the chains run on; stores and the pool only where a chain needs them."""
 
     kafka: Kafka
     postgres: Postgres
     s3: S3 | None = None
+    hdfs: Hdfs | None = None
+    azurite: Azurite | None = None
+    gcs: Gcs | None = None
     pool: PgBouncer | None = None
 
 
@@ -76,11 +93,15 @@ def run(name: str, chain: Chain, servers: Servers, *, directory: Path) -> Drille
     with ExitStack() as stack:
         settings, proxy, root = dict(chain.settings), None, str(directory / "streams")
         dsn = work.dsn
-        if chain.on_s3:
+        if chain.on == "s3":
             assert servers.s3 is not None
             proxy = stack.enter_context(S3Proxy(servers.s3.port))
             settings |= servers.s3.spark_settings(port=proxy.port)
             root = f"s3a://lake/{work.topic}"
+        elif chain.on != "disk":
+            of_store, bucket = _reach_store(chain, servers)
+            settings |= of_store
+            root = f"{bucket}/{work.topic}"
         if chain.pooled:
             assert servers.pool is not None
             dsn = servers.pool.through(dsn)
@@ -97,3 +118,13 @@ def run(name: str, chain: Chain, servers: Servers, *, directory: Path) -> Drille
             directory=directory / "history",
             reading=partial(polling_reader, partial(work.count, dsn)),
         )
+
+
+def _reach_store(chain: Chain, servers: Servers) -> tuple[dict[str, str], str]:
+    """Return the settings with which Spark reaches a chain's store, and the place in it."""
+    if chain.on == "hdfs":
+        assert servers.hdfs is not None
+        return servers.hdfs.spark_settings(), servers.hdfs.address
+    store = servers.azurite if chain.on == "azure" else servers.gcs
+    assert store is not None
+    return store.spark_settings(), store.root

@@ -59,6 +59,22 @@ LAST: list[Point] = [
     Named("G8"),
 ]
 STATELESS = FIRST_START + BATCHES + RECOVERY + LAST
+NAMED: list[Point] = [
+    # Where files cannot be watched: a store that only the driver's own client reaches.
+    Named("G2"),
+    Named("generation-opened"),
+    Named("fenced"),
+    Named("G5"),
+    Named("S1"),
+    Named("copying"),
+    Named("S6"),
+    Named("S7"),  # of the replay, which is skipped
+    Named("S6", nth=2),
+    Named("G3"),
+    Named("S4"),
+    Named("S6"),
+    Named("G6"),
+]
 
 
 def with_state(store: str) -> list[Point]:

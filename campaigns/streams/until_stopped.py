@@ -1,12 +1,14 @@
-"""A stream of the clock into PostgreSQL that runs until it is stopped; the driver of `clean_stops`.
+"""A stream of the clock into PostgreSQL that runs until it is stopped.
 
     python until_stopped.py ROOT WAY
 
-It prints `running` when its first batch is in the table, and the seconds that each start took.
+The driver of `clean_stops`, and what `pods` run. It prints `running` when its first batch is in the
+table, and the seconds that each start took.
 """
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from typing import Any
@@ -45,6 +47,7 @@ def await_batch(query: Any) -> None:
 def main() -> None:
     """Run until the way to stop is over."""
     root, way = sys.argv[1:]
+    logging.basicConfig()  # so that warnings show that they are
     spark = SparkSession.builder.getOrCreate()
     ticks = spark.readStream.format("rate").option("rowsPerSecond", 50).load()
     query = begin(ticks.select("value"), root)

@@ -21,12 +21,12 @@ import psutil
 from campaigns.judging import OF_ROWS, assert_passed, judge
 from campaigns.outcome import describe
 from campaigns.streams.driven import Driven
-from campaigns.task_faults.workload import BATCHES, ROWS_PER_BATCH, Work, executor_of, make_work
+from campaigns.task_faults.workload import BATCHES, ROWS_PER_BATCH, Work, make_work
 from holdfast.drills.drill import Drilled, run_drill
 from holdfast.drills.kill.driver import RUN_SECONDS, Running
 from holdfast.drills.kill.waiting import wait_until
 from lab import Postgres
-from lab.cluster import Cluster
+from lab.cluster import Cluster, executor_of
 from lab.faults.tcp_proxy import Action, TcpRequest
 from lab.scratch import scratch_directory
 from lab.warm_up import ensure_archive
@@ -54,7 +54,7 @@ def held(work: Work, running: Running, mark: bytes, *, action: Action = "hold") 
         lambda: happened.is_fired or not psutil.pid_exists(running.pid), seconds=RUN_SECONDS
     )
     assert happened.is_fired, running.log.read_text()[-5_000:]
-    return work.worker()
+    return work.proxy.client()
 
 
 def finish(work: Work, running: Running) -> str:

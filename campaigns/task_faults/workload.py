@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
 import psycopg
 
 from campaigns.streams.postgres_workload import SNAPSHOT, batches_told
@@ -19,7 +17,7 @@ from holdfast.drills.builtin.workload import write_files
 from holdfast.drills.drill import Answer, Seen
 from holdfast.drills.kill import Driver
 from lab import Postgres
-from lab.cluster import Cluster, is_executor
+from lab.cluster import Cluster
 from lab.faults.tcp_proxy import TcpProxy
 from lab.spark import environment
 
@@ -92,27 +90,10 @@ class Work:
         with psycopg.connect(self.dsn) as connection:
             return batches_told(connection)
 
-    def worker(self) -> psutil.Process:
-        """Return the Python process of the one task that has a session by way of the proxy."""
-        (found,) = {
-            each.pid
-            for each in psutil.net_connections("tcp")
-            if each.raddr
-            and each.raddr.port == self.proxy.port
-            and each.pid not in (None, os.getpid())  # closed, or the proxy's own
-        }
-        return psutil.Process(found)
-
     def execute(self, statement: str) -> list[tuple[object, ...]]:
         """Run a statement beside the stream."""
         with psycopg.connect(self.dsn, autocommit=True) as connection:
             return connection.execute(statement.encode()).fetchall()
-
-
-def executor_of(worker: psutil.Process) -> psutil.Process:
-    """Return the JVM of the executor that a Python process belongs to."""
-    (found,) = filter(is_executor, worker.parents())
-    return found
 
 
 @contextmanager

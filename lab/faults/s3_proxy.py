@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.drills.kill.points import OutsidePoint, When
-from lab.faults.proxy import CHUNK, Proxy, Stream, Trigger
-
-_BODILESS = {"204", "304"}
+from lab.faults.http_messages import BODILESS, pass_body, read_head
+from lab.faults.proxy import Proxy, Stream, Trigger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,13 +42,6 @@ class S3Request(OutsidePoint):
 
     def __str__(self) -> str:
         return f"{self.when}:{self.method} {self.pattern}:{self.nth}"
-
-
-@dataclass(frozen=True, slots=True)
-class _Head:
-    raw: bytes
-    first_line: str
-    fields: dict[str, str]
 
 
 @dataclass(slots=True)
@@ -144,7 +136,7 @@ class S3Proxy(Proxy):
 
     async def _serve(self, client: Stream, upstream: Stream) -> None:
         while True:
-            request = await _read_head(client)
+            request = await read_head(client)
             method, target, _ = request.first_line.split(" ", 2)
             path, _, query = target.partition("?")
             agent = request.fields.get("user-agent", "")
@@ -160,8 +152,8 @@ class S3Proxy(Proxy):
                 # Answered here: the store's own 100 would have to be told apart from its answer.
                 await client.send(b"HTTP/1.1 100 Continue\r\n\r\n")
             await upstream.send(re.sub(rb"(?i)\r\nexpect:[^\r]*", b"", request.raw))
-            await _pass_body(client, upstream, request.fields)
-            answer = await _read_head(upstream)
+            await pass_body(client, upstream, request.fields)
+            answer = await read_head(upstream)
             status = answer.first_line.split(" ")[1]
             # Refused by the store, it did not happen: then there is no "after", and no kill.
             if armed is not None and status.startswith("2"):
@@ -171,8 +163,8 @@ class S3Proxy(Proxy):
                 losing.happened.fire()
                 return
             await client.send(answer.raw)
-            if method != "HEAD" and status not in _BODILESS:
-                await _pass_body(upstream, client, answer.fields)
+            if method != "HEAD" and status not in BODILESS:
+                await pass_body(upstream, client, answer.fields)
 
 
 def _strike(armed: _Armed) -> None:
@@ -181,32 +173,3 @@ def _strike(armed: _Armed) -> None:
         os.killpg(armed.group, armed.strike)
     except ProcessLookupError:
         armed.fired.unlink()  # nobody was struck
-
-
-async def _read_head(stream: Stream) -> _Head:
-    raw = await stream.reader.readuntil(b"\r\n\r\n")
-    first_line, *lines = raw.decode("latin-1").rstrip("\r\n").split("\r\n")
-    pairs = (line.partition(":") for line in lines)
-    return _Head(raw, first_line, {name.strip().lower(): value.strip() for name, _, value in pairs})
-
-
-async def _pass_body(source: Stream, target: Stream, fields: dict[str, str]) -> None:
-    if fields.get("transfer-encoding", "").lower() == "chunked":
-        await _pass_chunks(source, target)
-        return
-    left = int(fields.get("content-length", "0"))
-    while left:
-        data = await source.reader.read(min(left, CHUNK))
-        if not data:
-            raise EOFError
-        left -= len(data)
-        await target.send(data)
-
-
-async def _pass_chunks(source: Stream, target: Stream) -> None:
-    while True:
-        size_line = await source.reader.readline()
-        size = int(size_line.partition(b";")[0], 16)
-        await target.send(size_line + await source.reader.readexactly(size + 2))
-        if size == 0:
-            return

@@ -25,6 +25,8 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+import psutil
+
 from holdfast.drills.kill.points import OutsidePoint, When
 from lab.faults.proxy import Proxy, Stream, Trigger
 
@@ -99,6 +101,17 @@ class TcpProxy(Proxy):
         assert self._held is not None, "nothing is held"
         self._loop.call_soon_threadsafe(self._held.released.set)
         self._held = None
+
+    def client(self) -> psutil.Process:
+        """Return the one process that has a connection to this proxy."""
+        (found,) = {
+            each.pid
+            for each in psutil.net_connections("tcp")
+            if each.raddr
+            and each.raddr.port == self.port
+            and each.pid not in (None, os.getpid())  # closed, or the proxy's own
+        }
+        return psutil.Process(found)
 
     def _due(self, window: bytes, new: int) -> _Fault | None:
         """Return the fault when the last `new` bytes of the window complete its n-th request."""

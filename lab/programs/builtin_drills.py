@@ -1,6 +1,7 @@
 """Runs built-in drills in the Python that starts it, each killed at points of the caller's choice.
 
     python builtin_drills.py DIRECTORY '{"postgres-append": ["at:copying", "at:S6"]}'
+    python builtin_drills.py DIRECTORY '{"postgres-append": ["every"]}'
 
 The variable HOLDFAST_DRILL_DSN has the DSN of a scratch database. What the drills showed is
 printed as JSON, in the form of `holdfast drill run --format json`.
@@ -16,9 +17,9 @@ from pathlib import Path
 import msgspec
 
 from holdfast.clock import now
-from holdfast.drills.builtin.cells import BUILTIN, Cell, run_cell
+from holdfast.drills.builtin.cells import BUILTIN, CELLS, Cell, run_cell
 from holdfast.drills.builtin.places import DSN_NAME
-from holdfast.drills.phases import asked_phase
+from holdfast.drills.phases import EVERY, asked_phase
 from holdfast.drills.summary import About, summarize, write_summary
 
 FILES = 3
@@ -28,17 +29,21 @@ FILES = 3
 def main(directory: Path, chains: dict[str, list[str]]) -> None:
     """Run one drill after the other, and print what they showed."""
     drilled = [
-        run_cell(
-            Cell(stream=BUILTIN[name], phase=asked_phase(points), files=FILES),
-            directory=directory / name,
-            dsn=os.environ[DSN_NAME],
-        )
+        run_cell(cell_of(name, points), directory=directory / name, dsn=os.environ[DSN_NAME])
         for name, points in chains.items()
     ]
-    command = "python -m pytest tests/drills/test_versions.py"
-    about = About(target="built-in streams", began=now().astimezone(), command=command)
+    about = About(
+        target="built-in streams", began=now().astimezone(), command="python -m lab matrix"
+    )
     write_summary(about, drilled, directory=directory)
     print(msgspec.json.encode(summarize(about, drilled)).decode())
+
+
+def cell_of(name: str, points: list[str]) -> Cell:
+    """Return the drill of a built-in stream, killed at these points, or in every phase."""
+    if points == [EVERY]:
+        return CELLS[f"{name}/{EVERY}"]
+    return Cell(stream=BUILTIN[name], phase=asked_phase(points), files=FILES)
 
 
 if __name__ == "__main__":

@@ -100,7 +100,7 @@ class LocationError(HoldfastError):
         text: str,
         *,
         why: str,
-        how: str = "Give a path, file:/…, s3://…, s3a://…, gs://…, abfss://… or az://….",
+        how: str = "Give a path, file:/…, s3://…, gs://…, abfss://… or hdfs://…; to inspect HDFS, webhdfs://….",
     ) -> None:
         self.text = redact_location(text)
         """What was given, with credentials replaced by `***`."""

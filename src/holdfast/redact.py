@@ -22,7 +22,10 @@ _BARE = re.compile(r"[^/:]+:[^/].*@(?P<rest>.*)", re.DOTALL)
 _QUERY = re.compile(r"\?[A-Za-z][\w.~%-]*=.*", re.DOTALL)
 """A `?` that is not followed by `name=` is a wildcard of a path."""
 _URL_IN_TEXT = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>`]+")
-_NAME = r"[\w.-]*(?:secret|passw|pwd|token|sig\b|signature|credential|(?:access|account|api).?key)"
+_NAME = (
+    r"[\w.-]*(?:secret|passw|pwd|token|delegation|sig\b|signature|credential|"
+    r"(?:access|account|api).?key)"
+)
 _VALUE = r"(?:'[^']*'|\"[^\"]*\"|[^\s&,;)\]]+)"
 _NAMED = re.compile(rf"(?i)({_NAME}[\w.-]*['\"]?\s?=\s?|{_NAME}[\w.-]*['\"]:\s?){_VALUE}")
 

@@ -7,14 +7,14 @@ import re
 import pyspark
 import pytest
 
-from holdfast.spark.delta_packages import DELTA_PACKAGES, DELTA_SESSION, delta_settings
+from holdfast.spark.versions import DELTA_PACKAGES, DELTA_SESSION, delta_settings
 from lab.jars import locked
-from lab.versions import OTHER_VERSIONS, requirements_of
+from lab.versions import OTHER_VERSIONS, OWN_VERSION, requirements_of
 from tests.docs.test_docs import PAGES
 from tests.house.repository import ROOT
 
 PAGE = (ROOT / "docs/reference/delta-coordinates.md").read_text()
-GUIDE = (ROOT / "docs/guides/installing-on-a-cluster.md").read_text()
+SUPPORT = (ROOT / "docs/reference/support.md").read_text()
 TUTORIAL = (ROOT / "docs/tutorials/first-drill.md").read_text()
 PRINTED = re.compile(r"delta-spark_[\w.:-]*\d|io\.delta:[\w.:-]*\d")
 NEWEST = max(DELTA_PACKAGES)
@@ -43,14 +43,18 @@ def test_the_tutorial_is_for_the_newest_spark() -> None:
     assert f"the jar for Spark {NEWEST}." in TUTORIAL
 
 
-def test_the_guide_names_them_for_what_is_run() -> None:
-    rows = re.findall(r"^\| (\d\.\d)\.\d+ \| `(\S+)` \|", GUIDE, re.MULTILINE)
-    assert dict(rows) == DELTA_PACKAGES
-    assert f"\n| {pyspark.__version__} | " in GUIDE
-    for version in OTHER_VERSIONS:
-        release = re.search(r"^pyspark==(\S+)", requirements_of(version).read_text(), re.MULTILINE)
-        assert release is not None
-        assert f"\n| {release[1]} | " in GUIDE
+def test_the_page_of_what_is_supported_has_every_version_as_it_is_run() -> None:
+    rows = re.findall(
+        r"^\| (\d\.\d) \| PySpark (\S+) \| tested \| (\S+?),?:? ", SUPPORT, re.MULTILINE
+    )
+    locks = {version: requirements_of(version).read_text() for version in OTHER_VERSIONS}
+    releases = {
+        version: re.findall(r"^pyspark==(\S+)", lock, re.MULTILINE)[0]
+        for version, lock in locks.items()
+    }
+    expected = releases | {OWN_VERSION: pyspark.__version__}
+    assert {version: release for version, release, _ in rows} == expected
+    assert {version for version, _, delta in rows if delta == "tested"} == set(DELTA_PACKAGES)
 
 
 @pytest.mark.parametrize("version", DELTA_PACKAGES)

@@ -82,12 +82,3 @@ def test_every_setting_and_variable_is_on_its_page() -> None:
     users = [text for path, text in sources.items() if "drills" not in path.parts]
     settings = {name for text in users for name in SETTING.findall(text)}
     assert {name for name in variables | settings if f"`{name}`" not in SETTINGS} == set()
-
-
-def test_the_coordinates_of_delta_are_those_that_are_run() -> None:
-    page = (ROOT / "docs/reference/delta-coordinates.md").read_text()
-    run = re.findall(r"^\| 4\.\d \| `(\S+)` \|$", page, re.MULTILINE)
-    jars = re.findall(
-        r"^\"(io\.delta:delta-spark.*?)\"", (ROOT / "lab/jars.toml").read_text(), re.M
-    )
-    assert sorted(run) == sorted(jars)

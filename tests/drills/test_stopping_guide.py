@@ -16,6 +16,7 @@ from tests.house.repository import ROOT
 
 PAGE = (ROOT / "docs/guides/stopping.md").read_text()
 GUARD, STOP = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+HANDLER, WAIT = STOP.split("\n", 1)
 BEFORE = """\
 from pyspark.sql import SparkSession
 spark = SparkSession.builder.getOrCreate()
@@ -34,7 +35,9 @@ def test_the_program_of_the_page_stops_by_sigterm(database: str, tmp_path: Path)
         connection.execute("CREATE TABLE readings (value text)")
     (tmp_path / "in").mkdir()
     (tmp_path / "in/0.txt").write_text("a row\n")
-    (tmp_path / "program.py").write_text(f"{BEFORE}{GUARD}{RUNNING}{STOP}print('ended')\n")
+    # Before its handler is there, SIGTERM ends a program at once.
+    program = f"{BEFORE}{GUARD}{HANDLER}\n{RUNNING}{WAIT}print('ended')\n"
+    (tmp_path / "program.py").write_text(program)
     driver = subprocess.Popen(
         [sys.executable, "program.py"],
         cwd=tmp_path,

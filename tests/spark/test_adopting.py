@@ -15,9 +15,7 @@ import holdfast as hf
 from holdfast.errors import ConfigError
 from holdfast.sinks import session
 from holdfast.storage.location import Location
-from holdfast.storage.options import from_hadoop
 from holdfast.storage.write import Writer, open_writer
-from holdfast.streams import place
 from holdfast.streams.place import SharedCheckpointError
 from tests.spark.file_stream import Stream, remove
 from tests.spark.test_accepting import accept, refused
@@ -140,10 +138,8 @@ def test_a_checkpoint_has_the_settings_of_its_own_bucket(
             raise OpenedError(options["endpoint"])
         return open_writer(location, options)
 
-    monkeypatch.setattr(place, "open_writer", spy)
+    monkeypatch.setattr(session, "open_writer", spy)
     settings = {"fs.s3a.bucket.lake.endpoint": "http://127.0.0.1:1"}
-    monkeypatch.setattr(
-        session, "from_hadoop", lambda _, bucket: from_hadoop(settings, bucket=bucket)
-    )
+    monkeypatch.setattr(session, "HadoopConfiguration", lambda _: settings)
     with pytest.raises(OpenedError, match=r"http://127\.0\.0\.1:1"):
         stream.start(checkpoint="s3a://lake/old")

@@ -1,4 +1,4 @@
-"""What we say Spark will do, Spark 4.2 does, when the query has state and its logs are damaged.
+"""What we say Spark will do, it does, when the query has state and its logs are damaged.
 
 The stream counts lines in state and has run batches 0 to 4; before each restart a new file waits.
 """
@@ -23,8 +23,11 @@ from tests.spark.damages import (
     remove,
     rewrite,
 )
-from tests.spark.restarts import COUNTS, Original, Rows, Truth, original_of, predict
+from tests.spark.restarts import COUNTS, Original, Rows, Truth, original_of, predict, truth_since
+from tests.spark.spark_errors import NEWER_LOG, NO_DELTA, OTHER_LOG
+from tests.spark.spark_version import of_version
 
+NOT_EMPTY = "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY"
 PARTITIONS = "spark.sql.shuffle.partitions"
 
 
@@ -82,7 +85,7 @@ CASES: dict[str, tuple[Damage, Truth]] = {
     "newest-offset-edited": (rewrite("offsets/4", on_line(1, delay), sidecars=False), 5),
     "newest-offset-of-a-newer-version": (
         rewrite("offsets/4", on_line(0, lambda _: "v9")),
-        "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION",
+        NEWER_LOG,
     ),
     "newest-offset-with-a-newline": (rewrite("offsets/4", lambda raw: raw + b"\n"), 5),
     "newest-offset-with-two-newlines": (
@@ -94,29 +97,44 @@ CASES: dict[str, tuple[Damage, Truth]] = {
         5,
     ),
     "newest-offset-without-metadata": (WITHOUT_METADATA, "WatermarkTracker"),
-    "pending-without-metadata": (pending(WITHOUT_METADATA), "Batch 4 metadata not found"),
+    "pending-without-metadata": (
+        pending(WITHOUT_METADATA),
+        truth_since({(3, 5): (4, "WatermarkTracker"), (4, 2): "Batch 4 metadata not found"}),
+    ),
     "entry-before-newest-without-offset": (without_offset(3), 5),
     "newest-commit-empty": (rewrite("commits/4", empty), "Incomplete log file"),
     "newest-commit-without-body": (rewrite("commits/4", lambda _: b"v1"), 5),
     "newest-commit-of-a-newer-version": (
         rewrite("commits/4", on_line(0, lambda _: "v9")),
-        "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION",
+        truth_since({(3, 5): NEWER_LOG, (4, 0): OTHER_LOG, (4, 2): NEWER_LOG}),
     ),
     "no-partitions-pinned": (every(pin(None), UNPINNED_BEFORE), 5),
     "pending-no-partitions-pinned": (pending(every(pin(None), UNPINNED_BEFORE)), 4),
     "pending-no-partitions-pinned-by-newest": (pending(pin(None)), 4),
     "pending-no-partitions-pinned-before": (pending(UNPINNED_BEFORE), 4),
-    "more-partitions-pinned": (pin("3"), "CANNOT_READ_DELTA_FILE_NOT_EXISTS"),
+    "more-partitions-pinned": (pin("3"), NO_DELTA),
     "pending-more-partitions-pinned": (
         pending(pin("3")),
-        "STREAMING_UNFINISHED_REPARTITION_DETECTED",
+        truth_since({(3, 5): NO_DELTA, (4, 2): "STREAMING_UNFINISHED_REPARTITION_DETECTED"}),
     ),
-    "metadata-deleted": (remove("metadata"), "STREAMING_CHECKPOINT_MISSING_METADATA_FILE"),
-    "offsets-deleted": (remove("offsets"), "assertion failed"),
-    "logs-deleted": (remove("offsets", "commits"), "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY"),
+    "metadata-deleted": (
+        remove("metadata"),
+        truth_since({(3, 5): 5, (4, 2): "STREAMING_CHECKPOINT_MISSING_METADATA_FILE"}),
+    ),
+    "offsets-deleted": (
+        remove("offsets"),
+        truth_since(
+            {
+                (3, 5): (0, "CONCURRENT_STREAM_LOG_UPDATE"),
+                (4, 1): NOT_EMPTY,
+                (4, 2): "assertion failed",
+            }
+        ),
+    ),
+    "logs-deleted": (remove("offsets", "commits"), truth_since({(3, 5): 0, (4, 1): NOT_EMPTY})),
     "logs-and-metadata-deleted": (
         remove("offsets", "commits", "metadata"),
-        "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY",
+        truth_since({(3, 5): 0, (4, 1): NOT_EMPTY}),
     ),
     "logs-and-state-deleted": (remove("offsets", "commits", "state"), 0),
     "everything-but-metadata-deleted": (remove("offsets", "commits", "sources", "state"), 0),
@@ -142,21 +160,23 @@ def test_spark_does_what_we_say(
     original.play(damage, truth, tmp_path / "checkpoint")
 
 
-WRONG: dict[str, tuple[Damage, int | None, dict[int, Rows]]] = {
+Wrong = tuple[Damage, int | None, dict[int, Rows]]
+"""A damage, the batch after which a source is read again, and what reaches the sink."""
+ONE_AGAIN: Rows = [("a", 6), ("b", 6), ("k4", 1), ("k5", 1)]
+TWICE = [(f"k{number}", 2) for number in range(4)]
+ALL_AGAIN: Rows = [("a", 10), ("b", 10), *TWICE, ("k4", 1), ("k5", 1)]
+WRONG: dict[str, Wrong] = {
     "newest": (without_offset(4), 3, {5: [("a", 7), ("b", 7), ("k4", 2), ("k5", 1)]}),
     "pending": (
         pending(without_offset(4)),
-        None,
-        {
-            4: [],
-            5: [("a", 10), ("b", 10), *((f"k{n}", 2) for n in range(4)), ("k4", 1), ("k5", 1)],
-        },
+        of_version({(3, 5): 3, (4, 0): None}),
+        {4: [], 5: of_version({(3, 5): ONE_AGAIN, (4, 0): ALL_AGAIN})},
     ),
     "before-pending": (
         pending(without_offset(3)),
         None,
         {
-            4: [("a", 9), ("b", 9), *((f"k{n}", 2) for n in range(4)), ("k4", 1)],
+            4: [("a", 9), ("b", 9), *TWICE, ("k4", 1)],
             5: [("a", 10), ("b", 10), ("k5", 1)],
         },
     ),

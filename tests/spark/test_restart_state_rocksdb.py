@@ -1,4 +1,4 @@
-"""What we say Spark will do, Spark 4.2 does, when files of state in RocksDB are damaged.
+"""What we say Spark will do, it does, when files of state in RocksDB are damaged.
 
 The stream counts lines in two partitions and has run batches 0 to 4, so that version 5 is loaded;
 version 4 when batch 4 is pending. Before each restart a new file waits.
@@ -32,12 +32,27 @@ from tests.spark.damages import (
     scramble,
     write,
 )
-from tests.spark.restarts import Original, Truth, original_of
+from tests.spark.restarts import Original, Truth, original_of, truth_since
+from tests.spark.spark_errors import NO_ROCKSDB_FILE as NO_FILE
+from tests.spark.spark_errors import UNREADABLE
+from tests.spark.spark_version import NotThere, of_version
 
-NO_FILE = "CANNOT_LOAD_STATE_STORE.CANNOT_READ_STREAMING_STATE_FILE"
-UNREADABLE = "CANNOT_LOAD_STATE_STORE.UNCATEGORIZED"
-OTHER_SIZE = "CANNOT_LOAD_STATE_STORE.UNEXPECTED_FILE_SIZE"
-NOT_REPAIRED = "CANNOT_LOAD_STATE_STORE.AUTO_SNAPSHOT_REPAIR_FAILED"
+OTHER_SIZE = of_version(
+    {
+        (3, 5): "IllegalStateException: Copied",
+        (4, 0): "CANNOT_LOAD_STATE_STORE.UNEXPECTED_FILE_SIZE",
+    }
+)
+PASSED_OVER = truth_since({(3, 5): UNREADABLE, (4, 2): 5})
+"""A damaged snapshot, whose changes are there."""
+PASSED_OVER_IN_VAIN = of_version({(3, 5): UNREADABLE, (4, 2): NO_FILE})
+NO_SNAPSHOT = of_version(
+    {
+        (3, 5): "CANNOT_LOAD_STATE_STORE.CANNOT_FIND_BASE_SNAPSHOT_CHECKPOINT",
+        (4, 2): "CANNOT_LOAD_STATE_STORE.AUTO_SNAPSHOT_REPAIR_FAILED",
+    }
+)
+CHECKSUM = "state/0/0/5_*.changelog.crc"
 NO_MATCH = "CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED"
 NOT_IDS = "java.lang.NumberFormatException"
 ID = "3b1e0000-0000-4000-8000-000000000000"
@@ -53,6 +68,11 @@ def originals(
 def miscount(raw: bytes) -> bytes:
     """Return Spark's checksum of a file with another sum."""
     return json.dumps(json.loads(raw) | {"value": 1}).encode()
+
+
+def if_written(truth: Truth) -> Truth:
+    """Return what is true where Spark writes checksums of its own beside state files."""
+    return truth_since({(3, 5): NotThere("Spark 4.0 writes no checksums"), (4, 1): truth})
 
 
 def without_ids(_: bytes) -> bytes:
@@ -72,10 +92,10 @@ def on_changes(version: str) -> dict[str, tuple[Damage, Truth]]:
         "covered-deleted": (remove(*(f"state/0/*/{n}.changelog" for n in (first, covered))), 5),
         "snapshot-deleted": (remove(zips), 5),
         "snapshot-and-change-deleted": (remove(zips, f"state/0/0/{first}.changelog"), NO_FILE),
-        "table-deleted": (on_table(zip_of_0, remove), 5),
+        "table-deleted": (on_table(zip_of_0, remove), PASSED_OVER),
         "table-and-change-deleted": (
             every(on_table(zip_of_0, remove), remove(f"state/0/0/{first}.changelog")),
-            NO_FILE,
+            PASSED_OVER_IN_VAIN,
         ),
         "partition-deleted": (remove("state/0/1"), NO_FILE),
         "pending-newer-deleted": (pending(remove(f"state/0/*/{newest}.changelog")), 4),
@@ -83,10 +103,10 @@ def on_changes(version: str) -> dict[str, tuple[Damage, Truth]]:
         "newest-empty": (rewrite(f"state/0/0/{newest}.changelog", empty), UNREADABLE),
         "newest-cut": (rewrite(f"state/0/0/{newest}.changelog", halve), UNREADABLE),
         "newest-not-compressed": (rewrite(f"state/0/0/{newest}.changelog", scramble), UNREADABLE),
-        "snapshot-cut": (rewrite(zips, halve), 5),
+        "snapshot-cut": (rewrite(zips, halve), PASSED_OVER),
         "snapshot-cut-and-change-deleted": (
             every(rewrite(zips, halve), remove(f"state/0/0/{first}.changelog")),
-            NO_FILE,
+            PASSED_OVER_IN_VAIN,
         ),
     }
 
@@ -129,10 +149,10 @@ CASES: dict[str, dict[str, tuple[Damage, Truth]]] = {
     },
     "format-2": {
         **on_changes("{}_*"),
-        "snapshot-deleted": (remove("state/0/*/3_*.zip"), NOT_REPAIRED),
+        "snapshot-deleted": (remove("state/0/*/3_*.zip"), NO_SNAPSHOT),
         "snapshot-and-change-deleted": (
             remove("state/0/*/3_*.zip", "state/0/0/1_*.changelog"),
-            NOT_REPAIRED,
+            NO_SNAPSHOT,
         ),
         "two-without-commit": (remove("commits/3", "commits/4"), NO_FILE),
         "no-commits": (remove("commits"), NOT_IDS),
@@ -144,12 +164,18 @@ CASES: dict[str, dict[str, tuple[Damage, Truth]]] = {
             NOT_IDS,
         ),
         "file-of-another-id": (write(f"state/0/0/5_{ID}.changelog", b""), 5),
-        "checksum-deleted": (remove("state/0/0/5_*.changelog.crc"), 5),
-        "checksum-empty": (rewrite("state/0/0/5_*.changelog.crc", empty), UNREADABLE),
-        "checksum-wrong": (rewrite("state/0/0/5_*.changelog.crc", miscount), NO_MATCH),
-        "checksum-of-change-wrong": (rewrite("state/0/0/4_*.changelog.crc", miscount), NO_MATCH),
-        "checksum-of-covered-wrong": (rewrite("state/0/0/1_*.changelog.crc", miscount), 5),
-        "checksum-of-snapshot-wrong": (rewrite("state/0/0/3_*.zip.crc", miscount), 5),
+        "checksum-deleted": (remove(CHECKSUM), if_written(5)),
+        "checksum-empty": (rewrite(CHECKSUM, empty), if_written(UNREADABLE)),
+        "checksum-wrong": (rewrite(CHECKSUM, miscount), if_written(NO_MATCH)),
+        "checksum-of-change-wrong": (
+            rewrite("state/0/0/4_*.changelog.crc", miscount),
+            if_written(NO_MATCH),
+        ),
+        "checksum-of-covered-wrong": (
+            rewrite("state/0/0/1_*.changelog.crc", miscount),
+            if_written(5),
+        ),
+        "checksum-of-snapshot-wrong": (rewrite("state/0/0/3_*.zip.crc", miscount), if_written(5)),
     },
 }
 

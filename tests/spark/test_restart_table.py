@@ -1,4 +1,4 @@
-"""What we say Spark will do, Spark 4.2 does: each row on a damaged copy of a real checkpoint.
+"""What we say Spark will do, it does: each row on a damaged copy of a real checkpoint.
 
 The stream reads files one by one and has run batches 0 to 4; before each restart a new file waits.
 """

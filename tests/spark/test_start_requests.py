@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from benchmarks.aged_stream import Age, AgedStream, end, query_of, run_three_batches
 from benchmarks.start_requests import ours_of
+from holdfast.sinks import session
 from lab import S3, Postgres
 from lab.faults.s3_proxy import S3Proxy, SeenRequest
 
@@ -24,12 +25,11 @@ Count = Callable[[Age], Counter[str]]
 
 
 @pytest.fixture
-def proxy(s3: S3, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[S3Proxy]:
+def proxy(s3: S3, monkeypatch: pytest.MonkeyPatch) -> Iterator[S3Proxy]:
     """Stand between Holdfast's client and the store; Spark's own goes past it."""
     with S3Proxy(s3.port) as proxy:
-        settings = spark.sparkContext.getConf()
-        settings.setAll([*s3.spark_settings(port=proxy.port).items()])
-        monkeypatch.setattr(spark.sparkContext, "getConf", lambda: settings)
+        settings = s3.spark_settings(port=proxy.port)
+        monkeypatch.setattr(session, "HadoopConfiguration", lambda _: settings)
         yield proxy
 
 

@@ -21,6 +21,8 @@ def say_briefly(overview: Overview, *, has_ledgers: bool = False) -> str:
             said = f"{first} ({code}): {because}"
         case Unknown(because=because):
             said = f"unknown: {because}"
+        case StartsFresh(then=str(error)):
+            said = f"writes batch 0, then fails: {error}"
         case StartsFresh():
             said = f"begins {'again ' if has_run(overview.checkpoint) else ''}with batch 0"
         case Resumes() | RunsAgain():

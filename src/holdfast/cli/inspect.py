@@ -60,9 +60,9 @@ def inspect(  # noqa: PLR0913 - one parameter per option
 ) -> ExitCode:
     """Say what is in a checkpoint and what Spark will do on the next start.
 
-    LOCATION is a directory on disk or in a bucket: /data/checkpoint, s3://bucket/path, gs://…,
-    abfss://…. If it is not a checkpoint itself, every checkpoint below it gets a row in a table.
-    Nothing is written, and Spark is not needed.
+    LOCATION is a directory on disk, in a bucket or on HDFS: /data/checkpoint, s3://bucket/path,
+    gs://…, abfss://…, webhdfs://namenode:9870/…. If it is not a checkpoint itself, every
+    checkpoint below it gets a row in a table. Nothing is written, and Spark is not needed.
     """
     version = None if spark is None else _parse_version(spark)
     options = parse_options(storage_options)

@@ -40,8 +40,9 @@ def next_start_json(found: NextStart, spark: SparkVersion) -> NextStartJson:
             )
             document.then_fails_with = found.then
             document.unless = found.unless
-        case StartsFresh(new_query_id=new_query_id):
-            document.new_query_id = new_query_id
+        case StartsFresh():
+            document.new_query_id = found.new_query_id
+            document.then_fails_with = found.then
         case Refuses() | Unknown():
             document.because = found.because
     if isinstance(found, RunsAgain):

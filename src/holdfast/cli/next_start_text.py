@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from holdfast.checkpoint.read import Checkpoint
 from holdfast.cli.wording import (
     batches,
     count,
@@ -9,6 +10,7 @@ from holdfast.cli.wording import (
     describe_range,
     versions,
 )
+from holdfast.evidence.needed_entries import lacks_settings
 from holdfast.evidence.outcomes import (
     NextStart,
     Refuses,
@@ -21,6 +23,7 @@ from holdfast.evidence.outcomes import (
 from holdfast.evidence.overview import Overview
 from holdfast.evidence.verdict import has_run
 from holdfast.evidence.versions import SparkVersion
+from holdfast.ids import BatchId
 
 
 def say_next_start(overview: Overview) -> list[str]:
@@ -88,34 +91,49 @@ def _say_runs_again(overview: Overview, found: RunsAgain) -> list[str]:
 
 def _say_then_fails(overview: Overview, found: Resumes | RunsAgain) -> list[str]:
     """Say of a batch that its rows reach the sink before Spark fails to commit it."""
-    batch = found.batch_id
-    if batch in overview.checkpoint.commits:
-        why = f"Offset entries were deleted: commits/ has batches after {batch}, offsets/ has none."
-    else:
-        why = f"The orphaned checksum commits/.{batch}.crc blocks the commit entry."
     again = " again" if isinstance(found, RunsAgain) else ""
     return [
-        f"The next start writes batch {batch} to the sink{again}, then fails: {found.then}",
-        f"{why} This repeats at every start.",
+        f"The next start writes batch {found.batch_id} to the sink{again}, then fails: "
+        f"{found.then}",
+        _say_why_it_fails(overview.checkpoint, found.batch_id),
         *_say_rereads(found),
         *_say_state(found),
     ]
 
 
+def _say_why_it_fails(checkpoint: Checkpoint, batch: BatchId) -> str:
+    if batch in checkpoint.commits and not checkpoint.offsets:
+        why = f"Offset entries were deleted: commits/ has batch {batch}, offsets/ has none."
+    elif batch in checkpoint.commits:
+        why = f"Offset entries were deleted: commits/ has batches after {batch}, offsets/ has none."
+    elif lacks_settings(checkpoint, batch):
+        why = f"The second line of offsets/{batch}, which holds the settings, is empty."
+    else:
+        why = f"The orphaned checksum commits/.{batch}.crc blocks the commit entry."
+    return f"{why} This repeats at every start."
+
+
 def _say_fresh(overview: Overview, found: StartsFresh) -> list[str]:
+    if found.then is not None:
+        return [
+            f"The next start writes batch 0 to the sink, then fails: {found.then}",
+            _say_why_it_fails(overview.checkpoint, BatchId(0)),
+            _where_it_begins(overview),
+        ]
     id_ = "a new query id" if found.new_query_id else "the query id in metadata"
-    where = (
+    said = [f"The next start begins with batch 0 and {id_}.", _where_it_begins(overview)]
+    if has_run(overview.checkpoint):
+        said.append("The query has run before: rows that it wrote to the sink can be duplicated.")
+    return said
+
+
+def _where_it_begins(overview: Overview) -> str:
+    decides = (
         "The files in sources/ decide"
         if overview.checkpoint.sources
         else "The options of the source, such as startingOffsets, decide"
     )
-    said = [
-        f"The next start begins with batch 0 and {id_}.",
-        f"{where} where it begins to read.",
-    ]
-    if has_run(overview.checkpoint):
-        said.append("The query has run before: rows that it wrote to the sink can be duplicated.")
-    return said
+    return f"{decides} where it begins to read."
 
 
 def _say_rereads(found: Resumes | RunsAgain) -> list[str]:
@@ -144,10 +162,15 @@ def _say_state(found: Resumes | RunsAgain) -> list[str]:
 
 def _say_elsewhere(overview: Overview) -> list[str]:
     """Say what versions that do something else would do, each answer once."""
+    here = _say(overview, overview.next_start)
     said: dict[str, list[SparkVersion]] = {}
     for version, found in overview.elsewhere.items():
-        if version[:2] in overview.readers.versions:
-            said.setdefault(_say(overview, found)[0], []).append(version)
-    # Where only the words of the error differ, there is nothing to say twice.
-    said.pop(_say(overview, overview.next_start)[0], None)
+        if version[:2] not in overview.readers.versions:
+            continue
+        there = _say(overview, found)
+        # Where only the words of the error differ, there is nothing to say twice.
+        answer = there[:1] if isinstance(found, Refuses) else there
+        other = next((sentence for sentence in answer if sentence not in here), None)
+        if other is not None:
+            said.setdefault(other, []).append(version)
     return [f"On {versions(found)}: {sentence}" for sentence, found in said.items()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from holdfast.cli.wording import batches
 from holdfast.evidence.guard_record import GuardRecord
+from holdfast.evidence.needed_entries import lacks_settings
 from holdfast.evidence.outcomes import (
     Refuses,
     Resumes,
@@ -151,6 +152,8 @@ def _repair(overview: Overview, found: Resumes | RunsAgain) -> str:
         return f"Restore offsets/{max(overview.checkpoint.offsets)} from a backup. {_OR_RESET}"
     if found.batch_id in overview.checkpoint.commits:
         return f"Restore the deleted entries of offsets/ from a backup. {_OR_RESET}"
+    if lacks_settings(overview.checkpoint, found.batch_id):
+        return _REFUSED[RefusalCode.ENTRY_WITHOUT_SETTINGS].format(path=f"offsets/{found.batch_id}")
     return _CHECKSUM.format(path=f"commits/.{found.batch_id}.crc")
 
 

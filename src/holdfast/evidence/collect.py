@@ -23,6 +23,7 @@ from holdfast.checkpoint.read import (
 from holdfast.checkpoint.sources.files import FileOffset
 from holdfast.checkpoint.sources.read import count_files
 from holdfast.checkpoint.unparsed import Unparsed
+from holdfast.evidence.behaviour import BEHAVIOURS
 from holdfast.evidence.checkpoint_evidence import Evidence
 from holdfast.evidence.next_start import needed_version
 from holdfast.evidence.progress import find_progress
@@ -173,7 +174,9 @@ def _put_together(places: StreamPlaces, found: Evidence, rows: list[Row]) -> Str
     query_id = metadata.query_id if isinstance(metadata, QueryMetadata) else QueryId("")
     refused = None
     if checkpoint.offsets:
-        refused = judge_query(checkpoint, places.query, spark=places.spark)
+        batch = BatchId(needed_version(checkpoint))
+        does = BEHAVIOURS[places.spark]
+        refused = judge_query(checkpoint, places.query, batch_id=batch, does=does)
     return StreamEvidence(
         checkpoint=checkpoint,
         stores=found.stores,

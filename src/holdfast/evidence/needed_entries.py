@@ -11,13 +11,16 @@ from holdfast.checkpoint.layout import COMMITS, OFFSETS
 from holdfast.checkpoint.offsets import PARTITIONS, OffsetEntry
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.checkpoint.unparsed import Unparsed
+from holdfast.evidence.behaviour import Behaviour
 from holdfast.evidence.outcomes import Refuses, Unknown, UnknownCause
 from holdfast.evidence.refusal_codes import RefusalCode
-from holdfast.evidence.versions import SparkVersion
 from holdfast.ids import BatchId
 
+NO_SETTINGS = "WatermarkTracker"
+"""In the error when the settings of a batch are used before they are looked for."""
 
-def judge_needed_entries(checkpoint: Checkpoint, spark: SparkVersion) -> Refuses | Unknown | None:
+
+def judge_needed_entries(checkpoint: Checkpoint, does: Behaviour) -> Refuses | Unknown | None:
     """Say whether an entry that Spark reads at every start stops it; there is an offset entry."""
     newest = max(checkpoint.offsets)
     needed: list[object] = [checkpoint.offsets[newest]]
@@ -48,7 +51,7 @@ def judge_needed_entries(checkpoint: Checkpoint, spark: SparkVersion) -> Refuses
         if isinstance(entry, Unparsed):
             error = entry.spark_says or "STREAM_FAILED"
             return judge_unusable(entry, RefusalCode.ENTRY_UNREADABLE, error=error)
-    return _judge_lines(checkpoint, newest) or _judge_pinned(checkpoint, newest, spark)
+    return _judge_lines(checkpoint, newest) or _judge_pinned(checkpoint, newest, does)
 
 
 def _judge_lines(checkpoint: Checkpoint, newest: BatchId) -> Refuses | None:
@@ -70,7 +73,7 @@ def _judge_lines(checkpoint: Checkpoint, newest: BatchId) -> Refuses | None:
 
 
 def _judge_pinned(
-    checkpoint: Checkpoint, newest: BatchId, spark: SparkVersion
+    checkpoint: Checkpoint, newest: BatchId, does: Behaviour
 ) -> Refuses | Unknown | None:
     """Judge the second line of the newest entries: settings, and that there are any."""
     entry, before = checkpoint.offsets[newest], checkpoint.offsets.get(BatchId(newest - 1))
@@ -79,13 +82,13 @@ def _judge_pinned(
     if not isinstance(entry, OffsetEntry):
         return None
     if entry.metadata is None:
-        return _without_settings(checkpoint, entry, spark)
+        return _without_settings(checkpoint, entry, does)
     if committed is None or committed >= newest or not isinstance(before, OffsetEntry):
         return None
     pinned = [
         each.metadata.conf.get(PARTITIONS) if each.metadata else None for each in (entry, before)
     ]
-    if None in pinned and spark == (4, 2, 0):
+    if None in pinned and does.needs_partitions:
         because = f"{path} or the entry before it does not record {PARTITIONS}"
         return Refuses(
             code=RefusalCode.PARTITIONS_NOT_PINNED,
@@ -93,7 +96,7 @@ def _judge_pinned(
             because=because,
             follows_from=(path,),
         )
-    if None not in pinned and pinned[0] != pinned[1] and spark >= (4, 2):
+    if None not in pinned and pinned[0] != pinned[1] and does.compares_partitions:
         because = f"{path} records {pinned[0]} shuffle partitions, the entry before it {pinned[1]}"
         return Refuses(
             code=RefusalCode.REPARTITION_NOT_FINISHED,
@@ -104,9 +107,15 @@ def _judge_pinned(
     return None
 
 
+def lacks_settings(checkpoint: Checkpoint, batch: BatchId) -> bool:
+    """Return whether the entry of a batch is there and its second line, the settings, is empty."""
+    entry = checkpoint.offsets.get(batch)
+    return isinstance(entry, OffsetEntry) and entry.metadata is None
+
+
 def _without_settings(
-    checkpoint: Checkpoint, entry: OffsetEntry, spark: SparkVersion
-) -> Refuses | Unknown:
+    checkpoint: Checkpoint, entry: OffsetEntry, does: Behaviour
+) -> Refuses | Unknown | None:
     path = f"{OFFSETS}/{entry.batch_id}"
     committed = max(checkpoint.commits, default=-1)
     others = [each for each in checkpoint.offsets.values() if isinstance(each, OffsetEntry)]
@@ -116,10 +125,12 @@ def _without_settings(
             f"query continues after epoch {committed}; with micro-batches Spark refuses to start"
         )
         return Unknown(cause=UnknownCause.CONTINUOUS, because=because, follows_from=(path,))
-    is_new_check = spark >= (4, 2) and entry.batch_id > committed
+    is_pending = entry.batch_id > committed
+    if is_pending and not does.needs_settings:
+        return None
     return Refuses(
         code=RefusalCode.ENTRY_WITHOUT_SETTINGS,
-        error=f"Batch {entry.batch_id} metadata not found" if is_new_check else "WatermarkTracker",
+        error=f"Batch {entry.batch_id} metadata not found" if is_pending else NO_SETTINGS,
         because=f"the second line of {path}, which holds the settings, is empty",
         follows_from=(path,),
     )

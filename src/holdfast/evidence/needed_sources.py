@@ -17,6 +17,7 @@ from holdfast.checkpoint.sources import parse_offset
 from holdfast.checkpoint.sources.files import FileOffset
 from holdfast.checkpoint.sources.read import SourceLog
 from holdfast.checkpoint.unparsed import Unparsed
+from holdfast.evidence.behaviour import Behaviour
 from holdfast.evidence.outcomes import Refuses, Reread, Unknown, UnknownCause
 from holdfast.evidence.refusal_codes import RefusalCode
 from holdfast.ids import BatchId
@@ -80,7 +81,7 @@ def _judge_log(source: str, log: SourceLog | None, offset: FileOffset) -> Refuse
     return None
 
 
-def find_rereads(checkpoint: Checkpoint) -> tuple[Reread, ...]:
+def find_rereads(checkpoint: Checkpoint, does: Behaviour) -> tuple[Reread, ...]:
     """Name the sources that a start reads again because their offset was taken away."""
     newest = max(checkpoint.offsets)
     entry, before = (_offsets(checkpoint, newest - back) for back in (0, 1))
@@ -93,7 +94,8 @@ def find_rereads(checkpoint: Checkpoint) -> tuple[Reread, ...]:
     # In a log that names its sources, one without an offset has no line at all.
     for source, text in {**dict.fromkeys(before), **entry}.items():
         if text is None and source in older:
-            is_known = before.get(source) is not None and not is_pending
+            is_forgotten = is_pending and does.forgets_start
+            is_known = before.get(source) is not None and not is_forgotten
             after = BatchId(newest - 1) if is_known else None
             rereads.append(Reread(source=source, after=after))
         elif text and before.get(source, text) is None and is_pending and source in older:

@@ -18,32 +18,29 @@ from holdfast.checkpoint.state.operators import OperatorMetadata
 from holdfast.checkpoint.state.read import Operator
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.errors import LocationError
+from holdfast.evidence.behaviour import Behaviour
 from holdfast.evidence.outcomes import Refuses, Unknown, UnknownCause
-from holdfast.evidence.query import Query
+from holdfast.evidence.query import NO_STATE_DIRECTORY, Query
 from holdfast.evidence.refusal_codes import RefusalCode
 from holdfast.evidence.state import (
-    HDFS,
     NOT_LOOKED,
-    ROCKSDB,
     Looked,
     OperatorState,
     judge_state,
-    provider_of,
+    missing_file_error,
 )
-from holdfast.evidence.versions import SparkVersion
 from holdfast.ids import BatchId
-from holdfast.storage.location import parse_location
+from holdfast.storage.location import is_same_store, parse_location
 
 _BY_PATH = "transformWithState"
 """Operators that find their schemas by the absolute paths in their metadata."""
-_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
 
 def judge_needed_state(
     checkpoint: Checkpoint,
     batch_id: BatchId,
     *,
-    spark: SparkVersion,
+    does: Behaviour,
     query: Query | None = None,
     looked: Looked = NOT_LOOKED,
 ) -> Refuses | Unknown | None:
@@ -52,7 +49,7 @@ def judge_needed_state(
     Args:
         checkpoint: As read.
         batch_id: The batch that is run.
-        spark: The version that will be started.
+        does: What the version that will be started does.
         query: What is known of the query; operators that it does not have, Spark does not look at.
         looked: What looking into state files has shown.
     """
@@ -62,25 +59,26 @@ def judge_needed_state(
         known = len(query.operators)
         state = tuple(each for each in checkpoint.state if each.operator_id < known)
         checkpoint = replace(checkpoint, state=state)
-    stopped = _judge_descriptions(checkpoint)
+    stopped = _judge_descriptions(checkpoint, None if does.checks_schema_first else batch_id)
     if stopped is not None or batch_id == 0:
         return stopped
     stopped = (
-        _judge_directories(checkpoint, batch_id, spark)
-        or _missing_operator(checkpoint, query, batch_id)
+        _judge_directories(checkpoint, batch_id, does)
+        or _missing_operator(checkpoint, query, batch_id, does=does)
         or _judge_unread(checkpoint, batch_id)
     )
     if stopped is not None:
         return stopped
-    for operator in judge_state(checkpoint, batch_id, looked=looked, repairs=spark >= (4, 2)):
-        error = _missing_error(checkpoint, operator, spark)
-        stopped = _judge_ids(checkpoint, operator) or _judge_files(operator, error)
+    for operator in judge_state(checkpoint, batch_id, does=does, looked=looked):
+        stopped = _judge_ids(checkpoint, operator) or _judge_files(checkpoint, operator, does)
         if stopped is not None:
             return stopped
     return None
 
 
-def _judge_descriptions(checkpoint: Checkpoint) -> Refuses | Unknown | None:
+def _judge_descriptions(
+    checkpoint: Checkpoint, in_batch: BatchId | None
+) -> Refuses | Unknown | None:
     """Judge schemas and checksums that lie about; metadata that is damaged Spark passes over."""
     for operator in checkpoint.state:
         for schema in operator.schemas:
@@ -95,6 +93,7 @@ def _judge_descriptions(checkpoint: Checkpoint) -> Refuses | Unknown | None:
                     error="STREAM_FAILED",
                     because=because,
                     follows_from=(schema.path,),
+                    in_batch=in_batch,
                 )
         moved = _moved_schema(checkpoint, operator)
         if moved is not None:
@@ -113,6 +112,7 @@ def _judge_descriptions(checkpoint: Checkpoint) -> Refuses | Unknown | None:
                 error="already exists",
                 because=because,
                 follows_from=(path,),
+                in_batch=in_batch,
             )
     return None
 
@@ -128,14 +128,13 @@ def _moved_schema(checkpoint: Checkpoint, operator: Operator) -> str | None:
             there = parse_location(path)
         except LocationError:
             continue
-        is_comparable = (there.scheme, there.bucket) == (here.scheme, here.bucket)
-        if is_comparable and not there.path.startswith(f"{here.path}/"):
+        if is_same_store(there, here) and not there.path.startswith(f"{here.path}/"):
             return path
     return None
 
 
 def _judge_directories(
-    checkpoint: Checkpoint, batch_id: BatchId, spark: SparkVersion
+    checkpoint: Checkpoint, batch_id: BatchId, does: Behaviour
 ) -> Refuses | None:
     newest = checkpoint.commits[max(checkpoint.commits)] if checkpoint.commits else None
     has_ids = isinstance(newest, CommitEntry) and bool(newest.state_ids)
@@ -145,33 +144,33 @@ def _judge_directories(
         because = f"{STATE}/ holds no state files, only {strays[0]}"
         return Refuses(
             code=RefusalCode.STATE_MISSING,
-            error=_no_file_error(_pinned_provider(checkpoint), spark),
+            error=missing_file_error(checkpoint, does),
             because=because,
             follows_from=tuple(strays),
             in_batch=batch_id,
         )
     if not checkpoint.state and (STATE in checkpoint.directories or has_ids):
-        is_named = spark >= (4, 2)
+        is_first = does.needs_state_directory
         return Refuses(
             code=RefusalCode.STATE_MISSING,
-            error="STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY"
-            if is_named
-            else "CANNOT_LOAD_STATE_STORE",
+            error=NO_STATE_DIRECTORY if is_first else missing_file_error(checkpoint, does),
             because="state/ is empty, but the query is stateful",
             follows_from=(STATE,),
+            in_batch=None if is_first else batch_id,
         )
     numbers = [operator.operator_id for operator in checkpoint.state]
     missing = next((place for place, number in enumerate(numbers) if place != number), None)
     if missing is not None:
         path = f"{STATE}/{missing}"
-        is_compared = spark >= (4, 0)
+        is_first = does.compares_operators
         return Refuses(
             code=RefusalCode.STATE_OPERATOR_MISSING,
             error="STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA"
-            if is_compared
-            else "Error reading",
+            if is_first
+            else missing_file_error(checkpoint, does),
             because=f"{path} is missing, but a later operator has its directory",
             follows_from=(path,),
+            in_batch=None if is_first else batch_id,
         )
     return None
 
@@ -188,7 +187,7 @@ def _judge_unread(checkpoint: Checkpoint, batch_id: BatchId) -> Unknown | None:
 
 
 def _missing_operator(
-    checkpoint: Checkpoint, query: Query | None, batch_id: BatchId
+    checkpoint: Checkpoint, query: Query | None, batch_id: BatchId, *, does: Behaviour
 ) -> Refuses | None:
     """Judge operators of the query that have no state; Spark compares names only if it has some."""
     if query is None:
@@ -201,7 +200,7 @@ def _missing_operator(
     because = f"{path} is missing, and the query's {query.operators[missing[0]]} needs it"
     return Refuses(
         code=RefusalCode.STATE_OPERATOR_MISSING,
-        error="CANNOT_LOAD_STATE_STORE",
+        error=missing_file_error(checkpoint, does),
         because=because,
         follows_from=(path,),
         in_batch=batch_id,
@@ -238,7 +237,9 @@ def _judge_ids(checkpoint: Checkpoint, found: OperatorState) -> Refuses | None:
     return None
 
 
-def _judge_files(found: OperatorState, error: str) -> Refuses | Unknown | None:
+def _judge_files(
+    checkpoint: Checkpoint, found: OperatorState, does: Behaviour
+) -> Refuses | Unknown | None:
     batch_id = BatchId(found.version)
     if found.unread:
         because = f"{found.unread[0]}, which batch {batch_id} needs, could not be read"
@@ -247,7 +248,7 @@ def _judge_files(found: OperatorState, error: str) -> Refuses | Unknown | None:
     if broken:
         return Refuses(
             code=RefusalCode.STATE_FILE_DAMAGED,
-            error="CANNOT_LOAD_STATE_STORE",
+            error=does.state_damaged,
             because=f"{broken[0]} is damaged, and batch {batch_id} needs it",
             follows_from=broken,
             in_batch=batch_id,
@@ -259,28 +260,10 @@ def _judge_files(found: OperatorState, error: str) -> Refuses | Unknown | None:
     named = f"{missing[-1]} is damaged" if is_damaged else f"{missing[0]} is missing"
     return Refuses(
         code=RefusalCode.STATE_FILE_DAMAGED if is_damaged else RefusalCode.STATE_FILE_MISSING,
-        error=error,
+        error=does.state_damaged
+        if found.passed_over
+        else missing_file_error(checkpoint, does, operator=found.operator),
         because=f"{named}, and batch {batch_id} needs it",
         follows_from=missing,
         in_batch=batch_id,
     )
-
-
-def _missing_error(checkpoint: Checkpoint, found: OperatorState, spark: SparkVersion) -> str:
-    if found.passed_over:
-        return "CANNOT_LOAD_STATE_STORE" if spark >= (4, 0) else "Error reading"
-    return _no_file_error(provider_of(found.operator) or _pinned_provider(checkpoint), spark)
-
-
-def _pinned_provider(checkpoint: Checkpoint) -> str:
-    entry = checkpoint.newest_readable
-    conf = {} if entry is None or entry.metadata is None else entry.metadata.conf
-    return ROCKSDB if "RocksDB" in conf.get(_PROVIDER, "") else HDFS
-
-
-def _no_file_error(provider: str, spark: SparkVersion) -> str:
-    if provider == ROCKSDB:
-        words = "CANNOT_LOAD_STATE_STORE.CANNOT_READ_STREAMING_STATE_FILE"
-        return words if spark >= (4, 0) else "Error reading"
-    words = "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS"
-    return words if spark >= (4, 0) else "Error reading delta file"

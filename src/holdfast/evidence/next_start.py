@@ -22,7 +22,13 @@ from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS, STATE
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.evidence.absent_state import judge_absent_state
-from holdfast.evidence.needed_entries import judge_needed_entries, judge_unusable
+from holdfast.evidence.behaviour import BEHAVIOURS, Behaviour
+from holdfast.evidence.needed_entries import (
+    NO_SETTINGS,
+    judge_needed_entries,
+    judge_unusable,
+    lacks_settings,
+)
 from holdfast.evidence.needed_sources import find_rereads, judge_sources
 from holdfast.evidence.needed_state import judge_needed_state
 from holdfast.evidence.outcomes import (
@@ -59,13 +65,15 @@ def predict_next_start(
         query: What is known of the query that will be started; by default that it is the same.
         looked: What looking into state files has shown.
     """
-    by_logs = predict_by_logs(checkpoint, spark=spark)
+    by_logs, does = predict_by_logs(checkpoint, spark=spark), BEHAVIOURS[spark]
     if not isinstance(by_logs, Resumes | RunsAgain):
         return by_logs
-    if query is not None and (refused := judge_query(checkpoint, query, spark=spark)):
+    if query is not None and (
+        refused := judge_query(checkpoint, query, batch_id=by_logs.batch_id, does=does)
+    ):
         return refused
     stopped = judge_sources(checkpoint) or judge_needed_state(
-        checkpoint, by_logs.batch_id, spark=spark, query=query, looked=looked
+        checkpoint, by_logs.batch_id, does=does, query=query, looked=looked
     )
     if stopped is not None:
         return stopped
@@ -74,14 +82,15 @@ def predict_next_start(
 
 def predict_by_logs(checkpoint: Checkpoint, *, spark: SparkVersion = NEWEST_SPARK) -> NextStart:
     """Say what the logs alone decide: which batch is run."""
-    stopped = _judge_directories(checkpoint) or _judge_metadata(checkpoint, spark)
+    does = BEHAVIOURS[spark]
+    stopped = _judge_directories(checkpoint) or _judge_metadata(checkpoint, does)
     if stopped is not None:
         return stopped
     if not checkpoint.offsets:
-        return _without_offsets(checkpoint, spark)
+        return _without_offsets(checkpoint, does)
     newest = max(checkpoint.offsets)
     committed = max(checkpoint.commits, default=None)
-    stopped = judge_needed_entries(checkpoint, spark)
+    stopped = judge_needed_entries(checkpoint, does)
     if stopped is not None:
         return stopped
     files = tuple(
@@ -89,7 +98,7 @@ def predict_by_logs(checkpoint: Checkpoint, *, spark: SparkVersion = NEWEST_SPAR
         for log, batch in ((OFFSETS, newest), (COMMITS, committed))
         if batch is not None
     )
-    rereads = find_rereads(checkpoint)
+    rereads = find_rereads(checkpoint, does)
     if committed == newest:
         found = _resume(checkpoint, BatchId(newest + 1), files)
         return replace(found, rereads=rereads) if isinstance(found, Resumes) else found
@@ -99,7 +108,9 @@ def predict_by_logs(checkpoint: Checkpoint, *, spark: SparkVersion = NEWEST_SPAR
         follows_from=files,
         passed_over=tuple(batch for batch in checkpoint.offsets if last < batch < newest),
         rereads=rereads,
-        then=_blocked(checkpoint, COMMITS, newest),
+        then=NO_SETTINGS
+        if lacks_settings(checkpoint, newest)
+        else _blocked(checkpoint, COMMITS, newest),
     )
 
 
@@ -154,12 +165,12 @@ def _judge_directories(checkpoint: Checkpoint) -> Refuses | Unknown | None:
     )
 
 
-def _judge_metadata(checkpoint: Checkpoint, spark: SparkVersion) -> Refuses | Unknown | None:
+def _judge_metadata(checkpoint: Checkpoint, does: Behaviour) -> Refuses | Unknown | None:
     if isinstance(checkpoint.metadata, Unparsed):
         error = checkpoint.metadata.spark_says or "com.fasterxml.jackson"
         return judge_unusable(checkpoint.metadata, RefusalCode.METADATA_UNREADABLE, error=error)
     has_logs = bool(checkpoint.offsets or checkpoint.commits)
-    if checkpoint.metadata is None and has_logs and spark >= (4, 2):
+    if checkpoint.metadata is None and has_logs and does.needs_metadata:
         return Refuses(
             code=RefusalCode.METADATA_MISSING,
             error="STREAMING_CHECKPOINT_MISSING_METADATA_FILE",
@@ -169,9 +180,9 @@ def _judge_metadata(checkpoint: Checkpoint, spark: SparkVersion) -> Refuses | Un
     return None
 
 
-def _without_offsets(checkpoint: Checkpoint, spark: SparkVersion) -> NextStart:
+def _without_offsets(checkpoint: Checkpoint, does: Behaviour) -> NextStart:
     commits = tuple(f"{COMMITS}/{batch}" for batch in checkpoint.commits)
-    if checkpoint.commits and spark >= (4, 2):
+    if checkpoint.commits and does.needs_offsets_of_commits:
         return Refuses(
             code=RefusalCode.OFFSET_LOG_EMPTY,
             error="assertion failed",
@@ -185,11 +196,15 @@ def _without_offsets(checkpoint: Checkpoint, spark: SparkVersion) -> NextStart:
         *(path for path in strays if path.startswith(places)),
         *(f"{STATE}/{operator.operator_id}" for operator in checkpoint.state),
     )
-    if in_the_way and spark >= (4, 1):
+    if in_the_way and does.needs_empty_location:
         return Refuses(
             code=RefusalCode.CHECKPOINT_NOT_EMPTY,
             error="STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY",
             because=f"the first batch needs an empty checkpoint, but {in_the_way[0]} exists",
             follows_from=in_the_way,
         )
-    return StartsFresh(follows_from=(OFFSETS,), new_query_id=checkpoint.metadata is None)
+    return StartsFresh(
+        follows_from=(OFFSETS, *commits),
+        new_query_id=checkpoint.metadata is None,
+        then=_blocked(checkpoint, COMMITS, BatchId(0)),
+    )

@@ -52,6 +52,8 @@ class StartsFresh:
 
     follows_from: tuple[str, ...]
     new_query_id: bool = True
+    then: str | None = None
+    """The error Spark fails with after the sink has been written; None for none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from holdfast.checkpoint.read import Checkpoint
+from holdfast.evidence.behaviour import BEHAVIOURS
 from holdfast.evidence.checkpoint_evidence import Evidence
 from holdfast.evidence.next_start import needed_version
 from holdfast.evidence.outcomes import NextStart
@@ -60,7 +61,7 @@ def overview_of(evidence: Evidence, *, spark: SparkVersion | None = None) -> Ove
         elsewhere={version: each for version, each in others.items() if each != next_start},
         progress=_with_files(find_progress(checkpoint, looked), evidence.pending_files),
         state=judge_state(
-            checkpoint, needed_version(checkpoint), looked=looked, repairs=chosen >= (4, 2)
+            checkpoint, needed_version(checkpoint), does=BEHAVIOURS[chosen], looked=looked
         ),
         stores=evidence.stores,
         writers=evidence.writers,

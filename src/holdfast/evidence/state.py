@@ -8,7 +8,7 @@ one place, a limit or an aggregation without keys, have a single one whatever is
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from holdfast.checkpoint.commits import CommitEntry
@@ -20,12 +20,14 @@ from holdfast.checkpoint.state.files import StateFile, StateFileKind
 from holdfast.checkpoint.state.operators import OperatorMetadata
 from holdfast.checkpoint.state.read import DEFAULT_STORE, Operator, Store
 from holdfast.checkpoint.state.schema import StateSchema
+from holdfast.evidence.behaviour import Behaviour
 
 MOST_NAMED = 1_000
 """So many missing partitions are named, and no more."""
 MOST_PARTITIONS = 1_000_000
 """More than this nobody has: a number that is larger is damage, and is not counted up to."""
 ROCKSDB, HDFS = "RocksDB", "HDFS-backed"
+_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +98,8 @@ class Looked:
     """Paths of files that are there and cannot be used."""
     unread: frozenset[str] = frozenset()
     """Paths of files that we were not allowed to read, or that were gone when we came."""
+    unverified: frozenset[str] = frozenset()
+    """Those damaged ones that are RocksDB snapshots and differ from Spark's own checksum alone."""
     by_4_0: tuple[str, ...] = ()
     """Paths of snapshots that only Spark 4.0 writes and reads."""
 
@@ -104,18 +108,21 @@ NOT_LOOKED = Looked()
 
 
 def judge_state(
-    checkpoint: Checkpoint, version: int, *, looked: Looked = NOT_LOOKED, repairs: bool = True
+    checkpoint: Checkpoint, version: int, *, does: Behaviour, looked: Looked = NOT_LOOKED
 ) -> tuple[OperatorState, ...]:
     """Hold every operator against the version that the next start loads; none if unread.
 
     Args:
         checkpoint: As read.
         version: The state version that is loaded.
+        does: What the version that will be started does.
         looked: What looking into the files has shown.
-        repairs: Whether Spark passes over a damaged whole file for an older one: from 4.2 on.
     """
     if checkpoint.state_unread is not None:
         return ()
+    if not does.verifies_snapshots:
+        looked = replace(looked, damaged=looked.damaged - looked.unverified)
+    repairs = does.repairs_state
     return tuple(
         _judge_operator(checkpoint, operator, version, looked=looked, repairs=repairs)
         for operator in checkpoint.state
@@ -193,6 +200,23 @@ def provider_of(operator: Operator) -> str | None:
             rocks = file.kind in (StateFileKind.ZIP, StateFileKind.CHANGELOG)
             return ROCKSDB if rocks else HDFS
     return None
+
+
+def missing_file_error(
+    checkpoint: Checkpoint, does: Behaviour, *, operator: Operator | None = None
+) -> str:
+    """Return what Spark's error contains when a state file is missing.
+
+    Args:
+        checkpoint: As read; the newest entry records which provider it is for.
+        does: What the version that will be started does.
+        operator: Whose file is missing, where it has others that tell the provider.
+    """
+    entry = checkpoint.newest_readable
+    conf = {} if entry is None or entry.metadata is None else entry.metadata.conf
+    pinned = ROCKSDB if "RocksDB" in conf.get(_PROVIDER, "") else HDFS
+    provider = (operator and provider_of(operator)) or pinned
+    return does.rocksdb_missing if provider == ROCKSDB else does.delta_missing
 
 
 def count_partitions(checkpoint: Checkpoint, operator: Operator) -> int | None:

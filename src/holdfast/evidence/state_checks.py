@@ -17,6 +17,8 @@ from holdfast.storage.read import Reader, read_chunks
 
 LARGEST_CHECKED = 16 << 20
 """Spark's checksum of a larger file is not compared: it takes about a second for 10 MB."""
+NO_MATCH = "CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED"
+"""In the error when a file does not fit Spark's own checksum."""
 _TABLE_END = bytes.fromhex("f7cff485b741e288")
 """How a table of RocksDB ends."""
 
@@ -32,13 +34,14 @@ def find_damage(reader: Reader, store: Store, chain: Chain, *, deeply: bool) -> 
     """
     if chain.base is None and chain.changes and chain.changes[-1].unique_id is not None:
         yield from _check_lineage(reader, store, chain.changes[-1])
-    if deeply and store.checksums:
-        for file in chain.files:
-            yield from _compare_checksum(reader, f"{store.directory}/{file.name}", file.size_bytes)
     if chain.base is not None and chain.base.kind is StateFileKind.ZIP:
         path = f"{store.directory}/{chain.base.name}"
         yield from _compare_sidecar(reader, path, blamed=path)
         yield from _check_snapshot(reader, store, path, deeply=deeply)
+    if deeply and store.checksums:
+        # The snapshot's last: what is found by nothing else, not every version of Spark compares.
+        for file in reversed(chain.files):
+            yield from _compare_checksum(reader, store, file)
 
 
 def _check_lineage(reader: Reader, store: Store, newest: StateFile) -> Iterator[Unparsed]:
@@ -59,21 +62,23 @@ def _check_lineage(reader: Reader, store: Store, newest: StateFile) -> Iterator[
         yield Unparsed(path=path, reason=f"the snapshot it builds on, {lineage[0]}, is missing")
 
 
-def _compare_checksum(reader: Reader, path: str, size_bytes: int) -> Iterator[Unparsed]:
+def _compare_checksum(reader: Reader, store: Store, file: StateFile) -> Iterator[Unparsed]:
+    path, size_bytes = f"{store.directory}/{file.name}", file.size_bytes
     raw = read_whole(reader, path + CHECKSUM_SUFFIX)
     if raw is None:
         return
     checksum = raw if isinstance(raw, Unparsed) else parse_spark_checksum(path, raw)
     if isinstance(checksum, Unparsed):
         reason = f"its checksum file: {checksum.reason}"
-        yield Unparsed(path=path, reason=reason, unread=checksum.unread)
+        yield Unparsed(path=path, reason=reason, unread=checksum.unread, spark_says=NO_MATCH)
     elif checksum.size_bytes != size_bytes:
         reason = f"it has {size_bytes:,} bytes, its checksum is for {checksum.size_bytes:,}"
-        yield Unparsed(path=path, reason=reason)
+        yield Unparsed(path=path, reason=reason, spark_says=NO_MATCH)
     elif size_bytes <= LARGEST_CHECKED:
         content = read_whole(reader, path)
         if isinstance(content, bytes) and checksum.fits(content) is False:
-            yield Unparsed(path=path, reason="it does not fit the checksum that Spark wrote")
+            reason = "it does not fit the checksum that Spark wrote"
+            yield Unparsed(path=path, reason=reason, spark_says=NO_MATCH)
 
 
 def _compare_sidecar(reader: Reader, path: str, *, blamed: str) -> Iterator[Unparsed]:

@@ -27,7 +27,7 @@ from holdfast.checkpoint.state.rocksdb import RocksSnapshot
 from holdfast.checkpoint.state.rows import read_rocks_snapshot
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.evidence.state import Looked, loaded_stores, unique_ids
-from holdfast.evidence.state_checks import find_damage
+from holdfast.evidence.state_checks import NO_MATCH, find_damage
 from holdfast.storage.read import Reader
 
 LOOKERS = 16
@@ -69,6 +69,11 @@ def seen_by(stores: tuple[StoreContent, ...]) -> Looked:
     return Looked(
         damaged=frozenset(each.path for each in found if not each.unread),
         unread=frozenset(each.path for each in found if each.unread),
+        unverified=frozenset(
+            each.path
+            for each in found
+            if each.spark_says == NO_MATCH and each.path.endswith(".zip")
+        ),
         by_4_0=tuple(store.by_4_0 for store in stores if store.by_4_0),
     )
 

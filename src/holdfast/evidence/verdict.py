@@ -48,7 +48,7 @@ def judge_start(checkpoint: Checkpoint, found: NextStart, *, has_ledgers: bool =
         has_ledgers: Whether Holdfast's record says that every sink of the query has a ledger.
     """
     match found:
-        case Refuses() | Resumes(then=str()) | RunsAgain(then=str()):
+        case Refuses() | Resumes(then=str()) | RunsAgain(then=str()) | StartsFresh(then=str()):
             verdict = Verdict.FAILS
         case Unknown():
             verdict = Verdict.UNKNOWN

@@ -40,7 +40,9 @@ def is_certainly_dead(owner: Owner) -> bool:
     here = _machine()
     if not here or owner.machine != here or not owner.pid_started:
         return False
-    return _started(owner.pid) != owner.pid_started
+    started = _started(owner.pid)
+    # A system can hide the processes of others (hidepid): they are not listed, and they live.
+    return not _exists(owner.pid) if started is None else started != owner.pid_started
 
 
 def _machine() -> str:
@@ -53,7 +55,7 @@ def _machine() -> str:
 
 
 def _started(pid: int) -> str | None:
-    """Return when a process began; None when there is none, or it has ended and is not reaped."""
+    """Return when a process began; empty when it has ended and is not reaped, None if not shown."""
     try:
         text = (_PROC / str(pid) / "stat").read_text()
     except OSError:
@@ -61,4 +63,14 @@ def _started(pid: int) -> str | None:
     # The name in parentheses may hold anything; the fields after it may not.
     fields = text.rpartition(")")[2].split()
     state, started = fields[0], fields[19]
-    return None if state in ("Z", "X") else started
+    return "" if state in ("Z", "X") else started
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except (ProcessLookupError, OverflowError):
+        return False
+    return True

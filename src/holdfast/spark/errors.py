@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 def spark_errors() -> tuple[type[Exception], ...]:
     """Return them: Spark's own, py4j's for what Spark does not translate, and those of its socket.
@@ -14,3 +16,13 @@ def spark_errors() -> tuple[type[Exception], ...]:
     from pyspark.errors import PySparkException
 
     return PySparkException, Py4JError, OSError
+
+
+def condition_of(error: Any) -> str:
+    """Return the name of Spark's error condition; empty when it has none."""
+    from pyspark.errors import PySparkException
+
+    if not isinstance(error, PySparkException):
+        return ""
+    name = getattr(error, "getCondition", None) or error.getErrorClass  # the latter in 3.5
+    return name() or ""

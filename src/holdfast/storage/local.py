@@ -12,14 +12,13 @@ import os
 import posixpath
 import stat
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from operator import itemgetter
 from pathlib import Path
 
 from holdfast.errors import ReadError, UnsafePathError
 from holdfast.printable import printable
-from holdfast.storage.location import Location
-from holdfast.storage.read import PAGE_ENTRIES, FileInfo, Listing, Page, WalkPage, cut_page
+from holdfast.storage.location import Location, is_same_store
+from holdfast.storage.read import PAGE_ENTRIES, FileInfo, Listing, Page, WalkPage, cut_page, moment
 
 
 class LocalReader:
@@ -171,10 +170,9 @@ class LocalReader:
 
 def is_same_place(one: Location, other: Location) -> bool:
     """Return whether two locations are one directory; on disk, links are followed."""
-    is_on_disk = one.scheme == other.scheme == "file"
-    return one == other or (
-        is_on_disk and os.path.realpath(one.path) == os.path.realpath(other.path)
-    )
+    if one.scheme == other.scheme == "file":
+        return os.path.realpath(one.path) == os.path.realpath(other.path)
+    return one.path == other.path and is_same_store(one, other)
 
 
 def _join(directory: str, name: str) -> str:
@@ -182,9 +180,5 @@ def _join(directory: str, name: str) -> str:
 
 
 def _describe(path: str, found: os.stat_result) -> FileInfo:
-    try:
-        modified = datetime.fromtimestamp(found.st_mtime, tz=UTC)
-    except (ValueError, OverflowError, OSError):  # a year that no calendar here has
-        modified = datetime.fromtimestamp(0, tz=UTC)
     etag = f"{found.st_ino:x}-{found.st_mtime_ns:x}-{found.st_size:x}"
-    return FileInfo(path=path, size_bytes=found.st_size, modified=modified, etag=etag)
+    return FileInfo(path=path, size_bytes=found.st_size, modified=moment(found.st_mtime), etag=etag)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import builtins
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import obstore
@@ -13,7 +16,7 @@ from obstore.store import AzureStore, GCSStore, MemoryStore, S3Store
 
 from holdfast.errors import ConfigError, ReadError
 from holdfast.redact import redact
-from holdfast.storage.location import Location
+from holdfast.storage.location import FABRIC, PUBLIC_AZURE, Location, azure_account
 from holdfast.storage.read import PAGE_ENTRIES, FileInfo, Listing, Page, WalkPage
 
 if TYPE_CHECKING:
@@ -22,6 +25,14 @@ if TYPE_CHECKING:
 Store = S3Store | GCSStore | AzureStore | MemoryStore
 
 LIST_CHUNK = 10_000
+_OF_THE_MACHINE = "169.254.169.254"
+"""The address that clouds give their machines to ask for an identity."""
+_CREDENTIALS = (
+    "Set AZURE_STORAGE_ACCOUNT_KEY or GOOGLE_SERVICE_ACCOUNT (a key file), or give "
+    "--storage-option account_key=… or service_account=…."
+)
+_IS_FOLDER = "hdi_isfolder"
+"""Metadata of a blob."""
 _REFUSED = "status code: 403"
 _BODY = re.compile(r":? *<.*")
 """Of an answer; it can hold the access key and the signature."""
@@ -59,9 +70,17 @@ def _make_store(location: Location, options: Mapping[str, Any]) -> Store:
         return S3Store(location.bucket, **chosen)
     if location.scheme == "gs":
         return GCSStore(location.bucket, **chosen)
-    container, _, account = location.bucket.partition("@")
+    return _make_azure(location, chosen)
+
+
+def _make_azure(location: Location, chosen: dict[str, Any]) -> AzureStore:
+    container, account, cloud = azure_account(location)
     if account:
         chosen.setdefault("account_name", account)
+    if cloud == FABRIC:
+        chosen.setdefault("use_fabric_endpoint", "true")
+    elif cloud != PUBLIC_AZURE:
+        chosen.setdefault("endpoint", f"https://{account}.blob.{cloud}")
     return AzureStore(container, **chosen)
 
 
@@ -79,10 +98,16 @@ class ObjectReader:
         prefixes = sorted(found["common_prefixes"])
         objects = (_info(each) for each in found["objects"])
         # The directory's own marker (a key that ends in /) is listed in it, under its name.
-        files = sorted((each for each in objects if each.path != directory), key=_path)
+        marked = {prefix.rstrip("/") for prefix in prefixes}
+        found_files = [
+            each
+            for each in objects
+            if each.path != directory and (each.size_bytes or each.path not in marked)
+        ]
+        empty = {each.path for each in found_files if self._is_directory(each)}
         return Listing(
-            files=tuple(files),
-            directories=tuple(prefix.rsplit("/", 1)[-1] for prefix in prefixes),
+            files=tuple(sorted((e for e in found_files if e.path not in empty), key=_path)),
+            directories=tuple(sorted(path.rpartition("/")[2] for path in marked | empty)),
         )
 
     def list_after(self, directory: str, after: str) -> Page:
@@ -93,20 +118,18 @@ class ObjectReader:
         no way to begin after a key.
         """
         prefix = f"{directory}/" if directory else ""
-        with self._reading(directory):
-            pages = obstore.list(
-                self.store,
-                directory or None,
-                offset=prefix + after if after else None,
-                chunk_size=PAGE_ENTRIES,
-            )
-            found = [_info(each) for each in next(pages, ())]
+        found = self._first(directory, prefix + after if after else "")
         names = [each.path.removeprefix(prefix) for each in found if each.path != directory]
-        directories = dict.fromkeys(name.split("/")[0] for name in names if "/" in name)
-        files = _without_markers(iter(found), directory)
+        directories = {name.split("/")[0] for name in names if "/" in name}
+        here = [
+            each
+            for each in _without_markers(iter(found), directory)
+            if "/" not in each.path.removeprefix(prefix)
+        ]
+        empty = {each.path for each in here if self._is_directory(each)}
         return Page(
-            files=tuple(each for each in files if "/" not in each.path.removeprefix(prefix)),
-            directories=tuple(directories),
+            files=tuple(each for each in here if each.path not in empty),
+            directories=tuple(sorted(directories | {path.removeprefix(prefix) for path in empty})),
             next_after=names[-1] if len(found) == PAGE_ENTRIES else None,
         )
 
@@ -115,25 +138,49 @@ class ObjectReader:
         with self._reading(directory):
             pages = obstore.list(self.store, directory or None, chunk_size=LIST_CHUNK)
             objects = (_info(each) for page in pages for each in page)
-            yield from _without_markers(objects, directory)
+            files = _without_markers(objects, directory)
+            yield from (each for each in files if not self._is_directory(each))
 
     def walk_page(self, directory: str, *, after: str = "") -> WalkPage:
         """Return the first files below a directory, after a path, with one request."""
+        found = self._first(directory, after)
+        files = (e for e in _without_markers(iter(found), directory) if not self._is_directory(e))
+        return WalkPage(files=tuple(files), is_last=len(found) < PAGE_ENTRIES)
+
+    def _first(self, directory: str, after: str) -> builtins.list[FileInfo]:
+        """Return the first objects below a directory, after a path: one request."""
         with self._reading(directory):
             pages = obstore.list(
                 self.store, directory or None, offset=after or None, chunk_size=PAGE_ENTRIES
             )
-            objects = next(iter(pages), ())
-        files = _without_markers(map(_info, objects), directory)
-        return WalkPage(files=tuple(files), is_last=len(objects) < PAGE_ENTRIES)
+            objects = (_info(each) for page in pages for each in page)
+            # Not every store leaves out what comes before.
+            return builtins.list(
+                islice((each for each in objects if each.path > after), PAGE_ENTRIES)
+            )
 
     def stat(self, path: str) -> FileInfo | None:
         """Return what a listing shows of a file, or None when it is not there."""
         with self._reading(path):
             try:
-                return _info(obstore.head(self.store, path))
+                found = _info(obstore.head(self.store, path))
             except FileNotFoundError:
                 return None
+            return None if self._is_directory(found) else found
+
+    def _is_directory(self, found: FileInfo) -> bool:
+        """Return whether an object is how Azure's ABFS marks a directory: by an empty blob.
+
+        It does so in accounts without a hierarchy. Asked only of the blobs that hold nothing and
+        have nothing below them.
+        """
+        if self.location.scheme != "az" or found.size_bytes:
+            return False
+        with self._reading(found.path):
+            try:
+                return _IS_FOLDER in obstore.get(self.store, found.path).attributes
+            except FileNotFoundError:
+                return False
 
     def read(self, path: str, *, start: int = 0, length: int | None = None) -> bytes | None:
         """Return the bytes of a file, or of a part of it; None when it is not there."""
@@ -172,6 +219,8 @@ class ObjectReader:
 def reason(error: Exception) -> str:
     """Return the first line of what the store said, without credentials and without the body."""
     first = str(error).strip().splitlines()[0]
+    if _OF_THE_MACHINE in first:
+        return "No credentials were found, and this machine has no identity that the store knows."
     if refused := _PROVIDER.search(first):
         return f"boto3 returned no credentials for the AWS profile: {refused[1]}."
     code = _CODE.search(first)
@@ -181,6 +230,8 @@ def reason(error: Exception) -> str:
 
 def remedy(error: Exception) -> str:
     """Return what a person can do about a store's error."""
+    if _OF_THE_MACHINE in str(error):
+        return _CREDENTIALS
     # A refused listing comes as a general error with the answer in its text.
     if isinstance(error, PermissionDeniedError | UnauthenticatedError) or _REFUSED in str(error):
         return "Check the credentials and their rights to list and read there."
@@ -191,19 +242,23 @@ def _without_markers(objects: Iterator[FileInfo], directory: str) -> Iterator[Fi
     """Leave out the markers of directories that hold something.
 
     s3a makes an empty object `offsets/` for a directory, and obstore shows it as `offsets`. Stores
-    list in the order of keys, so it stands just before what is in it.
+    list in the order of keys. What is in a directory comes after its marker, and after `offsets.1`.
     """
-    held: FileInfo | None = None
+    waiting: deque[FileInfo] = deque()  # in order; the first is an empty object
     for each in objects:
-        if held is not None and not each.path.startswith(held.path + "/"):
-            yield held
-        held = None
-        if each.size_bytes == 0 and each.path != directory:
-            held = each
-        elif each.size_bytes:
-            yield each
-    if held is not None:
-        yield held
+        if each.size_bytes or each.path != directory:
+            waiting.append(each)
+        while waiting:
+            first = waiting[0]
+            below = f"{first.path}/"
+            following = (other.path for other in islice(waiting, 1, None) if other.path >= below)
+            decided = below if first.size_bytes else next(following, None)
+            if decided is None:
+                break
+            waiting.popleft()
+            if first.size_bytes or not decided.startswith(below):
+                yield first
+    yield from waiting
 
 
 def _path(info: FileInfo) -> str:
@@ -215,5 +270,5 @@ def _info(found: ObjectMeta) -> FileInfo:
         path=found["path"],
         size_bytes=found["size"],
         modified=found["last_modified"],
-        etag=found["e_tag"],
+        etag=(found["e_tag"] or "").strip('"') or None,  # Azure quotes it in a HEAD only
     )

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from holdfast.errors import LocationError
 from holdfast.storage.local import LocalReader
 from holdfast.storage.location import Location, parse_location
 from holdfast.storage.options import from_environment
@@ -27,6 +28,16 @@ def open_reader(location: str | Location, options: Mapping[str, str] | None = No
     place = parse_location(location) if isinstance(location, str) else location
     if place.scheme == "file":
         return LocalReader(place)
+    if place.scheme in ("webhdfs", "swebhdfs"):
+        from holdfast.storage.webhdfs import WebHdfsReader  # noqa: PLC0415 - costs 20 ms
+
+        return WebHdfsReader(place)
+    if place.scheme in ("hdfs", "viewfs"):
+        raise LocationError(
+            str(place),
+            why=f"{place.scheme}:// needs a Spark session, and this command has none.",
+            how=_over_http(place),
+        )
     from holdfast.storage.objects import ObjectReader, open_store  # noqa: PLC0415 - costs 12 ms
 
     return ObjectReader(place, open_store(place, store_options(place, options)))
@@ -42,3 +53,16 @@ def store_options(place: Location, options: Mapping[str, str] | None) -> dict[st
     given = dict(options or {})
     found = from_environment(os.environ, given=given) if place.scheme == "s3" else {}
     return {**found, **given}
+
+
+def _over_http(place: Location) -> str:
+    if place.scheme == "viewfs":
+        return "Give what the view leads to, over HTTP: webhdfs://namenode:9870/…."
+    host, port, _ = place.bucket.partition(":")
+    given = f"webhdfs://{host or 'namenode'}:9870/{place.path}"
+    if port:
+        return f"Give the NameNode's web address: {given}"
+    return (
+        f"Give the web address of the active NameNode: {given}, or its host if "
+        f"{host or 'the default'} is a nameservice (hdfs haadmin -getAllServiceState)."
+    )

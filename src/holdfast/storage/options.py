@@ -8,7 +8,7 @@ session. What is given by hand wins, then Spark's, then the profile.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from holdfast.errors import ConfigError
 from holdfast.storage.aws_profile import AwsProfile, credential_provider, read_profile
@@ -40,7 +40,14 @@ def parse_options(texts: Iterable[str]) -> dict[str, str]:
     return options
 
 
-def from_hadoop(settings: Mapping[str, str], *, bucket: str) -> dict[str, str]:
+class Settings(Protocol):
+    """Hadoop's settings by name: a mapping, or a session that is asked."""
+
+    def get(self, name: str, /) -> str | None:
+        """Return a setting; None without one."""
+
+
+def from_hadoop(settings: Settings, *, bucket: str) -> dict[str, str]:
     """Return what a Spark session's `spark.hadoop.fs.s3a.*` say of a bucket.
 
     Settings of the bucket itself (`fs.s3a.bucket.<name>.…`) win, as in Hadoop.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from heapq import nsmallest
 from typing import Protocol
 
@@ -17,6 +17,14 @@ from holdfast.storage.location import Location
 CHUNK_BYTES = 4 << 20
 PAGE_ENTRIES = 1_000
 """Of one page of a listing: as many as S3 and Google Cloud Storage give in one answer."""
+
+
+def moment(seconds: float) -> datetime:
+    """Return a time since 1970 that a store gave; 1970 for a year that no calendar here has."""
+    try:
+        return datetime.fromtimestamp(seconds, tz=UTC)
+    except (ValueError, OverflowError, OSError):
+        return datetime.fromtimestamp(0, tz=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

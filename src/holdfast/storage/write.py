@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
+from holdfast.errors import LocationError
 from holdfast.storage.location import Location, parse_location
 from holdfast.storage.open import store_options
 from holdfast.storage.read import Reader
@@ -59,6 +60,20 @@ def open_writer(location: str | Location, options: Mapping[str, str] | None = No
     place = parse_location(location) if isinstance(location, str) else location
     if place.scheme == "file":
         return LocalWriter(place)
+    if place.scheme in ("hdfs", "viewfs"):
+        raise LocationError(
+            str(place),
+            why=f"{place.scheme}:// is written through a Spark session, and this command has none.",
+            how="To accept a finding, start the stream with HOLDFAST_ACCEPT in the driver's "
+            "environment; on YARN: --conf spark.yarn.appMasterEnv.HOLDFAST_ACCEPT=….",
+        )
+    if place.scheme in ("webhdfs", "swebhdfs"):
+        raise LocationError(
+            str(place),
+            why=f"{place.scheme}:// is for reading only.",
+            how="A root is the same directory as hdfs://namenode:8020/…. To accept a finding, "
+            "start the stream with HOLDFAST_ACCEPT in the driver's environment.",
+        )
     from holdfast.storage.objects import open_store  # noqa: PLC0415 - costs 12 ms
     from holdfast.storage.write_objects import ObjectWriter  # noqa: PLC0415
 

@@ -6,6 +6,7 @@ synced.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import uuid
@@ -15,6 +16,9 @@ from pathlib import Path
 from holdfast.errors import WriteError
 from holdfast.storage.local import LocalReader
 from holdfast.storage.location import Location
+
+_NO_LINKS = (errno.ENOSYS, errno.ENOTSUP, errno.EPERM)
+"""What mounts of object stores answer, such as a Volume's."""
 
 
 class LocalWriter(LocalReader):
@@ -29,6 +33,10 @@ class LocalWriter(LocalReader):
                 os.link(half_made, attempt.target)
             except FileExistsError:
                 return False
+            except OSError as error:
+                if error.errno in _NO_LINKS:
+                    raise attempt.unlinkable() from error
+                raise
             attempt.sync_directory()
             return True
 
@@ -88,6 +96,13 @@ class _Attempt:
             self.half_made.unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise self._unwritable(error) from error
+
+    def unlinkable(self) -> WriteError:
+        return WriteError(
+            str(self._location),
+            why="This file system has no hard links, so that two drivers could both create a file.",
+            how="Use a root on a disk, or the store itself: s3://, abfss://, gs:// or hdfs://.",
+        )
 
     def _unwritable(self, error: OSError) -> WriteError:
         return WriteError(

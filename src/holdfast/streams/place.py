@@ -42,10 +42,10 @@ from holdfast.record.layout import (
 )
 from holdfast.record.neighbours import NeighbourError, find_conflict
 from holdfast.record.shape import check_shape
-from holdfast.sinks.session import store_options
+from holdfast.sinks.session import place_of, writer_of
 from holdfast.storage.location import Location, parse_location
 from holdfast.storage.read import Reader
-from holdfast.storage.write import Writer, open_writer
+from holdfast.storage.write import Writer
 
 _LOG = logging.getLogger("holdfast")
 ROOT_SETTING = "spark.holdfast.root"
@@ -131,9 +131,9 @@ def find_place(
     """
     check_stream_name(stream)
     home = _find_root(spark, root)
-    check_shape(_open(spark, home), stream)
-    record = _open(spark, record_location(home, stream))
-    adopted = None if checkpoint is None else parse_location(checkpoint)
+    check_shape(writer_of(spark, home), stream)
+    record = writer_of(spark, record_location(home, stream))
+    adopted = None if checkpoint is None else place_of(spark, checkpoint)
     known = current_generation(record)
     generation = known or _first(spark, home, stream, adopted=adopted)
     if adopted is not None and parse_location(generation.checkpoint) != adopted:
@@ -146,20 +146,26 @@ def find_place(
         stream=stream,
         record=record,
         generation=generation,
-        checkpoint=_open(spark, parse_location(generation.checkpoint)),
+        checkpoint=writer_of(spark, _as_spelt(generation, own, adopted)),
         is_written_down=known is not None,
     )
-    _check_place(place, _open(spark, home), own)
+    _check_place(place, writer_of(spark, home), own)
     return place
+
+
+def _as_spelt(generation: Generation, *given: Location | None) -> Location:
+    """Return where a checkpoint is, as this start spells it: Spark's settings are for that."""
+    place = parse_location(generation.checkpoint)
+    return next((each for each in given if each == place), place)
 
 
 def _find_root(spark: Any, root: str | None) -> Location:
     text = root or spark.conf.get(ROOT_SETTING, None)
     if not text:
         raise ConfigError(f"Give root=, or set {ROOT_SETTING} in the session.")
-    home = parse_location(text)
-    if home.scheme == "az":
-        raise ConfigError(f"{text}: a guarded stream runs on disk and on S3; Azure is read only.")
+    home = place_of(spark, text)
+    if home.scheme == "az" and "@" not in home.bucket:
+        raise ConfigError(f"{text}: Spark must know the account: abfss://container@account.….")
     if is_temporary(home):
         _LOG.warning("holdfast: %s is a temporary directory; a reboot may delete it", home)
     if (part := changing_part(home)) is not None:
@@ -170,11 +176,6 @@ def _find_root(spark: Any, root: str | None) -> Location:
             part,
         )
     return home
-
-
-def _open(spark: Any, location: Location) -> Writer:
-    """Open a location with what the session's `fs.s3a` settings say of its bucket."""
-    return open_writer(location, store_options(spark, location))
 
 
 def _check_place(place: Place, root: Reader, own: Location) -> None:
@@ -220,11 +221,11 @@ def _first(spark: Any, home: Location, stream: str, *, adopted: Location | None)
     if adopted is not None:
         return _adopt(spark, home, stream, place=adopted)
     place = checkpoint_location(home, stream, 1)
-    there = _open(spark, place)
+    there = writer_of(spark, place)
     found = _read_metadata(there)
     query_id = found.query_id if isinstance(found, QueryMetadata) else None
     try:
-        _refuse_conflict(_open(spark, home), stream, place, query_id=query_id)
+        _refuse_conflict(writer_of(spark, home), stream, place, query_id=query_id)
     except NeighbourError as error:
         listing = there.list()
         if listing.files or listing.directories:
@@ -240,11 +241,11 @@ def _first(spark: Any, home: Location, stream: str, *, adopted: Location | None)
 
 def _adopt(spark: Any, home: Location, stream: str, *, place: Location) -> Generation:
     """Return a generation with a checkpoint that ran without Holdfast, anywhere."""
-    found = read_checkpoint(_open(spark, place))
+    found = read_checkpoint(writer_of(spark, place))
     metadata = found.metadata
     if not isinstance(metadata, QueryMetadata):
         raise ConfigError(f"{place} is not a checkpoint: it has no metadata with a query id.")
-    _refuse_conflict(_open(spark, home), stream, place, query_id=metadata.query_id)
+    _refuse_conflict(writer_of(spark, home), stream, place, query_id=metadata.query_id)
     first = max(found.commits, default=-1) + 1
     return _generation(place, metadata.query_id, why=ADOPTED, first_batch=first)
 

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from holdfast.errors import HoldfastError
-from holdfast.spark.errors import spark_errors
+from holdfast.spark.errors import condition_of, spark_errors
 
 _LOG = logging.getLogger("holdfast")
 
@@ -68,4 +68,4 @@ def error_of(query: Any) -> str:
         error = query.exception()
     except spark_errors() as gone:  # the JVM is
         return type(gone).__name__
-    return "" if error is None else error.getCondition() or type(error).__name__
+    return "" if error is None else condition_of(error) or type(error).__name__

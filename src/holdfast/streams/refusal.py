@@ -6,6 +6,9 @@ from shlex import quote
 
 from holdfast.errors import HoldfastError
 from holdfast.rules import Finding
+from holdfast.spark.versions import SUPPORTED
+
+_NEEDS_A_SESSION = ("hdfs:", "viewfs:")
 
 
 class StartRefusedError(HoldfastError):
@@ -47,15 +50,19 @@ class StartRefusedError(HoldfastError):
             if number:
                 lines += ["", f"  {finding.code} {finding.name}"]
             lines += [f"  {line}" for line in self._block(finding)]
+        return "\n".join([*lines, "", *self._accepting()])
+
+    def _accepting(self) -> list[str]:
+        """Return how to accept it from outside the program."""
         answers = " ".join(f"{code}:{self.nonces[code]}" for code in self._answers())
-        return "\n".join(
-            [
-                *lines,
-                "",
-                "  To accept without editing code, set HOLDFAST_ACCEPT for one start, or run:",
-                f"    holdfast accept {self.stream} {answers} --root {quote(self.root or 'ROOT')}",
-            ]
-        )
+        by_variable = "  To accept without editing code, set HOLDFAST_ACCEPT for one start"
+        if self.root.startswith(_NEEDS_A_SESSION):  # the command could not write there
+            return [f"{by_variable}:", f"    HOLDFAST_ACCEPT={quote(answers)}"]
+        root = quote(self.root or "ROOT")
+        return [
+            f"{by_variable}, or run:",
+            f"    holdfast accept {self.stream} {answers} --root {root}",
+        ]
 
     def _answers(self) -> list[str]:
         """Return the codes that would settle the refusal: of alternatives the first."""
@@ -103,5 +110,5 @@ class UnsupportedSparkError(HoldfastError):
         super().__init__(
             what="The stream was not started; nothing was written.",
             why=why,
-            how="Use a classic session of PySpark 4.0 to 4.2.",
+            how=f"Use a classic session of PySpark {', '.join(SUPPORTED)}.",
         )

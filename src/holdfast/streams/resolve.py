@@ -17,11 +17,11 @@ from holdfast.ledger.store import LedgerStore, Unreadable
 from holdfast.sinks.kinds import resolve_writer
 from holdfast.sinks.sink import SinkSpec, SinkWriter
 from holdfast.spark.session import is_classic
+from holdfast.spark.versions import supported
 from holdfast.storage.location import refuse_credentials
 from holdfast.streams.refusal import UnsupportedSparkError
 
 _TRIGGERS = {"processingTime", "once", "continuous", "availableNow", "realTime"}
-_OLDEST, _NEWEST = (4, 0), (4, 2)
 
 
 def check_session(spark: Any) -> SparkVersion:
@@ -33,7 +33,7 @@ def check_session(spark: Any) -> SparkVersion:
     if not is_classic(spark):
         raise UnsupportedSparkError("This is a Spark Connect session; the guard needs the driver.")
     version = parse_version(spark.version)
-    if version is None or not _OLDEST <= version[:2] <= _NEWEST:
+    if version is None or supported(spark.version) is None:
         raise UnsupportedSparkError(f"This is Spark {spark.version}.")
     return version
 

@@ -20,7 +20,7 @@ from holdfast.sinks.kinds import describe_sink
 from holdfast.sinks.sink import SinkSpec, SinkWriter, as_sinks
 from holdfast.spark.describe import describe_query
 from holdfast.spark.repeatable import is_repeatable
-from holdfast.storage.location import parse_location, spark_location
+from holdfast.storage.location import spark_location
 from holdfast.streams.accepting import accepted_by_operator
 from holdfast.streams.announce import WaitingTeller, announce, warn
 from holdfast.streams.batches import BatchWriter
@@ -194,7 +194,7 @@ class Start:
         )
 
     def _begin(self, place: Place, writer: BatchWriter) -> Any:
-        location = spark_location(parse_location(place.generation.checkpoint))
+        location = spark_location(place.checkpoint.location)
         stream = self.writer.foreachBatch(writer).queryName(self.stream)
         return stream.option("checkpointLocation", location).start()
 

@@ -238,6 +238,46 @@ def test_only_versions_that_can_read_it_are_said_to_do_something_else() -> None:
     assert elsewhere.startswith("On Spark 4.0 or 4.1: Batch 5 is committed")
 
 
+ELSEWHERE: dict[str, tuple[Damage, list[str]]] = {
+    "offsets-deleted": (
+        remove("offsets"),
+        [
+            "On Spark 3.5 or 4.0: The next start writes batch 0 to the sink, then fails: "
+            "CONCURRENT_STREAM_LOG_UPDATE",
+            "On Spark 4.1: Spark will refuse to start: the first batch needs an empty checkpoint, "
+            "but commits/0 exists.",
+        ],
+    ),
+    "pending-without-settings": (
+        every(PENDING, rewrite("offsets/5", on_line(1, ""))),
+        [
+            "On Spark 3.5, 4.0 or 4.1: The next start writes batch 5 to the sink again, then "
+            "fails: WatermarkTracker"
+        ],
+    ),
+    "pending-without-offset": (
+        every(PENDING, rewrite("offsets/5", on_line(2, "-"))),
+        [
+            "On Spark 3.5: The next start reads source 0 again from the end of batch 4: its offset "
+            "is missing. Rows that already reached the sink are duplicated."
+        ],
+    ),
+    "schema-empty": (
+        rewrite("state/0/0/_metadata/schema", lambda _: b""),
+        [
+            "On Spark 3.5: Batch 6 will fail: state/0/0/_metadata/schema: it ends in the middle of "
+            "a record."
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("damage", "expected"), ELSEWHERE.values(), ids=list(ELSEWHERE))
+def test_what_another_version_does_to_the_data_is_said(damage: Damage, expected: list[str]) -> None:
+    lines = shown(damaged("4.0-aggregation", damage))
+    assert [line for line in lines if line.startswith("On Spark")] == expected
+
+
 @pytest.mark.parametrize(
     ("archive", "written"),
     [("4.1-aggregation", "Spark 4.1"), ("4.0-aggregation", "Spark 4.0 or 4.1")],

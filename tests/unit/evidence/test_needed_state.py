@@ -1,6 +1,6 @@
 """What state that is missing or cannot be understood does to the next start.
 
-Version 6 is loaded, version 5 when batch 5 is pending. Where Spark 4.2 was tried with the same
+Version 6 is loaded, version 5 when batch 5 is pending. Where Spark was tried with the same
 damage (tests/spark), the truth is what it did.
 """
 
@@ -17,7 +17,6 @@ from tests.unit.evidence.damaged import (
     Damage,
     Forbidden,
     Truth,
-    WithEmptyState,
     damaged,
     empty,
     every,
@@ -218,14 +217,6 @@ def test_a_missing_delta_is_said_in_the_words_of_the_version(
     assert isinstance(found, Refuses)
     assert found.in_batch == 6
     assert found.error in message
-
-
-@pytest.mark.parametrize(("spark", "error"), [((4, 1), NOT_LOADED), ((4, 2), NO_STATE)])
-def test_an_empty_state_directory_stops_the_start(spark: tuple[int, int], error: str) -> None:
-    left = WithEmptyState(damaged(COUNTS, remove("state")).files)
-    found = predict_next_start(read_checkpoint(left), spark=spark)
-    assert isinstance(found, Refuses)
-    assert found.error == error
 
 
 def test_the_first_batch_needs_no_state() -> None:

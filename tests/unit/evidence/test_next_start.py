@@ -58,22 +58,12 @@ def test_without_metadata_older_versions_go_on_under_a_new_id(
 
 @pytest.mark.parametrize(
     ("spark", "error"),
-    [
-        ((3, 5), None),
-        ((4, 0), None),
-        ((4, 1), "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY"),
-        ((4, 2), "assertion failed"),
-    ],
+    [((4, 1), "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY"), ((4, 2), "assertion failed")],
 )
-def test_commits_without_offsets_start_over_silently_in_older_versions(
-    spark: tuple[int, int], error: str | None
-) -> None:
+def test_commits_without_offsets_are_refused(spark: tuple[int, int], error: str) -> None:
     predicted = predict_next_start(checkpoint(commits="0 1"), spark=spark)
-    if error is None:
-        assert isinstance(predicted, StartsFresh)
-    else:
-        assert isinstance(predicted, Refuses)
-        assert predicted.error == error
+    assert isinstance(predicted, Refuses)
+    assert predicted.error == error
 
 
 def test_the_leftover_of_the_first_batch_stops_version_4_1_and_later() -> None:

@@ -6,16 +6,19 @@ import pyspark
 import pytest
 
 from fixtures.environments import SPARK_VERSIONS
-from holdfast.streams import resolve
+from holdfast.evidence.versions import KNOWN
+from holdfast.spark.versions import SUPPORTED
 from lab.jars import locked
-from lab.versions import OTHER_VERSIONS, requirements_of
+from lab.versions import OTHER_VERSIONS, OWN_VERSION, requirements_of
 
 
 def test_every_version_that_a_start_allows_is_run_in_the_gate() -> None:
-    own = pyspark.__version__.rpartition(".")[0]
-    (major, oldest), (_, newest) = resolve._OLDEST, resolve._NEWEST
-    allowed = [f"{major}.{minor}" for minor in range(oldest, newest + 1)]
-    assert [*OTHER_VERSIONS, own] == allowed
+    assert SUPPORTED[OWN_VERSION].release == pyspark.__version__
+    assert {*OTHER_VERSIONS, OWN_VERSION} == set(SUPPORTED)
+
+
+def test_every_version_can_be_read_as_well() -> None:
+    assert [row.version for row in SUPPORTED.values()] == [*KNOWN]
 
 
 @pytest.mark.parametrize("version", OTHER_VERSIONS)
@@ -25,7 +28,7 @@ def test_the_locked_release_is_the_one_that_writes_the_fixtures(version: str) ->
 
 
 @pytest.mark.parametrize("version", OTHER_VERSIONS)
-def test_delta_is_locked_for_it(version: str) -> None:
+def test_delta_is_locked_where_there_is_one(version: str) -> None:
+    delta = SUPPORTED[version].delta
     artifacts = [each.split(":")[1] for each in locked(f"spark-{version}")]
-    assert any(each.startswith("delta-spark") for each in artifacts)
-    assert "delta-storage" in artifacts
+    assert artifacts == ([delta.split(":")[1], "delta-storage"] if delta else [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
@@ -84,6 +85,21 @@ def test_a_number_that_was_used_again_is_another_process() -> None:
     me = this_process()
     assert not is_certainly_dead(me)
     assert is_certainly_dead(msgspec.structs.replace(me, pid_started="1"))
+
+
+def test_a_process_that_proc_hides_is_not_dead(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As on a machine whose /proc is mounted with hidepid=2: others' processes are not listed."""
+    living = msgspec.structs.replace(this_process(), pid=os.getppid(), pid_started="1")
+    (tmp_path / "sys/kernel/random").mkdir(parents=True)
+    (tmp_path / "self/ns").mkdir(parents=True)
+    boot, namespace = living.machine.split(" ")
+    (tmp_path / "sys/kernel/random/boot_id").write_text(boot)
+    (tmp_path / "self/ns/pid").symlink_to(namespace)
+    monkeypatch.setattr("holdfast.record.owner._PROC", tmp_path)
+    assert not is_certainly_dead(living)
+    assert is_certainly_dead(msgspec.structs.replace(living, pid=(1 << 32) - 1))
 
 
 def test_an_owner_elsewhere_is_waited_for_until_its_term_has_passed(

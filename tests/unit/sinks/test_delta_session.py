@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from holdfast.sinks.delta.table import DeltaTableError, _check_delta
-from holdfast.spark.delta_packages import DELTA_PACKAGES, DELTA_SESSION
+from holdfast.spark.versions import DELTA_PACKAGES, DELTA_SESSION
 
 
 @pytest.mark.parametrize(("version", "package"), DELTA_PACKAGES.items())
@@ -18,6 +18,12 @@ def test_the_settings_of_its_version_of_spark_are_named(version: str, package: s
     assert f"spark.jars.packages={package}" in refused.value.how
     for name, value in DELTA_SESSION.items():
         assert f"{name}={value}" in refused.value.how
+
+
+def test_a_version_without_delta_is_refused_by_name() -> None:
+    with pytest.raises(DeltaTableError) as refused:
+        _check_delta(SimpleNamespace(conf={}, version="4.3.0"), "lake/readings")
+    assert "no Delta Lake for Spark 4.3.0" in refused.value.why
 
 
 def test_a_session_with_delta_passes() -> None:

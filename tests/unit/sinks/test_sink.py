@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,9 +12,7 @@ from holdfast.sinks.delta.sink import Delta
 from holdfast.sinks.foreach_batch import ForeachBatch
 from holdfast.sinks.kinds import open_ledger, resolve_writer
 from holdfast.sinks.postgres.sink import Postgres
-from holdfast.sinks.session import store_options
 from holdfast.sinks.sink import as_sinks
-from holdfast.storage.location import parse_location
 from tests.unit.sinks.delta_commits import attempt
 
 
@@ -58,16 +55,3 @@ def test_a_function_is_known_by_its_name() -> None:
     assert ForeachBatch(keep).place == "function:keep"
     assert ForeachBatch(keep).shown == "the function keep"
     assert not ForeachBatch(keep).is_appending
-
-
-def test_a_store_is_asked_for_in_the_session_only_where_it_is_s3() -> None:
-    settings = {
-        "spark.hadoop.fs.s3a.endpoint": "http://127.0.0.1:1",
-        "spark.hadoop.fs.s3a.bucket.lake.endpoint": "http://127.0.0.1:2",
-    }
-    conf = SimpleNamespace(getAll=settings.items)
-    spark = SimpleNamespace(sparkContext=SimpleNamespace(getConf=lambda: conf))
-    assert store_options(spark, parse_location("/lake/gold")) == {}
-    found = store_options(spark, parse_location("s3a://lake/gold"))
-    assert "http://127.0.0.1:2" in found.values()
-    assert "http://127.0.0.1:1" in store_options(spark, parse_location("s3a://sea/x")).values()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import tracemalloc
 from pathlib import Path
@@ -133,3 +134,18 @@ def test_where_a_link_leads_cannot_steer_a_terminal(checkpoint: Path) -> None:
     with pytest.raises(UnsafePathError) as refused:
         open_reader(str(checkpoint)).read("offsets/0")
     assert "\x1b" not in str(refused.value)
+
+
+@pytest.mark.parametrize("answer", [errno.ENOSYS, errno.ENOTSUP, errno.EPERM])
+def test_a_mount_without_hard_links_is_refused_by_its_reason(
+    answer: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rename would give two drivers the same lease."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(answer, os.strerror(answer))
+
+    monkeypatch.setattr(os, "link", refuse)
+    with pytest.raises(WriteError, match="has no hard links"):
+        open_writer(str(tmp_path)).put_if_absent("lease", b"1")
+    assert list(tmp_path.iterdir()) == []

@@ -8,6 +8,12 @@ from hypothesis import strategies as st
 
 from holdfast.errors import CredentialsInLocationError, LocationError
 from holdfast.storage import Location, parse_location
+from holdfast.storage.local import is_same_place
+from holdfast.storage.location import spark_location
+
+AZURE = "abfss://lake@acme.dfs.core.windows.net/raw"
+CHINA = "abfss://lake@acme.dfs.core.chinacloudapi.cn/raw"
+ONELAKE = "abfss://team@onelake.dfs.fabric.microsoft.com/raw"
 
 
 @pytest.mark.parametrize(
@@ -23,12 +29,20 @@ from holdfast.storage import Location, parse_location
         ("S3N://lake//streams/./raw", "s3://lake/streams/raw"),
         ("s3://lake", "s3://lake"),
         ("gs://lake/raw", "gs://lake/raw"),
-        ("abfss://lake@acme.dfs.core.windows.net/raw", "az://lake@acme/raw"),
-        ("wasbs://lake@acme.blob.core.windows.net/raw", "az://lake@acme/raw"),
+        ("abfss://lake@acme.dfs.core.windows.net/raw", AZURE),
+        ("wasbs://lake@acme.blob.core.windows.net/raw", AZURE),
         ("az://lake/raw", "az://lake/raw"),
         ("s3://lake/a%20b", "s3://lake/a%20b"),
         ("s3://lake/user@example.com/x", "s3://lake/user@example.com/x"),
-        ("az://lake@acme/raw", "az://lake@acme/raw"),
+        ("az://lake@acme/raw", AZURE),
+        ("abfs://lake@acme.blob.core.windows.net/raw", AZURE),
+        ("abfss://lake@acme.dfs.core.chinacloudapi.cn/raw", CHINA),
+        ("wasbs://lake@acme.blob.core.chinacloudapi.cn/raw", CHINA),
+        ("abfss://team@onelake.dfs.fabric.microsoft.com/raw", ONELAKE),
+        ("hdfs://nn:8020//streams/raw/", "hdfs://nn/streams/raw"),
+        ("hdfs:///streams/raw", "hdfs:///streams/raw"),
+        ("hdfs:/streams/raw", "hdfs:///streams/raw"),
+        ("webhdfs://nn:9870/streams", "webhdfs://nn:9870/streams"),
     ],
 )
 def test_spellings_of_one_place_are_one_location(text: str, canonical: str) -> None:
@@ -36,7 +50,17 @@ def test_spellings_of_one_place_are_one_location(text: str, canonical: str) -> N
 
 
 @pytest.mark.parametrize(
-    "text", ["", "  ", "hdfs://nn/cp", "dbfs:/cp", "s3:lake", "s3:///cp", "s3://lake/../x"]
+    "text",
+    [
+        "",
+        "  ",
+        "webhdfs:///cp",
+        "dbfs:/cp",
+        "hdfs://nn/../x",
+        "s3:lake",
+        "s3:///cp",
+        "s3://lake/../x",
+    ],
 )
 def test_what_cannot_be_read_is_refused_with_the_reason(text: str) -> None:
     with pytest.raises(LocationError) as raised:
@@ -80,3 +104,44 @@ def test_any_text_is_a_location_or_refused(text: str) -> None:
     except LocationError:
         return
     assert parse_location(str(location)) == location
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        AZURE,
+        AZURE.replace("abfss", "abfs"),
+        "wasbs://lake@acme.blob.core.windows.net/raw",
+        ONELAKE,
+        "hdfs://nn:9000/streams",
+        "hdfs:///streams",
+        "gs://lake/raw",
+    ],
+)
+def test_spark_gets_a_location_as_it_was_spelt(text: str) -> None:
+    assert spark_location(parse_location(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_one"),
+    [
+        ("hdfs://nn:8020/s/x", "hdfs://nn/s/x", True),
+        ("webhdfs://nn:9870/s/x", "hdfs://nn:8020/s/x", True),
+        ("hdfs:///s/x", "hdfs://nn/s/x", True),
+        ("webhdfs://nn:9870/s/x", "hdfs://nn:8020/s/y", False),
+        ("hdfs://nn/s/x", "hdfs://other/s/x", False),
+        ("s3://lake/s/x", "s3a://lake/s/x", True),
+        ("s3://lake/s/x", "gs://lake/s/x", False),
+        ("abfss://c@Acme.dfs.core.windows.net/x", "wasbs://c@acme.blob.core.windows.net/x", True),
+    ],
+)
+def test_one_place_has_several_names(one: str, other: str, *, is_one: bool) -> None:
+    assert is_same_place(parse_location(one), parse_location(other)) == is_one
+
+
+@pytest.mark.parametrize(
+    "host", ["acme.z12.dfs.storage.azure.net", "acme.privatelink.dfs.core.windows.net"]
+)
+def test_a_host_of_azure_in_another_form_is_refused(host: str) -> None:
+    with pytest.raises(LocationError, match="does not name container@account"):
+        parse_location(f"abfss://c@{host}/x")

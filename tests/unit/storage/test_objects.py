@@ -94,10 +94,19 @@ def test_markers_of_directories_are_left_out_and_empty_files_are_not() -> None:
         info("offsets", 0),
         info("offsets/0", 0),
         info("offsets/1", 5),
+        info("readings", 0),
+        info("readings-b", 0),
+        info("readings-b.1", 0),
+        info("readings-b/0", 1),
+        info("readings.g2/0", 1),
+        info("readings/0", 1),
         info("zero", 0),
     ]
     paths = [each.path for each in _without_markers(iter(listed), "")]
-    assert paths == ["commits/0", "empty", "offsets/0", "offsets/1", "zero"]
+    assert paths == [
+        *("commits/0", "empty", "offsets/0", "offsets/1"),
+        *("readings-b.1", "readings-b/0", "readings.g2/0", "readings/0", "zero"),
+    ]
 
 
 def test_a_page_leaves_out_markers_of_directories(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ from holdfast.drills.phases import (
 )
 from holdfast.drills.polling_reader import polling_reader
 from holdfast.drills.scratch import read_rows
+from holdfast.spark.versions import reads_state
 
 _PROGRAM = Path(__file__).parents[1] / "programs" / "builtin.py"
 _UPKEEP = {
@@ -216,11 +218,13 @@ class BuiltinSubject:
             Answer(sink=place.kind, after=after, key=key, sequence=sequence)
             for place in self.places
         ]
+        if not reads_state(version("pyspark")):
+            return tables
         return [*tables, Answer(sink=KEPT, after=([], shape.state(self.files)))]
 
     def look(self) -> Iterator[Seen]:
         """Read its tables, each with its ledger; and its state, when the last run has kept it."""
-        yield from _look(self.places)
+        yield from look_at(self.places)
         if self._state.exists():
             yield Seen(sink=KEPT, parts=None, rows=read_rows(self._state))
 
@@ -241,13 +245,14 @@ def run_cell(
             subject,
             cell.phase.kills,
             directory=directory,
-            reading=partial(polling_reader, partial(_look, subject.open_places())),
+            reading=partial(polling_reader, partial(look_at, subject.open_places())),
         )
     finally:
         for place in subject.places:
             place.clean()
 
 
-def _look(places: Sequence[Place]) -> Iterator[Seen]:
+def look_at(places: Sequence[Place]) -> Iterator[Seen]:
+    """Read places, one after the other."""
     for place in places:
         yield from place.look()

@@ -62,9 +62,14 @@ def main(spark: SparkSession, config: Mapping[str, Any]) -> None:
 
 def run(spark: SparkSession, config: Mapping[str, Any]) -> None:
     """Run the stream over all there is."""
+    run_query(read(spark, config), config)
+
+
+def run_query(frame: DataFrame, config: Mapping[str, Any]) -> None:
+    """Write what a stream gives into its sinks, until there is no more."""
     shape = config["shape"]
     query = hf.start(
-        read(spark, config),
+        frame,
         stream=config["stream"],
         into=[
             KINDS[each["kind"]].sink(each["table"], **KEYED.get(shape, {}))

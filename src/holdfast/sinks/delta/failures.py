@@ -6,6 +6,7 @@ from typing import Any
 
 from holdfast.errors import HoldfastError
 from holdfast.sinks.table_changed import TableChangedError
+from holdfast.spark.errors import condition_of
 
 CONFLICT, SAME_APPLICATION = "DELTA_CONCURRENT", "DELTA_CONCURRENT_TRANSACTION"
 _MISSING = (
@@ -64,10 +65,3 @@ def failure_of(error: Any, shown: str, batch_id: int | None = None) -> HoldfastE
         return None
     said = str(error).partition("\n")[0]
     return DeltaRefusedError(shown, batch_id, condition=condition, said=said)
-
-
-def condition_of(error: Any) -> str:
-    """Return the name of Spark's error condition; empty when it has none."""
-    from pyspark.errors import PySparkException
-
-    return (error.getCondition() or "") if isinstance(error, PySparkException) else ""

@@ -9,12 +9,11 @@ from holdfast.errors import ConfigError, HoldfastError
 from holdfast.ledger.delta_log import newest_version
 from holdfast.sinks.delta.commit import COMMITTING
 from holdfast.sinks.delta.target import Target
-from holdfast.sinks.session import store_options
-from holdfast.spark.delta_packages import delta_settings
+from holdfast.sinks.session import place_of, reader_of
 from holdfast.spark.errors import spark_errors
+from holdfast.spark.versions import DELTA_PACKAGES, delta_settings, supported
 from holdfast.storage.location import Location, parse_location
 from holdfast.storage.memory import MemoryStorage
-from holdfast.storage.open import open_reader
 from holdfast.storage.read import Reader
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def open_target(spark: Any, sink: Delta) -> Target:
         return missing
     detail = spark.sql(f"DESCRIBE DETAIL {missing.name}").first()
     location = parse_location(detail.location)
-    reader = open_reader(location, store_options(spark, location))
+    reader = reader_of(spark, location)
     return replace(missing, reader=reader, table_id=detail.id, is_missing=False)
 
 
@@ -96,7 +95,7 @@ def _found(df: Any, target: Target, shown: str) -> Target:
     return replace(
         target,
         columns=_check_columns(df, target.name, shown),
-        reader=open_reader(location, store_options(spark, location)),
+        reader=reader_of(spark, location),
         table_id=detail.id,
         is_missing=False,
     )
@@ -113,8 +112,7 @@ def _future_reader(spark: Any, sink: Delta) -> Reader:
         )
         nowhere.location = Location(scheme="memory", bucket="catalog", path=name.lower())
         return nowhere
-    location = parse_location(sink.path)
-    return open_reader(location, store_options(spark, location))
+    return reader_of(spark, place_of(spark, sink.path))
 
 
 def _types_of(df: Any) -> dict[str, str]:
@@ -145,8 +143,7 @@ def make_table(df: Any, sink: Delta) -> None:
 def _is_there(spark: Any, sink: Delta) -> bool:
     if sink.path is None:
         return bool(spark.catalog.tableExists(sink.table))
-    location = parse_location(sink.path)
-    return newest_version(open_reader(location, store_options(spark, location))) is not None
+    return newest_version(reader_of(spark, place_of(spark, sink.path))) is not None
 
 
 def _check_session(spark: Any, shown: str) -> None:
@@ -169,13 +166,23 @@ def _check_session(spark: Any, shown: str) -> None:
 def _check_delta(spark: Any, shown: str) -> None:
     """Refuse a session that does not know Delta, before Spark says it in its own words."""
     extensions = str(spark.conf.get("spark.sql.extensions", ""))
-    if "io.delta" not in extensions:
+    if "io.delta" in extensions:
+        return
+    row = supported(spark.version)
+    if row is not None and row.delta is None:
+        versions = ", ".join(DELTA_PACKAGES)
         raise DeltaTableError(
             shown,
-            why="This session does not know Delta: spark.sql.extensions does not name it.",
-            how="Start Spark with these settings: "
-            + ", ".join(f"{name}={value}" for name, value in delta_settings(spark.version).items()),
+            why=f"There is no Delta Lake for Spark {spark.version} that Holdfast was run on.",
+            how=f"Use Spark {versions}, or another sink.",
         )
+    settings = delta_settings(spark.version).items()
+    raise DeltaTableError(
+        shown,
+        why="This session does not know Delta: spark.sql.extensions does not name it.",
+        how="Start Spark with these settings: "
+        + ", ".join(f"{name}={value}" for name, value in settings),
+    )
 
 
 def has_single_writer_log(spark: Any, location: Location) -> bool:

@@ -101,6 +101,11 @@ def test_the_command_of_the_page_repairs_what_it_shows(site: Site) -> None:
             "mkdir -p '/a b/removed' && mv '/a b/leases/1.json' '/a b/removed'/",
         ),
         ("s3a://lake/leases/1.json", "aws s3 mv s3://lake/leases/1.json s3://lake/removed/1.json"),
+        (
+            "hdfs://nn/s/leases/1.json",
+            "hdfs dfs -mkdir -p hdfs://nn/s/removed && "
+            "hdfs dfs -mv hdfs://nn/s/leases/1.json hdfs://nn/s/removed/",
+        ),
         ("gs://l/leases/1.json", "gcloud storage mv gs://l/leases/1.json gs://l/removed/1.json"),
     ],
 )
