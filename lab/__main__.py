@@ -20,7 +20,7 @@ from lab.check import check
 from lab.gcs import install_fake_gcs_server
 from lab.jars import fetch_jars
 from lab.kafka import Kafka
-from lab.matrix import SMOKE, WHOLE, run_matrix, table
+from lab.matrix import COMPLETE, SMOKE, run_matrix, table
 from lab.postgres import Postgres
 from lab.predictions import compare_predictions, report
 from lab.s3 import ACCESS_KEY, REGION, S3, SECRET_KEY
@@ -64,13 +64,13 @@ def check_command() -> None:
     "--complete", is_flag=True, help="Kill seven streams in every phase, not three at four."
 )
 @click.option(
-    "--stream", "streams", multiple=True, type=click.Choice([*WHOLE]), help="By default all."
+    "--stream", "streams", multiple=True, type=click.Choice([*COMPLETE]), help="By default all."
 )
 def matrix_command(versions: tuple[str, ...], streams: tuple[str, ...], *, complete: bool) -> None:
     """Run guarded streams on every version of Spark, killed and restarted, and compare all rows."""
     chains = {
         name: points
-        for name, points in (WHOLE if complete else SMOKE).items()
+        for name, points in (COMPLETE if complete else SMOKE).items()
         if not streams or name in streams
     }
     cells = []

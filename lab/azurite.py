@@ -14,12 +14,12 @@ import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import ClassVar
-from urllib.error import HTTPError, URLError
-from urllib.request import Request, urlopen
+from urllib.error import URLError
+from urllib.request import Request
 
 from lab.cache import cached, sha256_of_file
 from lab.errors import InstallFailedError
-from lab.server import Server, free_ports
+from lab.server import Server, free_ports, send_unless_done
 from lab.tools import find_tool
 
 ACCOUNT = "devstoreaccount1"
@@ -92,12 +92,7 @@ class Azurite(Server):
         url = f"{self.address}/{CONTAINER}?restype=container"
         request = Request(url, method="PUT", data=b"", headers=headers)  # noqa: S310 - its own
         request.add_unredirected_header("Content-Type", "")
-        try:
-            with urlopen(request, timeout=5):  # noqa: S310
-                return
-        except HTTPError as error:
-            if error.code != 409:
-                raise
+        send_unless_done(request)
 
 
 def install_azurite() -> Path:

@@ -19,14 +19,14 @@ import os
 import subprocess
 from pathlib import Path
 from typing import ClassVar, Self
-from urllib.error import HTTPError, URLError
-from urllib.request import Request, urlopen
+from urllib.error import URLError
+from urllib.request import Request
 
 from lab.cache import cached
 from lab.errors import InstallFailedError
 from lab.gcs_proxy import GcsProxy
 from lab.jars import fetch_jars
-from lab.server import Server, free_ports
+from lab.server import Server, free_ports, send_unless_done
 from lab.tools import find_tool
 
 BUCKET = "lake"
@@ -117,12 +117,7 @@ class Gcs(Server):
             data=json.dumps({"name": BUCKET}).encode(),
             headers={"Content-Type": "application/json"},
         )
-        try:
-            with urlopen(request, timeout=5):  # noqa: S310
-                return
-        except HTTPError as error:
-            if error.code != 409:
-                raise
+        send_unless_done(request)
 
 
 def install_fake_gcs_server() -> Path:

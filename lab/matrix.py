@@ -25,7 +25,7 @@ SMOKE: Mapping[str, Sequence[str]] = {
 }
 """What the gate runs on each version."""
 _STREAMS = ("append", "merge", "counts-rocksdb")
-WHOLE: Mapping[str, Sequence[str]] = dict.fromkeys(
+COMPLETE: Mapping[str, Sequence[str]] = dict.fromkeys(
     (*(f"{kind}-{stream}" for stream in _STREAMS for kind in ("postgres", "delta")), "both-append"),
     (EVERY,),
 )

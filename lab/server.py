@@ -16,8 +16,11 @@ import socket
 import subprocess
 import tempfile
 from abc import ABC, abstractmethod
+from http import HTTPStatus
 from pathlib import Path
 from typing import ClassVar, Self
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import psutil
 
@@ -159,6 +162,20 @@ class Server(ABC):
         wait_until(lambda: not any(map(_alive, processes)), seconds=STOP_SECONDS)
         if self._process is not None:
             self._process.wait()
+
+
+def send_unless_done(request: Request) -> None:
+    """Send a request that creates something; that it is there already is no error.
+
+    Raises:
+        URLError: The server does not answer, or refuses it.
+    """
+    try:
+        with urlopen(request, timeout=5):  # noqa: S310 - to a server of the lab
+            return
+    except HTTPError as error:
+        if error.code != HTTPStatus.CONFLICT:
+            raise
 
 
 def free_ports(count: int) -> list[int]:

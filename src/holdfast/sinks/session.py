@@ -75,5 +75,6 @@ def _options(spark: Any, location: Location) -> dict[str, str]:
     if location.scheme == "file":
         return {}
     settings = HadoopConfiguration(spark)
-    check_identity(settings, location, os.environ)
-    return from_session(settings, location)
+    options = from_session(settings, location)
+    check_identity(settings, location, options=options, environment=os.environ)
+    return options

@@ -147,14 +147,20 @@ class _UnlessAbsent:
 
     def __exit__(self, _: object, error: BaseException | None, *__: object) -> bool:
         """Return whether the error says that nothing is there."""
-        java = getattr(error, "java_exception", None)
-        if java is None:
-            return False
-        name = str(java.getClass().getName())
+        name = class_of(error)
         is_below_a_file = name.endswith(".AccessControlException") and _BELOW_A_FILE in said_by(
             error
         )
         return name in _ABSENT or is_below_a_file
+
+
+def class_of(error: object) -> str:
+    """Return the name of the Java class of an error; empty for one that is not of the JVM.
+
+    What an error says may quote another one, or a path with its name.
+    """
+    java = getattr(error, "java_exception", None)
+    return "" if java is None else str(java.getClass().getName())
 
 
 def said_by(error: object) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 
 from holdfast.errors import ConfigError, WriteError
 from holdfast.spark.errors import spark_errors
-from holdfast.spark.hadoop_files import HadoopReader, said_by
+from holdfast.spark.hadoop_files import HadoopReader, class_of
 from holdfast.storage.location import Location
 
 RENAMES_IN_ONE_STEP = "org.apache.hadoop.hdfs.DistributedFileSystem"
@@ -24,8 +24,8 @@ RENAMES_IN_ONE_STEP = "org.apache.hadoop.hdfs.DistributedFileSystem"
 
 Not the scheme: that of a view can lead to any other store, where a rename may be a copy.
 """
-_TAKEN = "FileAlreadyExistsException"
-_GONE = "FileNotFoundException"
+_TAKEN = "org.apache.hadoop.fs.FileAlreadyExistsException"
+_GONE = "java.io.FileNotFoundException"
 
 
 class HadoopWriter(HadoopReader):
@@ -61,7 +61,7 @@ class HadoopWriter(HadoopReader):
             except spark_errors() as error:
                 # A rename that was sent again after it was done finds its file gone: whoever
                 # asked compares what is there with what it wrote.
-                if not any(each in said_by(error) for each in (_TAKEN, _GONE)):
+                if class_of(error) not in (_TAKEN, _GONE):
                     raise
                 return False
         return True
@@ -72,7 +72,7 @@ class HadoopWriter(HadoopReader):
             try:
                 self._context.rename(hidden, self._path(path), self._over)
             except spark_errors() as error:
-                if _GONE not in said_by(error) or self.read(path) != data:  # as above
+                if class_of(error) != _GONE or self.read(path) != data:  # as above
                     raise
 
     def delete(self, path: str) -> None:

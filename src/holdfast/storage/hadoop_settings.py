@@ -69,10 +69,22 @@ def from_session(settings: Settings, location: Location) -> dict[str, str]:
     return {}
 
 
-def check_identity(settings: Settings, location: Location, environment: Mapping[str, str]) -> None:
+def check_identity(
+    settings: Settings,
+    location: Location,
+    *,
+    options: Mapping[str, str],
+    environment: Mapping[str, str],
+) -> None:
     """Refuse an account of Azure for which neither the session nor the driver has credentials.
 
     The machine would be asked for an identity that nobody has asked for.
+
+    Args:
+        settings: Those of the session.
+        location: In the account.
+        options: What `from_session` took from the settings.
+        environment: The driver's variables, which obstore reads too.
 
     Raises:
         ConfigError: There are none.
@@ -80,7 +92,7 @@ def check_identity(settings: Settings, location: Location, environment: Mapping[
     if location.scheme != "az" or any(name.startswith("AZURE_") for name in environment):
         return
     provider = _of_account(settings, location)(_OAUTH_PROVIDER)
-    if not provider and not from_session(settings, location).keys() - {"endpoint"}:
+    if not provider and not options.keys() - {"endpoint"}:
         raise ConfigError(
             f"{location}: the session has no key, client secret or SAS for this account "
             "(fs.azure.*), and the environment has no AZURE_* variable. Holdfast reaches Azure "

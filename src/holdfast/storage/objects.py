@@ -28,8 +28,8 @@ LIST_CHUNK = 10_000
 _OF_THE_MACHINE = "169.254.169.254"
 """The address that clouds give their machines to ask for an identity."""
 _CREDENTIALS = (
-    "Set AZURE_STORAGE_ACCOUNT_KEY or GOOGLE_SERVICE_ACCOUNT (a key file), or give "
-    "--storage-option account_key=… or service_account=…."
+    "Give this store's own in the environment (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "
+    "AZURE_STORAGE_ACCOUNT_KEY, or a key file in GOOGLE_SERVICE_ACCOUNT), or by --storage-option."
 )
 _IS_FOLDER = "hdi_isfolder"
 """Metadata of a blob."""

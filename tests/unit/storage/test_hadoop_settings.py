@@ -5,7 +5,7 @@ import re
 import pytest
 
 from holdfast.errors import ConfigError
-from holdfast.storage.hadoop_settings import from_session
+from holdfast.storage.hadoop_settings import check_identity, from_session
 from holdfast.storage.location import parse_location
 
 LAKE = "abfss://lake@acme.dfs.core.windows.net/streams"
@@ -103,3 +103,40 @@ def test_identities_that_are_found_without_the_jvm_pass(provider: str) -> None:
     name = f"org.apache.hadoop.fs.azurebfs.oauth2.{provider}"
     settings = {"fs.azure.account.auth.type": "OAuth", "fs.azure.account.oauth.provider.type": name}
     assert from_session(settings, parse_location(LAKE)) == {}
+
+
+NO_KEY = {"fs.azure.abfs.endpoint": "127.0.0.1:8"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "environment"),
+    [
+        ({"fs.azure.account.key": "of-all"}, {}),
+        ({"fs.azure.sas.lake.acme.blob.core.windows.net": "signed"}, {}),
+        ({"fs.azure.account.oauth.provider.type": "o.a.h.MsiTokenProvider"}, {}),
+        (NO_KEY, {"AZURE_STORAGE_ACCOUNT_KEY": "of-the-driver"}),
+    ],
+)
+def test_credentials_of_the_session_or_of_the_driver_will_do(
+    settings: dict[str, str], environment: dict[str, str]
+) -> None:
+    location = parse_location(LAKE)
+    options = from_session(settings, location)
+    check_identity(settings, location, options=options, environment=environment)
+
+
+def test_a_machine_is_not_asked_for_an_identity_that_nobody_named() -> None:
+    """The credentials of a catalog are in no setting: the machine's own would be used instead."""
+    location = parse_location(LAKE)
+    options = from_session(NO_KEY, location)
+    with pytest.raises(ConfigError, match="no key, client secret or SAS for this account"):
+        check_identity(NO_KEY, location, options=options, environment={"PATH": "/bin"})
+    check_identity({}, parse_location("s3://lake/x"), options={}, environment={})
+
+
+def test_onelake_needs_a_client_secret() -> None:
+    location = parse_location("abfss://team@onelake.dfs.fabric.microsoft.com/house/x")
+    with pytest.raises(ConfigError, match="OneLake"):
+        from_session({"fs.azure.account.key": "of-all"}, location)
+    secret = {"fs.azure.account.oauth2.client.secret": "given"}
+    assert from_session(secret, location) == {"client_secret": "given"}

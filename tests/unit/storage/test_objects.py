@@ -9,7 +9,13 @@ from obstore.store import AzureStore, GCSStore, MemoryStore, S3Store
 
 from holdfast.errors import ReadError, WriteError
 from holdfast.storage import FileInfo, Location, open_reader, parse_location
-from holdfast.storage.objects import ObjectReader, _without_markers, open_store
+from holdfast.storage.objects import (
+    ObjectReader,
+    _without_markers,
+    open_store,
+    reason,
+    remedy,
+)
 from holdfast.storage.write import Writer, open_writer
 from holdfast.storage.write_objects import ObjectWriter
 from holdfast.testing.storage_contract import StorageContract
@@ -119,3 +125,13 @@ def test_a_page_leaves_out_markers_of_directories(monkeypatch: pytest.MonkeyPatc
     page = ObjectReader(PLACE, MemoryStore()).list_after("logs", "")
     assert [info.path for info in page.files] == ["logs/b"]
     assert page.directories == ("a",)
+
+
+def test_a_machine_without_an_identity_is_told_what_to_set() -> None:
+    """Whichever store it is: all three clouds ask the same address."""
+    asked = obstore.exceptions.GenericError(
+        "Error performing PUT http://169.254.169.254/latest/api/token in 4 s"
+    )
+    assert reason(asked).startswith("No credentials were found")
+    for name in ("AWS_ACCESS_KEY_ID", "AZURE_STORAGE_ACCOUNT_KEY", "GOOGLE_SERVICE_ACCOUNT"):
+        assert name in remedy(asked)
