@@ -1,7 +1,8 @@
 """A Markdown extension for what pages have from the code.
 
-`<!-- rules -->` stands for the table of all rules, `<!-- help drill run -->` for the help of
-`holdfast drill run`, `<!-- api errors -->` for the public errors. Each is a line of its own.
+`<!-- rules -->` and `<!-- lint -->` stand for the tables of the rules. `<!-- help drill run -->`
+stands for the help of `holdfast drill run`, and `<!-- api errors -->` for the public errors. Each
+is a line of its own.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from markdown.preprocessors import Preprocessor
 
 from docsite.api import api_of
 from docsite.command_line import help_of
-from docsite.rules import rules_table
+from docsite.rules import lint_table, rules_table
 
-_MARK = re.compile(r"<!-- (rules|help|api) ?([a-z ]*?) ?-->")
+_MARK = re.compile(r"<!-- (rules|lint|help|api) ?([a-z ]*?) ?-->")
 
 
 class MarksExtension(Extension):
@@ -42,6 +43,8 @@ def replace_mark(line: str) -> list[str]:
         return [line]
     if mark[1] == "rules":
         return rules_table()
+    if mark[1] == "lint":
+        return lint_table()
     return api_of(mark[2]) if mark[1] == "api" else help_of(mark[2].split())
 
 

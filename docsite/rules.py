@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from holdfast.lint.catalogue import LINT_RULES
 from holdfast.rules import RULES, Rule
 
 PAGES = Path(__file__).parents[1] / "docs/reference/rules"
@@ -15,8 +16,23 @@ def rules_table() -> list[str]:
     return [*head, *(_row(rule, PAGES / f"{rule.code}.md") for rule in RULES)]
 
 
+def lint_table() -> list[str]:
+    """Return a table with a row for every rule of lint."""
+    head = ["| Code | What it finds | Severity | Confidence |", "| --- | --- | --- | --- |"]
+    rows = [
+        f"| [{rule.code}](rules/{rule.code}.md) {rule.name} | {_found(PAGES / f'{rule.code}.md')} "
+        f"| {rule.severity} | {rule.confidence} |"
+        for rule in LINT_RULES
+    ]
+    return [*head, *rows]
+
+
 def _row(rule: Rule, page: Path) -> str:
-    found = page.read_text().partition("## What it finds\n\n")[2].partition("\n")[0]
-    found = found.replace("](HF", "](rules/HF")  # the table is one directory above the pages
     shown = f"[{rule.code}](rules/{rule.code}.md) {rule.name}"
-    return f"| {shown} | {found} | {rule.severity} | {rule.goal} |"
+    return f"| {shown} | {_found(page)} | {rule.severity} | {rule.goal} |"
+
+
+def _found(page: Path) -> str:
+    """Return the first paragraph of what a rule finds, for a page one directory above."""
+    found = page.read_text().partition("## What it finds\n\n")[2].partition("\n")[0]
+    return found.replace("](HF", "](rules/HF")

@@ -8,7 +8,11 @@ from pathlib import Path
 
 from tests.house.repository import ROOT, python_files
 
-HOMES = (ROOT / "src/holdfast/rules", ROOT / "src/holdfast/evidence/refusal_codes.py")
+HOMES = (
+    ROOT / "src/holdfast/rules",
+    ROOT / "src/holdfast/lint/rules",
+    ROOT / "src/holdfast/evidence/refusal_codes.py",
+)
 CODE = re.compile(r"HF[0-9]{3}")
 
 
@@ -32,6 +36,6 @@ def test_a_code_is_named_by_its_rule_alone() -> None:
 
 
 def test_a_rule_names_no_code_but_its_own() -> None:
-    for path in python_files("src/holdfast/rules"):
+    for path in python_files("src/holdfast/rules", "src/holdfast/lint/rules"):
         own = path.stem.partition("_")[0].upper()
         assert set(codes_in(path)) <= {own}, path.name

@@ -20,6 +20,7 @@ VERBS = {
     "drill": "Kill a stream in every phase of a micro-batch; check for lost or duplicated rows.",
     "inspect": "Say what is in a checkpoint and what Spark will do on the next start.",
     "ledger": "Show how the ledger inside a sink is set up.",
+    "lint": "Find code that loses or duplicates rows when a stream restarts.",
     "pipeline": "Show which stream of a pipeline feeds which.",
 }
 """Each verb is in the module of its name; loaded when it is called, so that help stays quick."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.lint.catalogue import LINT_RULES
 from holdfast.rules import RULES, Rule, judge
 from holdfast.testing.rule_cases import (
     RowCase,
@@ -78,7 +79,9 @@ def test_codes_and_names_are_given_once() -> None:
 
 def test_no_page_and_no_file_of_cases_is_without_its_rule() -> None:
     codes = {rule.code for rule in RULES}
-    assert {path.stem for path in PAGES.glob("*.md")} == codes
+    linted = {rule.code for rule in LINT_RULES}
+    assert {path.stem for path in PAGES.glob("*.md")} == codes | linted
+    assert not codes & linted
     assert {path.stem for path in CASES.iterdir()} == codes
 
 

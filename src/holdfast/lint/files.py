@@ -1,0 +1,37 @@
+"""The files to check: Python and notebooks below the given paths, without hidden directories."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from holdfast.lint.check import FileReport, check_file
+from holdfast.lint.source import LARGEST_BYTES
+
+SUFFIXES = (".py", ".ipynb")
+SKIPPED = frozenset({"node_modules", "venv", "__pycache__", "site-packages", "build", "dist"})
+
+
+def find_files(paths: tuple[str, ...]) -> Iterator[Path]:
+    """Yield every file to check, in the order of their names; a file that is named is always one.
+
+    Links to directories are not followed.
+    """
+    for given in paths:
+        if not Path(given).is_dir():
+            yield Path(given)
+            continue
+        for directory, below, names in os.walk(given):
+            below[:] = sorted(n for n in below if n not in SKIPPED and not n.startswith("."))
+            yield from (Path(directory, n) for n in sorted(names) if n.endswith(SUFFIXES))
+
+
+def check_path(path: Path) -> FileReport:
+    """Read and check one file; one that cannot be read is reported."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST_BYTES + 1)
+    except OSError as error:
+        return FileReport(path=str(path), unreadable=error.strerror or type(error).__name__)
+    return check_file(str(path), content)

@@ -1,0 +1,3 @@
+"""The rules of lint, one module each."""
+
+from __future__ import annotations

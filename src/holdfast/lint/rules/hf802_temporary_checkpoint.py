@@ -1,0 +1,37 @@
+"""HF802: a checkpoint is in a temporary directory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from holdfast.lint.program import Program
+from holdfast.lint.rule import LintConfidence, LintFinding, LintRule, LintSeverity
+
+_TEMPORARY = re.compile(
+    r"(file:/*|dbfs:/+|hdfs:/{2,3}|/dbfs/)?/?(tmp|var/tmp|local_disk0|dev/shm)(/|$)"
+)
+
+
+def _judge(program: Program) -> Iterator[LintFinding]:
+    for query in program.queries:
+        checkpoint = query.checkpoint
+        if checkpoint is None or program.is_shown_only(query):
+            continue
+        start = checkpoint.value.start
+        if start.startswith(("/", "file:", "dbfs:", "hdfs:")) and _TEMPORARY.match(start):
+            shown = checkpoint.value.known or f"{start}…"
+            yield RULE.find(
+                f"The checkpoint {shown} is in a temporary directory. When it is cleaned up, Spark "
+                "starts again from the source's starting position.",
+                checkpoint.at,
+            )
+
+
+RULE = LintRule(
+    code="HF802",
+    name="temporary-checkpoint",
+    severity=LintSeverity.DATA_AT_RISK,
+    confidence=LintConfidence.LIKELY,
+    judge=_judge,
+)
