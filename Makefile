@@ -26,6 +26,9 @@ lock: ## Lock what pyproject.toml asks for, versions kept (LOCK_FLAGS=--upgrade:
 		--universal --python-version 3.11 --generate-hashes --no-header --quiet -o $(LOCK)
 	echo "uv==$$($(BIN)/uv --version | cut -d' ' -f2)" | $(BIN)/uv pip compile - --universal --python-version 3.11 \
 		--generate-hashes --no-header --no-annotate --quiet -o requirements/bootstrap.txt
+	printf '%s\n' grpcio grpcio-status googleapis-common-protos zstandard pyyaml | $(BIN)/uv pip compile - \
+		$(LOCK_FLAGS) --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet \
+		-o requirements/pipelines.txt
 	for version in $(OTHER_SPARKS); do \
 		$(BIN)/uv pip compile pyproject.toml $(LOCK_FLAGS) --group spark-$$version --extra spark --extra postgres \
 			--universal --python-version 3.11 --generate-hashes --no-header --quiet \

@@ -1,6 +1,7 @@
 """A Markdown extension for what pages have from the code.
 
-`<!-- rules -->` and `<!-- lint -->` stand for the tables of the rules. `<!-- help drill run -->`
+`<!-- rules -->` and `<!-- lint -->` stand for the tables of the rules, and `<!-- errors -->` for
+the index of Spark's errors. `<!-- help drill run -->`
 stands for the help of `holdfast drill run`, and `<!-- api errors -->` for the public errors. Each
 is a line of its own.
 """
@@ -15,9 +16,10 @@ from markdown.preprocessors import Preprocessor
 
 from docsite.api import api_of
 from docsite.command_line import help_of
+from docsite.error_index import error_index
 from docsite.rules import lint_table, rules_table
 
-_MARK = re.compile(r"<!-- (rules|lint|help|api) ?([a-z ]*?) ?-->")
+_MARK = re.compile(r"<!-- (rules|lint|errors|help|api) ?([a-z ]*?) ?-->")
 
 
 class MarksExtension(Extension):
@@ -45,6 +47,8 @@ def replace_mark(line: str) -> list[str]:
         return rules_table()
     if mark[1] == "lint":
         return lint_table()
+    if mark[1] == "errors":
+        return error_index()
     return api_of(mark[2]) if mark[1] == "api" else help_of(mark[2].split())
 
 

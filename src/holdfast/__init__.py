@@ -14,7 +14,7 @@ if TYPE_CHECKING:
         ReadError,
         WriteError,
     )
-    from holdfast.reading import inspect, read_checkpoint
+    from holdfast.reading import diagnose, inspect, read_checkpoint
     from holdfast.record.leases import LeaseHeldError
     from holdfast.sinks.delta.sink import Delta
     from holdfast.sinks.foreach_batch import ForeachBatch
@@ -52,6 +52,7 @@ __all__ = [
     "UnsupportedSparkError",
     "WriteError",
     "__version__",
+    "diagnose",
     "guard",
     "inspect",
     "read_checkpoint",
@@ -82,6 +83,7 @@ _HOMES = {
     "TableChangedError": "sinks.table_changed",
     "UnsupportedSparkError": "streams.refusal",
     "WriteError": "errors",
+    "diagnose": "reading",
     "guard": "streams.guard_writer",
     "inspect": "reading",
     "read_checkpoint": "reading",

@@ -1,16 +1,17 @@
-"""`holdfast.inspect`, `holdfast.read_checkpoint`: from a location to what is there."""
+"""`holdfast.inspect`, `diagnose` and `read_checkpoint`: from a location to what is there."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from holdfast import checkpoint
+from holdfast.bundle.reader import open_checkpoint
 from holdfast.checkpoint import Checkpoint
+from holdfast.diagnosis import Diagnosis, Looks, collect_case, diagnose_case
 from holdfast.errors import ConfigError
 from holdfast.evidence.collect import collect
 from holdfast.evidence.overview import Overview, overview_of
 from holdfast.evidence.versions import DIFFERENT, KNOWN, SparkVersion, version_text
-from holdfast.storage.open import open_reader
 
 
 def inspect(
@@ -25,7 +26,8 @@ def inspect(
     Neither Spark nor a JVM is needed; nothing is written.
 
     Args:
-        location: A directory on disk or in a bucket, Hadoop's spellings too (`s3a://…`).
+        location: A directory on disk or in a bucket, Hadoop's spellings too (`s3a://…`); or the
+            zip of `holdfast evidence`.
         storage_options: Of the bucket; they win over the environment and AWS profiles.
         spark: The version that will be started, such as `(4, 2)`; by default the newest that can
             have written the checkpoint.
@@ -37,22 +39,67 @@ def inspect(
         LocationError: The location is not one Holdfast can read.
         ReadError: The store did not let us list it.
     """
+    _check_version(spark)
+    evidence = collect(open_checkpoint(location, storage_options).checkpoint, rows=rows)
+    return overview_of(evidence, spark=spark)
+
+
+def diagnose(  # noqa: PLR0913 - one argument per option of the command
+    location: str,
+    storage_options: Mapping[str, str] | None = None,
+    *,
+    root: str | None = None,
+    probe: bool = False,
+    sources: Mapping[str, str] | None = None,
+    sinks: Sequence[str] = (),
+    spark: SparkVersion | None = None,
+) -> Diagnosis:
+    """Say whether a restart is safe, as `holdfast diagnose` does; nothing is written.
+
+    Args:
+        location: Of a checkpoint; with a root, the name of a guarded stream.
+        storage_options: Of the bucket; they win over the environment and AWS profiles.
+        root: Of guarded streams.
+        probe: Whether the sources are asked what they can still give.
+        sources: Where a source is, by its place in the query: `{"0": "broker:9092"}`.
+        sinks: Locations of sinks without a ledger of Holdfast.
+        spark: The version that will be started, such as `(4, 2)`; by default the newest that can
+            have written the checkpoint.
+
+    Raises:
+        ConfigError: The root has no such stream, or the version of Spark is not known.
+        LocationError: A location is not one Holdfast can read.
+        ReadError: The store did not let us list the checkpoint.
+    """
+    _check_version(spark)
+    looks = Looks(
+        location=location,
+        root=root,
+        options=storage_options or {},
+        spark=spark,
+        probe=probe or bool(sources),
+        sources=sources or {},
+        sinks=tuple(sinks),
+    )
+    return diagnose_case(collect_case(looks))
+
+
+def _check_version(spark: SparkVersion | None) -> None:
     if spark is not None and spark not in (*KNOWN, *DIFFERENT):
         known = ", ".join(map(version_text, KNOWN))
         raise ConfigError(f"spark={spark} is not a version of Spark that is known here ({known}).")
-    evidence = collect(open_reader(location, storage_options), rows=rows)
-    return overview_of(evidence, spark=spark)
 
 
 def read_checkpoint(location: str, storage_options: Mapping[str, str] | None = None) -> Checkpoint:
     """Read a checkpoint without Spark; nothing is written.
 
     Args:
-        location: A directory on disk or in a bucket, Hadoop's spellings too (`s3a://…`).
+        location: A directory on disk or in a bucket, Hadoop's spellings too (`s3a://…`); or the
+            zip of `holdfast evidence`.
         storage_options: Of the bucket; they win over the environment and AWS profiles.
 
     Raises:
         LocationError: The location is not one Holdfast can read.
         ReadError: The store did not let us list it.
     """
-    return checkpoint.read_checkpoint(open_reader(location, storage_options))
+    return checkpoint.read_checkpoint(open_checkpoint(location, storage_options).checkpoint)

@@ -44,7 +44,7 @@ def test_no_file_names_a_path_of_somebodys_machine() -> None:
 def test_the_lock_has_a_hash_for_every_requirement() -> None:
     others = [f"spark-{each}" for each in OTHER_VERSIONS]
     locks = sorted(ROOT.glob("requirements/*.txt"))
-    assert [lock.stem for lock in locks] == ["bootstrap", "dev", *others]
+    assert [lock.stem for lock in locks] == ["bootstrap", "dev", "pipelines", *others]
     for lock in locks:
         text = lock.read_text()
         requirements = re.findall(r"^[A-Za-z0-9][^=\n]*==[^\n]*", text, re.MULTILINE)

@@ -33,6 +33,8 @@ class SinkEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     size_bytes: int = msgspec.field(name="size")
     action: str = "add"
     """`add`; `delete` in very old logs."""
+    modified_ms: int = msgspec.field(name="modificationTime", default=0)
+    """When the file was written, by the store's clock; 0 when the log does not say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from holdfast.cli.wording import amount, batches
 from holdfast.evidence.outcomes import Refuses, Resumes, RunsAgain, StartsFresh, Unknown
 from holdfast.evidence.overview import Overview
 from holdfast.evidence.verdict import has_run
+from holdfast.evidence.wording import amount, batches
 
 
 def say_briefly(overview: Overview, *, has_ledgers: bool = False) -> str:

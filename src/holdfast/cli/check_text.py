@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from holdfast.cli.inspect_directory import DirectoryInspection
 from holdfast.cli.inspection import Inspection
-from holdfast.cli.wording import count
 from holdfast.evidence.verdict import Verdict
+from holdfast.evidence.wording import count
 
 _WHY: dict[Verdict, str] = {
     Verdict.FAILS: "the query will not start, or will fail",

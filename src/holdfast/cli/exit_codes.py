@@ -22,7 +22,7 @@ class ExitCode(IntEnum):
     """Done, and nothing was found."""
 
     FOUND = 1
-    """Something was found: a drill failed, or a start is not safe (`inspect --check`)."""
+    """Something was found: a drill failed, code cannot continue, or a start is not safe."""
 
     USAGE = 2
     """The arguments or the configuration are wrong."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from holdfast.cli.wording import ago
 from holdfast.evidence.guard_record import GuardRecord, UnreadableRecord
+from holdfast.evidence.wording import ago
 from holdfast.record.owner import is_certainly_dead
 from holdfast.record.runs import FAILED, LOST, RUNNING
 
@@ -43,14 +43,19 @@ def render_guard(record: GuardRecord | None, now: datetime) -> Iterator[tuple[st
         yield "  into", ", ".join(record.contract.sinks), "duplicates", _duplicates(record)
 
 
-def say_unchecked(record: GuardRecord | UnreadableRecord | None) -> str:
-    """Say what is not checked."""
-    source = "whether the source still has the data"
+def say_unchecked(record: GuardRecord | UnreadableRecord | None, *, is_probed: bool = False) -> str:
+    """Say what is not checked.
+
+    Args:
+        record: Of the stream.
+        is_probed: Whether the sources were asked what they can still give.
+    """
+    source = "" if is_probed else ", whether the source still has the data (--probe)"
     if isinstance(record, GuardRecord):
-        return f"the sinks and their ledgers, {source}"
+        return f"the sinks and their ledgers{source}"
     if record is None:
-        return f"the sinks, {source}, whether a driver is running"
-    return f"the sinks, {source}, Holdfast's record of the stream ({record.why.rstrip('.')})"
+        return f"the sinks{source}, whether a driver is running"
+    return f"the sinks{source}, Holdfast's record of the stream ({record.why.rstrip('.')})"
 
 
 def _heartbeat(record: GuardRecord, now: datetime) -> str:

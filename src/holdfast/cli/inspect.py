@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 import click
 
+from holdfast.bundle.reader import Opened, open_checkpoint
 from holdfast.cli.check_text import say_check
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.inspect_directory import DirectoryInspection, inspect_directory
 from holdfast.cli.inspect_directory_text import render_directory
 from holdfast.cli.inspect_text import render_text
-from holdfast.cli.inspection import Inspection, inspect_checkpoint, with_record
+from holdfast.cli.inspection import Inspection, inspect_checkpoint, with_probes, with_record
+from holdfast.cli.looks import parse_sources, parse_spark, with_probe
 from holdfast.cli.options import with_format, with_storage_options
-from holdfast.cli.watch import watch
+from holdfast.cli.watch import WatchedReader, watch
+from holdfast.diagnosis.probing import SourceLooks
 from holdfast.errors import ConfigError
 from holdfast.evidence.checkpoints_below import is_checkpoint
 from holdfast.evidence.guard_record import GuardRecord, UnreadableRecord, read_guard_record
 from holdfast.evidence.verdict import Verdict
-from holdfast.evidence.versions import KNOWN, SparkVersion, parse_version, version_text
+from holdfast.evidence.versions import SparkVersion
 from holdfast.printable import printable
-from holdfast.storage.location import Location
+from holdfast.redact import redact
 from holdfast.storage.open import open_reader
 from holdfast.storage.options import parse_options
 
@@ -45,6 +50,7 @@ from holdfast.storage.options import parse_options
 )
 @click.option("--files", is_flag=True, help="List every file.")
 @click.option("--spark", metavar="VERSION", help="The Spark that will be started, such as 4.2.")
+@with_probe
 @with_format
 @with_storage_options
 def inspect(  # noqa: PLR0913 - one parameter per option
@@ -57,51 +63,74 @@ def inspect(  # noqa: PLR0913 - one parameter per option
     spark: str | None,
     form: str,
     storage_options: tuple[str, ...],
+    **asked: Any,
 ) -> ExitCode:
     """Say what is in a checkpoint and what Spark will do on the next start.
 
     LOCATION is a directory on disk, in a bucket or on HDFS: /data/checkpoint, s3://bucket/path,
-    gs://…, abfss://…, webhdfs://namenode:9870/…. If it is not a checkpoint itself, every
-    checkpoint below it gets a row in a table. Nothing is written, and Spark is not needed.
+    gs://…, abfss://…, webhdfs://namenode:9870/…; or the zip of `holdfast evidence`. If it is not a
+    checkpoint itself, every checkpoint below it gets a row in a table. Nothing is written, and
+    Spark is not needed.
     """
-    version = None if spark is None else _parse_version(spark)
+    version = None if spark is None else parse_spark(spark)
     options = parse_options(storage_options)
+    opened = open_checkpoint(location, options)
     found: Inspection | DirectoryInspection | None = None
-    with watch(open_reader(location, options)) as watched:
-        if not is_checkpoint(watched, watched.list()):
-            below = inspect_directory(
-                watched,
-                open_at=lambda place: open_reader(place, options),
-                spark=version,
-                tell=watched.judged,
-            )
-            _refuse_details(below, is_asked=state or files or batch is not None)
-            found = below if below.rows else None
+    with watch(opened.checkpoint) as watched:
+        if opened.bundle is None and not is_checkpoint(watched, watched.list()):
+            found = _look_below(watched, options, version)
+            _refuse_details(found, is_asked=state or files or batch is not None)
         if found is None:
             inspection = inspect_checkpoint(
                 watched, spark=version, batch=batch, state=state, files=files
             )
-            found = with_record(inspection, _find_record(watched.location, options))
+            found = with_record(inspection, _find_record(opened))
+            if asked["probe"] or asked["sources"]:
+                found = with_probes(found, watched, _source_looks(found, options, asked))
     _show(found, form)
     if check and form == "text":
         _write([say_check(found)])
     return _exit_code(found, check=check)
 
 
-def _refuse_details(found: DirectoryInspection, *, is_asked: bool) -> None:
-    if found.rows and is_asked:
+def _look_below(
+    watched: WatchedReader, options: Mapping[str, str], spark: SparkVersion | None
+) -> DirectoryInspection | None:
+    """Return the checkpoints below a directory; None when there is none."""
+    found = inspect_directory(
+        watched,
+        open_at=lambda place: open_reader(place, options),
+        spark=spark,
+        tell=watched.judged,
+    )
+    return found if found.rows else None
+
+
+def _refuse_details(found: DirectoryInspection | None, *, is_asked: bool) -> None:
+    if found is not None and is_asked:
         raise ConfigError(
             f"--batch, --state and --files show one checkpoint; {found.location} is a directory "
             f"with {len(found.rows):,} below it, such as {found.rows[0].location}."
         )
 
 
-def _find_record(
-    location: Location, options: dict[str, str]
-) -> GuardRecord | UnreadableRecord | None:
+def _source_looks(
+    found: Inspection, options: Mapping[str, str], asked: Mapping[str, Any]
+) -> SourceLooks:
+    return SourceLooks(
+        given=parse_sources(asked["sources"]),
+        options=options,
+        kafka_config=asked["kafka_config"],
+        contract=None if found.guard is None else found.guard.contract,
+        topic_ids={},
+        now=datetime.now(tz=UTC),
+    )
+
+
+def _find_record(opened: Opened) -> GuardRecord | UnreadableRecord | None:
     """Read the record beside a checkpoint."""
-    root = location.parent
-    return None if root is None else read_guard_record(open_reader(root, options), location.name)
+    root, name = opened.root, opened.checkpoint.location.name
+    return None if root is None else read_guard_record(root, name)
 
 
 def _show(found: Inspection | DirectoryInspection, form: str) -> None:
@@ -120,7 +149,7 @@ def _show(found: Inspection | DirectoryInspection, form: str) -> None:
 
 def _write(lines: list[str]) -> None:
     for line in lines:
-        sys.stdout.write(printable(line) + "\n")
+        sys.stdout.write(printable(redact(line)) + "\n")
 
 
 def _exit_code(found: Inspection | DirectoryInspection, *, check: bool) -> ExitCode:
@@ -134,11 +163,3 @@ def _exit_code(found: Inspection | DirectoryInspection, *, check: bool) -> ExitC
     if check:
         return ExitCode.DONE if passes else ExitCode.FOUND
     return ExitCode.DONE if is_judged else ExitCode.NOT_JUDGED
-
-
-def _parse_version(text: str) -> SparkVersion:
-    version = parse_version(text)
-    if version is None:
-        known = ", ".join(map(version_text, KNOWN))
-        raise ConfigError(f"--spark {text} is not a Spark version that Holdfast knows ({known}).")
-    return version

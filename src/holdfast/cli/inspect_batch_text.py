@@ -8,7 +8,7 @@ from holdfast.checkpoint.read import Checkpoint
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.cli.inspection import BatchDetail
 from holdfast.cli.table import columns
-from holdfast.cli.wording import amount, moment, position, source_kind
+from holdfast.evidence.wording import amount, moment, position, source_kind
 
 
 def render_batch(checkpoint: Checkpoint, batch: BatchDetail) -> list[str]:

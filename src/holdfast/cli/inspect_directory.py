@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 
 from holdfast.cli.brief_text import say_briefly
 from holdfast.cli.what_to_do import say_what_to_do
-from holdfast.cli.wording import source_kind
 from holdfast.evidence.checkpoints_below import Found, Search
 from holdfast.evidence.guard_record import GuardRecord
 from holdfast.evidence.outcomes import NextStart
 from holdfast.evidence.overview import Overview
 from holdfast.evidence.verdict import Verdict, judge_start
 from holdfast.evidence.versions import SparkVersion
+from holdfast.evidence.wording import source_kind
 from holdfast.storage.location import Location
 from holdfast.storage.open import open_reader
 from holdfast.storage.read import Reader

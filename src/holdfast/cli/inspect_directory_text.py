@@ -7,9 +7,9 @@ from datetime import datetime
 
 from holdfast.cli.inspect_directory import DirectoryInspection, Summary
 from holdfast.cli.table import columns
-from holdfast.cli.wording import age, count
 from holdfast.evidence.checkpoints_below import Found
 from holdfast.evidence.verdict import Verdict
+from holdfast.evidence.wording import age, count
 
 _SHOWN_ACTIONS = 10
 _WIDEST_SOURCE = 28

@@ -149,6 +149,16 @@ class RecordJson(msgspec.Struct, rename="camel"):
     why_not: str | None = None
 
 
+class ProbeJson(msgspec.Struct, rename="camel"):
+    """What one source can still give; `whyNot` when it could not be asked."""
+
+    source: str
+    shown: str
+    lossless_for_s: float | None
+    lossless_by: str
+    why_not: str | None
+
+
 class InspectJson(msgspec.Struct, rename="camel", tag_field="format", tag=FORMAT):
     """What `holdfast inspect` found in a checkpoint."""
 
@@ -182,6 +192,7 @@ class InspectJson(msgspec.Struct, rename="camel", tag_field="format", tag=FORMAT
     passes_check: bool
     what_to_do: str
     record: RecordJson | None
+    probes: tuple[ProbeJson, ...] | None = None
 
 
 class CheckpointRowJson(msgspec.Struct, rename="camel"):

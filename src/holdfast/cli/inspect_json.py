@@ -8,12 +8,15 @@ from typing import Any
 import msgspec
 
 from holdfast import __version__
+from holdfast.bundle.secrets import clean_value
 from holdfast.checkpoint.metadata import QueryMetadata
 from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.checkpoint.sources import Offset, OpaqueOffset
+from holdfast.checkpoint.sources.auto_loader import AutoLoaderOffset
 from holdfast.checkpoint.sources.delta import DeltaOffset
 from holdfast.checkpoint.sources.files import FileOffset
+from holdfast.checkpoint.sources.iceberg import IcebergOffset
 from holdfast.checkpoint.sources.kafka import KafkaOffset
 from holdfast.checkpoint.sources.rate import CountOffset, RateMicroBatchOffset
 from holdfast.checkpoint.state import NotCounted, Store
@@ -27,6 +30,7 @@ from holdfast.cli.inspect_form import (
     FileJson,
     InspectJson,
     OperatorJson,
+    ProbeJson,
     SinkJson,
     SourceJson,
     StoreJson,
@@ -37,14 +41,18 @@ from holdfast.cli.next_start_json import next_start_json
 from holdfast.cli.next_start_text import say_next_start
 from holdfast.cli.what_to_do import say_what_to_do
 from holdfast.evidence.progress import Progress, SourceRange
+from holdfast.evidence.sources.probe import NotProbed, SourceProbe
 from holdfast.evidence.state import OperatorState, provider_of
 from holdfast.evidence.state_content import StoreContent
 from holdfast.evidence.versions import version_text
+from holdfast.redact import redact
 
 _SOURCES: dict[type[Offset | None], str] = {
     KafkaOffset: "kafka",
     DeltaOffset: "delta",
     FileOffset: "files",
+    IcebergOffset: "iceberg",
+    AutoLoaderOffset: "auto-loader",
     RateMicroBatchOffset: "rate-micro-batch",
     CountOffset: "number",
     OpaqueOffset: "unknown",
@@ -53,13 +61,14 @@ _SOURCES: dict[type[Offset | None], str] = {
 
 
 def render_json(found: Inspection | DirectoryInspection) -> str:
-    """Return the document as indented text, in ASCII."""
+    """Return the document as indented text, in ASCII and without secrets."""
     document: InspectJson | DirectoryJson
     if isinstance(found, Inspection):
         document = make_document(found)
     else:
         document = make_directory_document(found)
-    return json.dumps(_as_text(msgspec.to_builtins(document)), indent=2)
+    plain = _as_text(msgspec.to_builtins(document))
+    return json.dumps(clean_value(plain, []), indent=2)
 
 
 def _as_text(value: Any) -> Any:
@@ -104,6 +113,18 @@ def make_document(inspection: Inspection) -> InspectJson:
         passes_check=inspection.verdict.passes,
         what_to_do=say_what_to_do(overview, inspection.guard),
         record=record_json(inspection.record),
+        probes=None if inspection.probes is None else tuple(map(_probe, inspection.probes)),
+    )
+
+
+def _probe(found: SourceProbe) -> ProbeJson:
+    left = found.lossless_for
+    return ProbeJson(
+        source=found.source,
+        shown=redact(found.shown),
+        lossless_for_s=None if left is None else left.total_seconds(),
+        lossless_by=redact(found.lossless_by),
+        why_not=redact(found.found.why) if isinstance(found.found, NotProbed) else None,
     )
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from holdfast.checkpoint.state import BrokenChain, NotCounted
 from holdfast.cli.table import columns
-from holdfast.cli.wording import batches, size
 from holdfast.evidence.state import OperatorState, provider_of
 from holdfast.evidence.state_content import StoreContent
+from holdfast.evidence.wording import batches, size
 
 _SHOWN_MISSING = 5
 

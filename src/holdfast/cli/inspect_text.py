@@ -17,20 +17,22 @@ from holdfast.cli.inspection import Inspection
 from holdfast.cli.next_start_text import say_next_start
 from holdfast.cli.table import columns
 from holdfast.cli.what_to_do import say_what_to_do
-from holdfast.cli.wording import (
+from holdfast.evidence.outcomes import Resumes, RunsAgain, Unknown
+from holdfast.evidence.overview import Overview
+from holdfast.evidence.progress import Progress, SourceRange
+from holdfast.evidence.sources.probe import NotProbed, SourceProbe
+from holdfast.evidence.wording import (
     ago,
     amount,
     batches,
     count,
+    duration,
     moment,
     position,
     size,
     source_kind,
     versions,
 )
-from holdfast.evidence.outcomes import Resumes, RunsAgain, Unknown
-from holdfast.evidence.overview import Overview
-from holdfast.evidence.progress import Progress, SourceRange
 
 _SHOWN_PATHS = 5
 
@@ -66,7 +68,7 @@ def _say_checked(inspection: Inspection) -> str:
     version = "Spark {}.{}".format(*inspection.overview.spark)
     return (
         f"Predicted for {version}. Checked: {_checked(inspection)}. "
-        f"Not checked: {say_unchecked(inspection.record)}."
+        f"Not checked: {say_unchecked(inspection.record, is_probed=bool(inspection.probes))}."
     )
 
 
@@ -94,6 +96,7 @@ def _facts(inspection: Inspection, now: datetime) -> list[str]:
         ("  offsets", _entries(progress.planned), "newest", _newest(progress, now)),
         ("  commits", _entries(progress.committed), "pending", _pending(progress)),
         *(_source_row(each, progress) for each in progress.sources),
+        *(_probe_row(each) for each in inspection.probes or ()),
         *(_sink_row(each) for each in progress.sinks),
         ("  state", state, "readable by", versions(overview.readers.versions)),
         ("  watermark", "none" if progress.watermark_ms is None else moment(progress.watermark_ms)),
@@ -174,6 +177,19 @@ def _source_row(found: SourceRange, progress: Progress) -> tuple[str, ...]:
         change = f", pending: {amount(found.amount)}"
     where = position(found.end, found.source)
     return f"  source {found.source}", source_kind(found.end), where + change
+
+
+def _probe_row(found: SourceProbe) -> tuple[str, ...]:
+    """Say for how long a resume still finds everything that it needs of a source."""
+    if isinstance(found.found, NotProbed):
+        left = f"not known: {found.found.why}"
+    elif found.lossless_for is None:
+        left = f"not known{': ' if found.lossless_by else ''}{found.lossless_by}"
+    elif found.lossless_for:
+        left = f"another {duration(found.lossless_for)}: {found.lossless_by}"
+    else:
+        left = f"no longer: {found.lossless_by or 'something is gone already'}"
+    return "  lossless", found.shown, left
 
 
 def _sink_row(found: NamedSink) -> tuple[str, ...]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from holdfast.checkpoint.read import Checkpoint
+from holdfast.diagnosis.probing import SourceLooks, probe_sources
 from holdfast.evidence.collect import collect
 from holdfast.evidence.guard_record import GuardRecord, UnreadableRecord, settle_state
 from holdfast.evidence.overview import Overview, overview_of
 from holdfast.evidence.progress import SourceRange, find_ranges
+from holdfast.evidence.sources.probe import SourceProbe
 from holdfast.evidence.state_content import StoreContent
 from holdfast.evidence.verdict import Verdict, judge_start
 from holdfast.evidence.versions import SparkVersion
@@ -34,6 +36,8 @@ class Inspection:
     """None when not asked for."""
     files: tuple[FileInfo, ...] | None = None
     """None when not asked for."""
+    probes: tuple[SourceProbe, ...] | None = None
+    """What the sources can still give; None when not asked for."""
     record: GuardRecord | UnreadableRecord | None = None
     """Of the stream, beside the checkpoint; None when there is none."""
 
@@ -74,6 +78,12 @@ def with_record(
     """Return what was looked at, and what the record beside it says."""
     found = replace(inspection, record=record)
     return replace(found, overview=settle_state(found.overview, found.guard))
+
+
+def with_probes(inspection: Inspection, reader: Reader, looks: SourceLooks) -> Inspection:
+    """Return what was looked at, and what the sources can still give."""
+    checkpoint = inspection.overview.checkpoint
+    return replace(inspection, probes=probe_sources(checkpoint, reader, looks))
 
 
 def _look_at_batch(checkpoint: Checkpoint, batch_id: BatchId) -> BatchDetail:

@@ -11,7 +11,7 @@ from holdfast.cli.lint_formats import FORMATS
 from holdfast.errors import ConfigError
 from holdfast.lint.baseline import make_baseline, read_baseline, without_baseline
 from holdfast.lint.check import FileReport
-from holdfast.lint.files import check_path, find_files
+from holdfast.lint.files import check_paths
 
 
 @click.command()
@@ -33,7 +33,7 @@ def lint(
     with `# holdfast: ignore[HF802]`.
     """
     _refuse_missing(paths)
-    reports = [check_path(path) for path in find_files(paths)]
+    reports = check_paths(paths)
     if write_baseline:
         return _write(reports, baseline)
     if baseline is not None:

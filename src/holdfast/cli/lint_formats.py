@@ -6,23 +6,10 @@ import json
 from collections.abc import Callable, Iterator
 from urllib.parse import quote
 
-from holdfast import __version__
+from holdfast.cli.sarif import LEVELS, Result, render_sarif, say
 from holdfast.lint.catalogue import LINT_RULES
 from holdfast.lint.check import FileReport, PlacedFinding
-from holdfast.lint.rule import LintSeverity
-from holdfast.printable import printable
 from holdfast.redact import redact
-
-_LEVELS = {
-    LintSeverity.DATA_AT_RISK: "error",
-    LintSeverity.RISK: "warning",
-    LintSeverity.NOTE: "note",
-}
-
-
-def say(text: str) -> str:
-    """Return a text that cannot steer a terminal and has no credentials."""
-    return printable(redact(text))
 
 
 def _text(reports: list[FileReport]) -> Iterator[str]:
@@ -84,7 +71,7 @@ def _finding(report: FileReport, placed: PlacedFinding) -> dict[str, object]:
 def _github(reports: list[FileReport]) -> Iterator[str]:
     for report, placed in _each(reports):
         found = placed.finding
-        level = _LEVELS[found.severity].replace("note", "notice")
+        level = LEVELS[found.severity].replace("note", "notice")
         where = f"file={_escape(report.path, ':,')},line={placed.line},col={found.position.column}"
         title = f"{found.code} {found.name}"
         yield f"::{level} {where},title={title}::{_escape(found.message)}"
@@ -101,36 +88,18 @@ def _escape(text: str, more: str = "") -> str:
 
 
 def _sarif(reports: list[FileReport]) -> Iterator[str]:
-    rules = [
-        {
-            "id": rule.code,
-            "name": rule.name,
-            "defaultConfiguration": {"level": _LEVELS[rule.severity]},
-        }
-        for rule in LINT_RULES
-    ]
-    results = [
-        {
-            "ruleId": placed.finding.code,
-            "level": _LEVELS[placed.finding.severity],
-            "message": {"text": say(placed.finding.message)},
-            "locations": [_location(report, placed)],
-        }
+    results = (
+        Result(
+            code=placed.finding.code,
+            severity=placed.finding.severity,
+            message=placed.finding.message,
+            locations=[_location(report, placed)],
+        )
         for report, placed in _each(reports)
-    ]
-    unread = [
-        {"level": "warning", "message": {"text": say(f"{each.path}: {each.unreadable}")}}
-        for each in reports
-        if each.unreadable
-    ]
-    driver = {"name": "holdfast lint", "version": __version__, "rules": rules}
-    run = {
-        "tool": {"driver": driver},
-        "results": results,
-        "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": unread}],
-    }
-    schema = "https://json.schemastore.org/sarif-2.1.0.json"
-    yield json.dumps({"$schema": schema, "version": "2.1.0", "runs": [run]}, indent=2)
+    )
+    rules = ((rule.code, rule.name, rule.severity) for rule in LINT_RULES)
+    unread = (f"{each.path}: {each.unreadable}" for each in reports if each.unreadable)
+    yield render_sarif("holdfast lint", rules, results, not_judged=unread)
 
 
 def _location(report: FileReport, placed: PlacedFinding) -> dict[str, object]:

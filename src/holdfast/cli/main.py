@@ -17,11 +17,16 @@ from holdfast.redact import redact
 
 VERBS = {
     "accept": "Let the next start of a stream go past a refusal, once.",
+    "diagnose": "Say whether a restart is safe, what it loses or repeats, and what repairs that.",
+    "check": "Say whether new code can continue on its checkpoints, before it is deployed.",
     "drill": "Kill a stream in every phase of a micro-batch; check for lost or duplicated rows.",
+    "evidence": "Pack what is needed to judge a checkpoint into one sealed zip file.",
+    "facts": "Show the nine facts of a stream, each with where it was read.",
     "inspect": "Say what is in a checkpoint and what Spark will do on the next start.",
     "ledger": "Show how the ledger inside a sink is set up.",
     "lint": "Find code that loses or duplicates rows when a stream restarts.",
     "pipeline": "Show which stream of a pipeline feeds which.",
+    "rules": "List the rules, and explain one.",
 }
 """Each verb is in the module of its name; loaded when it is called, so that help stays quick."""
 

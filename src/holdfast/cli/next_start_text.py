@@ -3,13 +3,6 @@
 from __future__ import annotations
 
 from holdfast.checkpoint.read import Checkpoint
-from holdfast.cli.wording import (
-    batches,
-    count,
-    describe_position,
-    describe_range,
-    versions,
-)
 from holdfast.evidence.needed_entries import lacks_settings
 from holdfast.evidence.outcomes import (
     NextStart,
@@ -23,6 +16,13 @@ from holdfast.evidence.outcomes import (
 from holdfast.evidence.overview import Overview
 from holdfast.evidence.verdict import has_run
 from holdfast.evidence.versions import SparkVersion
+from holdfast.evidence.wording import (
+    batches,
+    count,
+    describe_position,
+    describe_range,
+    versions,
+)
 from holdfast.ids import BatchId
 
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
-from typing import Any
 
 import click
 
+from holdfast.cli.declared_pipeline import load_pipeline, local_session
 from holdfast.cli.options import with_format
-from holdfast.errors import ConfigError, MissingExtraError
-from holdfast.named import load_named
 
 
 @click.group(short_help="Pipelines of several streams.")
@@ -28,22 +24,9 @@ def show(declared: str, form: str) -> None:
     Its functions are called with a local Spark session; a table that is missing is taken to be
     empty. No row is read, no query runs, and nothing is created.
     """
-    found = _load(declared)
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError as error:
-        raise MissingExtraError("Drawing a pipeline", module="pyspark", extra="spark") from error
-    spark = SparkSession.builder.getOrCreate()
+    found = load_pipeline(declared)
+    spark = local_session("Drawing a pipeline")
     if form == "text":
         click.echo(found.show(spark))
         return
     click.echo(json.dumps({"version": 1, "pipeline": found.name, **found.describe(spark)}))
-
-
-def _load(declared: str) -> Any:
-    """Return the pipeline that a module has under a name."""
-    sys.path.insert(0, str(Path.cwd()))
-    found = load_named(declared)
-    if not hasattr(found, "show"):
-        raise ConfigError(f"{declared!r} is no pipeline: give MODULE:NAME of an hf.Pipeline.")
-    return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from holdfast.cli.wording import batches
 from holdfast.evidence.guard_record import GuardRecord
 from holdfast.evidence.needed_entries import lacks_settings
 from holdfast.evidence.outcomes import (
@@ -16,6 +15,7 @@ from holdfast.evidence.outcomes import (
 from holdfast.evidence.overview import Overview
 from holdfast.evidence.refusal_codes import RefusalCode
 from holdfast.evidence.verdict import has_run
+from holdfast.evidence.wording import batches
 
 RESETTING = "docs/guides/resetting.md"
 _OR_RESET = f"If there is no backup, reset the stream ({RESETTING})."

@@ -52,8 +52,8 @@ class LedgerLook:
     sink: str
     shown: str
     """The sink as people know it: `the PostgreSQL table public.readings`."""
-    store: LedgerStore
-    """Its ledger."""
+    store: LedgerStore | Unreadable
+    """Its ledger; why it could not be opened, where it could not."""
     is_added: Callable[[], bool]
     """Returns whether the stream ran without it until now; asked only when there is no row."""
 
@@ -66,7 +66,8 @@ class StreamPlaces:
     generation: Generation
     checkpoint: Reader
     ledgers: tuple[LedgerLook, ...]
-    query: Query
+    query: Query | None
+    """None when nothing is known of it."""
     spark: SparkVersion
     sources: tuple[str, ...] = ()
     sources_before: tuple[str, ...] | None = None
@@ -148,8 +149,18 @@ def collect_stream(places: StreamPlaces) -> StreamEvidence:
         ReadError: A directory of the checkpoint cannot be listed.
     """
     once = replace(places, checkpoint=RememberedReader(places.checkpoint))
-    rows = [look.store.read(once.stream) for look in once.ledgers]
+    rows = _read_rows(once)
     return _put_together(once, collect_near(once.checkpoint, _newest_held(rows)), rows)
+
+
+def collect_ledgers(places: StreamPlaces, found: Evidence) -> StreamEvidence:
+    """Add what the ledgers of a stream say to what is known of its checkpoint."""
+    return _put_together(places, found, _read_rows(places))
+
+
+def _read_rows(places: StreamPlaces) -> list[Row]:
+    stores = (look.store for look in places.ledgers)
+    return [each if isinstance(each, Unreadable) else each.read(places.stream) for each in stores]
 
 
 def collect_again(places: StreamPlaces, before: StreamEvidence) -> StreamEvidence:
@@ -159,7 +170,7 @@ def collect_again(places: StreamPlaces, before: StreamEvidence) -> StreamEvidenc
         ReadError: A directory of the checkpoint cannot be listed.
     """
     once = replace(places, checkpoint=RememberedReader(places.checkpoint))
-    rows = [look.store.read(once.stream) for look in once.ledgers]
+    rows = _read_rows(once)
     checkpoint = read_logs_again(once.checkpoint, before.checkpoint)
     return _put_together(once, Evidence(checkpoint=checkpoint, stores=before.stores), rows)
 
@@ -173,7 +184,7 @@ def _put_together(places: StreamPlaces, found: Evidence, rows: list[Row]) -> Str
     metadata = checkpoint.metadata
     query_id = metadata.query_id if isinstance(metadata, QueryMetadata) else QueryId("")
     refused = None
-    if checkpoint.offsets:
+    if checkpoint.offsets and places.query is not None:
         batch = BatchId(needed_version(checkpoint))
         does = BEHAVIOURS[places.spark]
         refused = judge_query(checkpoint, places.query, batch_id=batch, does=does)
@@ -209,6 +220,8 @@ def _look_into(
     query_id: QueryId,
 ) -> SinkEvidence:
     found = SinkEvidence(sink=look.sink, shown=look.shown, row=None, held=None)
+    if isinstance(look.store, Unreadable):
+        return replace(found, unreadable=look.store)
     if isinstance(row, Unreadable):
         return replace(found, unreadable=row)
     if row is None:

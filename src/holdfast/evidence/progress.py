@@ -9,6 +9,7 @@ from holdfast.checkpoint.commits import CommitEntry, NamedSink
 from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.checkpoint.sources import Offset, parse_offset
+from holdfast.checkpoint.sources.auto_loader import AutoLoaderOffset
 from holdfast.checkpoint.sources.delta import DeltaOffset
 from holdfast.checkpoint.sources.files import FileOffset
 from holdfast.checkpoint.sources.kafka import KafkaOffset, count_records
@@ -20,6 +21,7 @@ from holdfast.ids import BatchId
 _POSITIONS: dict[type[Offset], tuple[str, str]] = {
     DeltaOffset: ("version", "table version"),
     FileOffset: ("log_offset", "log entry"),
+    AutoLoaderOffset: ("sequence", "file"),
     RateMicroBatchOffset: ("rows", "row"),
     CountOffset: ("value", "step"),
 }
@@ -31,7 +33,7 @@ class Amount:
 
     number: int
     unit: str
-    """One of them: `record`, `table version`, `log entry`, `row`, `step`."""
+    """One of them: `record`, `table version`, `log entry`, `file`, `row`, `step`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

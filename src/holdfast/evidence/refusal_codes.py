@@ -2,7 +2,7 @@
 
 Their families are those of the rules: HF1xx the directory, HF2xx offsets and commits, HF3xx
 sources, HF4xx state and query, HF5xx settings. A code is never used for anything else, also when
-it is no longer given. `docs/reference/refusals.md` explains each.
+it is no longer given. Each is a rule, whose page explains it.
 """
 
 from __future__ import annotations

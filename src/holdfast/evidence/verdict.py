@@ -65,6 +65,13 @@ def judge_start(checkpoint: Checkpoint, found: NextStart, *, has_ledgers: bool =
     return verdict
 
 
+def has_only_begun(checkpoint: Checkpoint) -> bool:
+    """Return whether all that is left is what a start writes before it plans batch 0."""
+    numbers = (each for log in checkpoint.sources for each in (*log.entries, *log.compacts))
+    is_begun = bool(checkpoint.sources) and max(numbers, default=0) == 0
+    return is_begun and not checkpoint.commits and not checkpoint.state
+
+
 def has_run(checkpoint: Checkpoint) -> bool:
     """Return whether anything in a checkpoint without offset entries shows an earlier run."""
     return bool(checkpoint.commits or checkpoint.state or checkpoint.sources)

@@ -36,11 +36,23 @@ class Commit:
     """The version that it sets for an application, by the application's id."""
     schema: str | None = None
     """The table's columns from then on, as Delta writes them; None when it does not set them."""
+    table_id: str | None = None
+    """None when it does not set the table's metadata."""
+    settings: Mapping[str, Any] | None = None
+    """The table's properties from then on; None when it does not set them."""
+    created_ms: int | None = None
+    """When the table was created; None when it does not set the table's metadata."""
+    written_ms: int | None = None
+    """When it was made, by the clock of its driver."""
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    """What it counted: rows, files."""
+    is_cut: bool = False
+    """Whether a line of it is not a JSON object: the file is damaged."""
 
 
 def read_commit(reader: Reader, version: int) -> Commit | None:
     """Read a commit; None when it is not there: not made yet, or cleaned up."""
-    raw = reader.read(_path(version))
+    raw = reader.read(commit_path(version))
     return None if raw is None else parse_commit(version, raw)
 
 
@@ -48,29 +60,42 @@ def parse_commit(version: int, raw: bytes) -> Commit:
     """Return what the lines of a commit say; what is not understood says nothing."""
     info: Mapping[str, Any] = {}
     transactions: dict[str, int] = {}
-    schema: str | None = None
+    table: Mapping[str, Any] = {}
+    is_cut = not raw.rstrip().endswith(b"}")
     for line in raw.splitlines():
         head = line[:_HEAD_BYTES]
         if not any(name in head for name in _ACTIONS):
             continue
-        action = parse_json_object(line.decode("utf-8", "replace")) or {}
+        action = parse_json_object(line.decode("utf-8", "replace"))
+        is_cut, action = is_cut or action is None, action or {}
         found, txn = action.get("commitInfo"), action.get("txn")
         metadata = action.get("metaData")
-        if isinstance(metadata, dict) and isinstance(metadata.get("schemaString"), str):
-            schema = metadata["schemaString"]
+        if isinstance(metadata, dict):
+            table = metadata
         if isinstance(found, dict):
             info = found
         if isinstance(txn, dict) and (number := whole_number(txn.get("version"))) is not None:
             transactions[str(txn.get("appId"))] = number
-    parameters = info.get("operationParameters")
+    schema, table_id = table.get("schemaString"), table.get("id")
     return Commit(
         version=version,
         operation=str(info.get("operation", "")),
-        parameters=parameters if isinstance(parameters, dict) else {},
+        parameters=_object(info, "operationParameters"),
         note=str(info.get("userMetadata", "")),
         transactions=transactions,
-        schema=schema,
+        schema=schema if isinstance(schema, str) else None,
+        table_id=table_id if isinstance(table_id, str) else None,
+        settings=_object(table, "configuration") if table else None,
+        created_ms=whole_number(table.get("createdTime")),
+        written_ms=whole_number(info.get("timestamp")),
+        metrics=_object(info, "operationMetrics"),
+        is_cut=is_cut,
     )
+
+
+def _object(found: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = found.get(name)
+    return value if isinstance(value, dict) else {}
 
 
 def newest_version(reader: Reader, *, known: int | None = None) -> int | None:
@@ -84,17 +109,17 @@ def newest_version(reader: Reader, *, known: int | None = None) -> int | None:
     if low is None:
         low = checkpointed_version(reader)
         if low is None:
-            low = 0 if reader.stat(_path(0)) is not None else None
+            low = 0 if reader.stat(commit_path(0)) is not None else None
     if low is None:
         return _newest_listed(reader)
     step = 1
-    while reader.stat(_path(low + step)) is not None:
+    while reader.stat(commit_path(low + step)) is not None:
         low += step
         step *= 2
     high = low + step
     while high - low > 1:
         middle = (low + high) // 2
-        if reader.stat(_path(middle)) is not None:
+        if reader.stat(commit_path(middle)) is not None:
             low = middle
         else:
             high = middle
@@ -120,7 +145,7 @@ def checkpointed_version(reader: Reader) -> int | None:
     raw = reader.read(_LAST_CHECKPOINT)
     found = parse_json_object((raw or b"").decode("utf-8", "replace")) or {}
     version = whole_number(found.get("version"))
-    is_there = version is not None and reader.stat(_path(version)) is not None
+    is_there = version is not None and reader.stat(commit_path(version)) is not None
     return version if is_there else None
 
 
@@ -130,5 +155,6 @@ def _newest_listed(reader: Reader) -> int | None:
     return max((int(stem) for stem in stems if stem.isdigit()), default=None)
 
 
-def _path(version: int) -> str:
+def commit_path(version: int) -> str:
+    """Return the path of a commit below its table."""
     return f"{LOG}/{version:020d}.json"

@@ -8,29 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 
+from holdfast.grades import Confidence, Severity, page_in
 from holdfast.lint.program import Program
-
-
-class LintSeverity(StrEnum):
-    """What the finding does to the stream."""
-
-    DATA_AT_RISK = "data-at-risk"
-    """A restart, or a failed batch, loses or duplicates rows."""
-    RISK = "risk"
-    """The stream does not do what it seems to do, or a guarantee is weakened."""
-    NOTE = "note"
-    """Worth knowing before a restart."""
-
-
-class LintConfidence(StrEnum):
-    """How sure a lint rule is."""
-
-    CERTAIN = "certain"
-    """It follows from the code."""
-    LIKELY = "likely"
-    """It follows unless something outside the file prevents it."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -47,8 +27,8 @@ class LintFinding:
 
     code: str
     name: str
-    severity: LintSeverity
-    confidence: LintConfidence
+    severity: Severity
+    confidence: Confidence
     message: str
     position: Position
 
@@ -59,9 +39,14 @@ class LintRule:
 
     code: str
     name: str
-    severity: LintSeverity
-    confidence: LintConfidence
+    severity: Severity
+    confidence: Confidence
     judge: Callable[[Program], Iterator[LintFinding]]
+
+    @property
+    def page(self) -> str:
+        """What explains it, in Markdown: the text of its module."""
+        return page_in(self.judge.__module__)
 
     def find(self, message: str, at: tuple[int, int]) -> LintFinding:
         """Return a finding of this rule at a line and a column."""

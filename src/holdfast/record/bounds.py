@@ -46,6 +46,12 @@ SecretName = Annotated[
 """Where a secret is found, never the secret: `env:SERVING_DSN`, `file:/run/secrets/dsn`."""
 RuleCode = Annotated[str, Meta(pattern=r"\AHF[0-9]{3}\Z")]
 
+TopicName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9._-]{1,249}\Z")]
+TopicId = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_-]{1,36}\Z")]
+"""As Kafka writes its UUIDs: 22 characters."""
+MAX_TOPICS = 1_000
+TopicIds = Annotated[dict[TopicName, TopicId], Meta(max_length=MAX_TOPICS)]
+
 MAX_TEXT = 1 << 16
 Text = Annotated[str, Meta(max_length=MAX_TEXT)]
 """Any characters: escaped before it is shown."""

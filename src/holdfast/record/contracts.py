@@ -5,8 +5,9 @@ these are the nine facts that are collected before any advice is given. From a c
 ledger can be found. Of a source only options of an allow-list are written down, of a sink the name
 of its secret: other options, and secrets, can hold passwords.
 
-Version 1 knew the names of sources, sinks and operators alone. It is still read under its own
-digest, and a comparison with version 2 is one of what both know.
+Version 1 knew the names of sources, sinks and operators alone; version 2 neither watermarks nor
+what state is computed from. They are still read under their own digests, and a comparison of two
+versions is one of what both know.
 
 A contract informs. One that is broken or missing is *unknown*: the start goes on, says so, and does
 not take a sink for a new one.
@@ -46,6 +47,10 @@ _LOG = logging.getLogger("holdfast")
 _Fact = str | Sequence[str] | None
 _FORMAT = "holdfast.contract"
 _SINCE_2 = ("spark", "source_options", "sink_places", "operator_keys", "settings")
+_SINCE_3 = ("operator_parts", "watermarks")
+_SINCE = {1: (*_SINCE_2, *_SINCE_3), 2: _SINCE_3}
+"""What a contract of an older version does not have."""
+_WITH_WATERMARKS = 3
 _SHOWN = {
     "kind": "kind",
     "place": "place",
@@ -78,9 +83,9 @@ class SinkContract(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Contract(Document, frozen=True, kw_only=True, tag=_FORMAT):
-    """What a query is. What only version 2 has is empty in a contract of version 1: not known."""
+    """What a query is. What an older version did not have is empty in its contracts: not known."""
 
-    version: Version = 2
+    version: Version = 3
     sources: Sources
     """Each as Spark names it, in the order of the query: `kafka`, `FileSource[s3a://lake/in]`."""
     sinks: Names
@@ -99,13 +104,23 @@ class Contract(Document, frozen=True, kw_only=True, tag=_FORMAT):
     operator_keys: Annotated[tuple[Text | None, ...], Meta(max_length=10_000)] = ()
     """Of each operator, the key of its state as Spark writes a type; None if the plan hides it."""
     settings: Settings = msgspec.field(default_factory=dict)
-    """What Spark pins in the checkpoint, as the session had it; the checkpoint's own values win."""
+    """What Spark pins in the checkpoint, as the session had it; the checkpoint's own values win.
+    From version 3 on also settings that Spark does not pin, and that change results."""
+    operator_parts: Annotated[tuple[Names | None, ...], Meta(max_length=10_000)] = ()
+    """Of each operator, what its state is computed from, in the order in which Spark binds it:
+    aggregate functions, or pairs of join keys; None if the plan hides it."""
+    watermarks: Names = ()
+    """Each as its column and its delay: `event_time 10 minutes`."""
 
     def __post_init__(self) -> None:
         """Refuse what contradicts itself."""
-        if self.version == 1 and any(getattr(self, name) for name in _SINCE_2):
-            raise ValueError("version 1 has no such fields")
-        pairs = ((self.source_options, self.sources), (self.operator_keys, self.operators))
+        if any(getattr(self, name) for name in _SINCE.get(self.version, ())):
+            raise ValueError(f"version {self.version} has no such fields")
+        pairs = (
+            (self.source_options, self.sources),
+            (self.operator_keys, self.operators),
+            (self.operator_parts, self.operators),
+        )
         if any(known and len(known) != len(names) for known, names in pairs):
             raise ValueError("there is not one for each source or operator")
         labels = [each.label for each in self.sink_places]
@@ -116,8 +131,8 @@ class Contract(Document, frozen=True, kw_only=True, tag=_FORMAT):
     def digest(self) -> str:
         """Names the file: the same contract is the same file."""
         found = msgspec.structs.asdict(self)
-        if self.version == 1:
-            found = {name: found[name] for name in found if name not in _SINCE_2}
+        for name in _SINCE.get(self.version, ()):
+            del found[name]
         tagged = {"format": _FORMAT, **found}
         return sha256(msgspec.json.encode(tagged, order="sorted")).hexdigest()[:16]
 
@@ -154,10 +169,19 @@ def _facts(contract: Contract) -> dict[str, _Fact]:
     for number, options in enumerate(contract.source_options):
         told = tuple(f"{name}={value}" for name, value in sorted(options.items()))
         found[f"the options of its source {number} ({contract.sources[number]})"] = told
-    for number, key in enumerate(contract.operator_keys):
-        found[f"the key of its operator {number} ({contract.operators[number]})"] = key
     for name, value in sorted(contract.settings.items()):
         found[f"its setting {name}"] = value
+    return found | _facts_of_state(contract)
+
+
+def _facts_of_state(contract: Contract) -> dict[str, _Fact]:
+    found: dict[str, _Fact] = {}
+    for number, key in enumerate(contract.operator_keys):
+        found[f"the key of its operator {number} ({contract.operators[number]})"] = key
+    for number, parts in enumerate(contract.operator_parts):
+        found[f"what operator {number} ({contract.operators[number]}) keeps"] = parts
+    if contract.version >= _WITH_WATERMARKS:
+        found["its watermarks"] = contract.watermarks
     return found
 
 

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from holdfast.rules.catalogue import RULES, find_rules, judge
-from holdfast.rules.rule import Confidence, Finding, Goal, Rule, Severity
+from holdfast.rules.catalogue import RULES, Catalogue, find_rules, judge, load_catalogue
+from holdfast.rules.rule import Finding, Needs, Rule
 
-__all__ = ["RULES", "Confidence", "Finding", "Goal", "Rule", "Severity", "find_rules", "judge"]
+__all__ = [
+    "RULES",
+    "Catalogue",
+    "Finding",
+    "Needs",
+    "Rule",
+    "find_rules",
+    "judge",
+    "load_catalogue",
+]

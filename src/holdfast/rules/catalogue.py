@@ -1,17 +1,38 @@
-"""Every rule there is, found by walking this package: a new rule is a new module, nothing else."""
+"""Every rule there is: those of this package, and those that other packages bring.
+
+Ours are found by walking the package: a new rule is a new module, nothing else. Another package
+names its modules as entry points in the group `holdfast.rules`.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import TYPE_CHECKING
 
-from holdfast.evidence.stream import StreamEvidence
+from holdfast.evidence.case import Case
+from holdfast.redact import redact
 from holdfast.rules.rule import Finding, Rule
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 _PACKAGE = "holdfast.rules"
 _RULE_MODULE = re.compile(r"hf[0-9]{3}_[a-z0-9_]+")
+_OUR_CODE = re.compile(r"HF[0-9]{3}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalogue:
+    """What to judge with."""
+
+    rules: tuple[Rule, ...]
+    not_loaded: tuple[str, ...] = ()
+    """Entries of other packages that are not rules, each with the reason."""
 
 
 def find_rules() -> tuple[Rule, ...]:
@@ -27,8 +48,41 @@ def find_rules() -> tuple[Rule, ...]:
 
 
 RULES: tuple[Rule, ...] = find_rules()
+"""Holdfast's own: a guarded start judges by these alone."""
 
 
-def judge(evidence: StreamEvidence, rules: Iterable[Rule] = RULES) -> tuple[Finding, ...]:
+@cache
+def load_catalogue() -> Catalogue:
+    """Return our rules, then those of other packages by the names of their entries.
+
+    They are imported here and not with this module, so that they can import `holdfast.rules`. One
+    that cannot be loaded is named, and the others are loaded.
+    """
+    from importlib.metadata import entry_points  # noqa: PLC0415 - slow to import
+
+    rules, not_loaded = list(RULES), []
+    for entry in sorted(entry_points(group=_PACKAGE), key=lambda each: (each.name, each.value)):
+        loaded = _load(entry, taken={rule.code for rule in rules})
+        if isinstance(loaded, Rule):
+            rules.append(loaded)
+        else:
+            not_loaded.append(f"the rule {entry.name} of another package, {entry.value}: {loaded}")
+    return Catalogue(rules=tuple(rules), not_loaded=tuple(not_loaded))
+
+
+def _load(entry: EntryPoint, *, taken: set[str]) -> Rule | str:
+    """Return the rule of an entry, or why it has none."""
+    try:
+        rule = entry.load().RULE
+    except Exception as error:  # noqa: BLE001 - a module of another package can raise anything
+        return redact(f"{type(error).__name__}: {error}")
+    if not isinstance(rule, Rule):
+        return "its RULE is not a holdfast.rules.Rule"
+    if _OUR_CODE.fullmatch(rule.code):
+        return f"its code {rule.code} is one of Holdfast's; choose another prefix"
+    return f"its code {rule.code} is taken already" if rule.code in taken else rule
+
+
+def judge(case: Case, rules: Iterable[Rule] = RULES) -> tuple[Finding, ...]:
     """Return what every rule finds, in the order of the rules' codes."""
-    return tuple(finding for rule in rules for finding in rule.judge(evidence))
+    return tuple(finding for rule in rules for finding in rule.judge(case))

@@ -1,21 +1,55 @@
-"""HF402: the query reads another directory or topic than the one that its checkpoint counts."""
+"""HF402: the query reads another directory or topic than the one that its checkpoint counts.
+
+## What it finds
+
+The query reads another directory or another Kafka topic than in its last run, on the same
+checkpoint. Topics that are added are no finding: Spark reads them from their beginning. Patterns of
+topics and assigned partitions are not compared. The same sources in another order are another
+finding.
+
+## What Spark does
+
+With another directory, Spark fails with `Wrong basePath`. If the new directory contains the old
+one, Spark starts and reads what else is there; from then on a start with the old directory fails.
+
+With another topic, Spark fails because the partitions of the old one are gone ("Some data may have
+been lost"). With `failOnDataLoss=false` it starts instead, and what was not read of the old topic
+is lost.
+
+## What to do
+
+Start the query with its old source. Give the new source a stream of its own, with another name. If
+the data itself was moved, [reset the stream](../../guides/resetting.md).
+
+## What accepting does
+
+Spark goes on with the new source, from its beginning. What was not read of the old one is lost. The
+ledger does not change.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
-from holdfast.evidence.stream import StreamEvidence
-from holdfast.rules.rule import Confidence, Finding, Goal, Rule, Severity
+from holdfast.evidence.case import Case
+from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.rule import Finding, Needs, Rule
 
 _FILES, _KAFKA = "FileSource[", "kafka "
 _MORE = re.compile(r"[][*+?(){}|^$\\]")
 """In a pattern of topics, or in assigned partitions: what it stands for is not in the text."""
 
 
-def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
+def _judge(case: Case) -> Iterator[Finding]:
+    evidence = case.stream
+    if evidence is None:
+        return
     before, now = evidence.sources_before, evidence.sources
     if evidence.newest_planned < 0 or before is None or len(before) != len(now):
+        return
+    if Counter(before) == Counter(now):
         return
     for number, (old, new) in enumerate(zip(before, now, strict=True)):
         if not _is_replaced(old, new):
@@ -62,8 +96,10 @@ def _topics(source: str) -> set[str]:
 RULE = Rule(
     code="HF402",
     name="source-changed",
-    severity=Severity.REFUSE,
+    severity=Severity.DATA_AT_RISK,
     confidence=Confidence.CERTAIN,
+    effect=Effect.LOSES,
     goal=Goal.RESET,
+    needs=Needs.QUERY,
     judge=_judge,
 )

@@ -1,14 +1,43 @@
-"""HF601: the sink has no ledger row, and the checkpoint or the history has batches."""
+"""HF601: the sink has no ledger row, and the checkpoint or the history has batches.
+
+## What it finds
+
+The sink has no ledger row for the stream, but the checkpoint has batches. Which of them the sink
+holds is unknown.
+
+Possible causes: the row was deleted, the sink is another database than before, or [Delta has
+cleaned up its log](../../guides/delta.md#how-long-the-log-is-kept).
+
+## What Spark does
+
+Spark would continue after the newest committed batch. Batches that this sink lacks would never run
+again. A pending batch that it already holds would be written twice.
+
+## What to do
+
+Restore the row from a backup of the ledger. If there is none, compare the rows of the newest
+batches with the source, then accept, or [reset the stream](../../guides/resetting.md).
+
+## What accepting does
+
+Holdfast writes a new row: the sink is assumed to hold every batch that the checkpoint calls
+committed. A pending batch is written again.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from holdfast.evidence.case import Case
 from holdfast.evidence.stream import SinkEvidence, StreamEvidence
-from holdfast.rules.rule import Confidence, Finding, Goal, Rule, Severity, proven_batch
+from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.rule import Finding, Rule, proven_batch
 
 
-def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
+def _judge(case: Case) -> Iterator[Finding]:
+    evidence = case.stream
+    if evidence is None:
+        return
     for sink in evidence.sinks:
         is_new = sink.is_added and not sink.forgotten_epoch
         is_explained = evidence.is_adopting or is_new or sink.unreadable is not None
@@ -47,8 +76,9 @@ def _what(evidence: StreamEvidence, sink: SinkEvidence) -> str:
 RULE = Rule(
     code="HF601",
     name="ledger-row-missing",
-    severity=Severity.REFUSE,
+    severity=Severity.DATA_AT_RISK,
     confidence=Confidence.UNKNOWN,
+    effect=Effect.REPEATS,
     goal=Goal.RESET,
     judge=_judge,
 )

@@ -1,15 +1,42 @@
-"""HF602: the sink's ledger row belongs to another checkpoint: a clone, a move, a second stream."""
+"""HF602: the sink's ledger row belongs to another checkpoint: a clone, a move, a second stream.
+
+## What it finds
+
+The sink's ledger row belongs to another query id or another location. The checkpoint was copied or
+moved, or two environments share a stream name and a database.
+
+## What Spark does
+
+Two checkpoints that write as one stream duplicate or skip each other's batches: both count from
+their own batch 0.
+
+## What to do
+
+Start from the checkpoint that the sink belongs to. If both streams are wanted, give one of them
+another name and another table. If the checkpoint was moved on purpose, stop the old driver and
+accept.
+
+## What accepting does
+
+The sink belongs to this checkpoint from now on, and the other one is fenced: its next batch is
+refused. The row says what this checkpoint has committed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from holdfast.evidence.case import Case
 from holdfast.evidence.stream import StreamEvidence
+from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.ledger.row import Binding
-from holdfast.rules.rule import Confidence, Finding, Goal, Rule, Severity, proven_batch
+from holdfast.rules.rule import Finding, Rule, proven_batch
 
 
-def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
+def _judge(case: Case) -> Iterator[Finding]:
+    evidence = case.stream
+    if evidence is None:
+        return
     mine = evidence.binding
     for sink in evidence.sinks:
         if sink.row is None or sink.row.binding == mine:
@@ -47,8 +74,9 @@ def _describe(evidence: StreamEvidence, theirs: Binding) -> str:
 RULE = Rule(
     code="HF602",
     name="ledger-of-another-checkpoint",
-    severity=Severity.REFUSE,
+    severity=Severity.DATA_AT_RISK,
     confidence=Confidence.CERTAIN,
+    effect=Effect.REPEATS,
     goal=Goal.NONE,
     judge=_judge,
 )

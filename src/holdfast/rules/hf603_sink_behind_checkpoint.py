@@ -1,14 +1,38 @@
-"""HF603: the sink lacks batches that the checkpoint calls done: it was restored or emptied."""
+"""HF603: the sink lacks batches that the checkpoint calls done: it was restored or emptied.
+
+## What it finds
+
+The sink lacks batches that the checkpoint calls committed. It was restored from a backup, or it
+failed over to a replica that lagged. Data and ledger went back together, and the checkpoint did
+not.
+
+## What Spark does
+
+Spark would continue after the newest committed batch. The batches in between would be lost.
+
+## What to do
+
+Restore a newer backup of the sink. If there is none, the missing batches must run again. There is
+no command for such a rewind yet, so [reset the stream](../../guides/resetting.md).
+
+## What accepting does
+
+The missing batches are lost. The ledger row then says what the checkpoint has committed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from holdfast.evidence.stream import StreamEvidence
-from holdfast.rules.rule import Confidence, Finding, Goal, Rule, Severity, proven_batch
+from holdfast.evidence.case import Case
+from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.rule import Finding, Rule, proven_batch
 
 
-def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
+def _judge(case: Case) -> Iterator[Finding]:
+    evidence = case.stream
+    if evidence is None:
+        return
     committed = evidence.newest_committed
     for sink in evidence.sinks:
         if sink.last_batch is None or (sink.row and sink.row.binding != evidence.binding):
@@ -34,8 +58,9 @@ def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
 RULE = Rule(
     code="HF603",
     name="sink-behind-checkpoint",
-    severity=Severity.REFUSE,
+    severity=Severity.DATA_AT_RISK,
     confidence=Confidence.CERTAIN,
+    effect=Effect.LOSES,
     goal=Goal.REPLAY,
     judge=_judge,
 )

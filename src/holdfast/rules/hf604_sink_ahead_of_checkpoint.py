@@ -1,14 +1,37 @@
-"""HF604: the sink holds batches that the checkpoint has not planned: an old copy of it."""
+"""HF604: the sink holds batches that the checkpoint has not planned: an old copy of it.
+
+## What it finds
+
+The sink holds batches that the checkpoint has not planned. An old copy of the checkpoint was
+restored, or its newest entries were deleted.
+
+## What Spark does
+
+Spark would plan those batches again, with other ranges. Their rows would be duplicated. A sink that
+only compares batch numbers would skip rows.
+
+## What to do
+
+Restore the newest copy of the checkpoint, complete with `sources/` and `state/`.
+
+## What accepting does
+
+The batches stay in the sink, and Spark reads their data again: those rows are duplicated.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from holdfast.evidence.stream import StreamEvidence
-from holdfast.rules.rule import Confidence, Finding, Goal, Rule, Severity, proven_batch
+from holdfast.evidence.case import Case
+from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.rule import Finding, Rule, proven_batch
 
 
-def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
+def _judge(case: Case) -> Iterator[Finding]:
+    evidence = case.stream
+    if evidence is None:
+        return
     planned = evidence.newest_planned
     for sink in evidence.sinks:
         if sink.last_batch is None or (sink.row and sink.row.binding != evidence.binding):
@@ -36,8 +59,9 @@ def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
 RULE = Rule(
     code="HF604",
     name="sink-ahead-of-checkpoint",
-    severity=Severity.REFUSE,
+    severity=Severity.DATA_AT_RISK,
     confidence=Confidence.CERTAIN,
+    effect=Effect.REPEATS,
     goal=Goal.RESUME,
     judge=_judge,
 )

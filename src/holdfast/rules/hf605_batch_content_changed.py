@@ -1,15 +1,38 @@
-"""HF605: the sink's last batch has the same number as in the checkpoint, and other content."""
+"""HF605: the sink's last batch has the same number as in the checkpoint, and other content.
+
+## What it finds
+
+The sink's last batch has the same number as in the checkpoint, and other content. `offsets/N` or
+the source's own log was changed after the batch was written.
+
+## What Spark does
+
+Spark would continue from the changed entry, and read some rows twice or not at all.
+
+## What to do
+
+Restore `offsets/N` and `sources/` as they were when the batch ran.
+
+## What accepting does
+
+Holdfast assumes that the sink holds what the checkpoint says now. Rows between the two ranges are
+duplicated or lost.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from holdfast.evidence.stream import StreamEvidence
+from holdfast.evidence.case import Case
+from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.ledger.coverage import Coverage
-from holdfast.rules.rule import Confidence, Finding, Goal, Rule, Severity
+from holdfast.rules.rule import Finding, Rule
 
 
-def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
+def _judge(case: Case) -> Iterator[Finding]:
+    evidence = case.stream
+    if evidence is None:
+        return
     for sink in evidence.sinks:
         if sink.row is None or sink.row.binding != evidence.binding or sink.row.digest is None:
             continue
@@ -34,8 +57,9 @@ def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
 RULE = Rule(
     code="HF605",
     name="batch-content-changed",
-    severity=Severity.REFUSE,
+    severity=Severity.DATA_AT_RISK,
     confidence=Confidence.CERTAIN,
+    effect=Effect.LOSES,
     goal=Goal.RESUME,
     judge=_judge,
 )

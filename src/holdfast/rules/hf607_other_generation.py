@@ -1,14 +1,38 @@
-"""HF607: the sink's ledger row is of another generation than the record's current one."""
+"""HF607: the sink's ledger row is of another generation than the record's current one.
+
+## What it finds
+
+The sink's ledger row is of another generation than the record says. The sink was restored from
+before a reset, the record was restored from before it, or a reset was not finished.
+
+## What Spark does
+
+Batch numbers begin at 0 in every generation. Spark would write batches whose numbers mean something
+else in the sink.
+
+## What to do
+
+Finish the reset, or restore a backup that was made after it. Restore the sink if its number is
+lower, or the record if the record's number is lower.
+
+## What accepting does
+
+The sink is assumed to hold what this generation has committed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from holdfast.evidence.stream import StreamEvidence
-from holdfast.rules.rule import Confidence, Finding, Goal, Rule, Severity, proven_batch
+from holdfast.evidence.case import Case
+from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.rule import Finding, Rule, proven_batch
 
 
-def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
+def _judge(case: Case) -> Iterator[Finding]:
+    evidence = case.stream
+    if evidence is None:
+        return
     current = evidence.generation.number
     for sink in evidence.sinks:
         if sink.row is None or sink.row.generation == current:
@@ -30,8 +54,9 @@ def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
 RULE = Rule(
     code="HF607",
     name="other-generation",
-    severity=Severity.REFUSE,
+    severity=Severity.DATA_AT_RISK,
     confidence=Confidence.CERTAIN,
+    effect=Effect.REPEATS,
     goal=Goal.RESET,
     judge=_judge,
 )

@@ -1,14 +1,50 @@
-"""HF608: the sink was changed, and its ledger was not."""
+"""HF608: the sink was changed, and its ledger was not.
+
+## What it finds
+
+The ledger says what the table holds, but the table was emptied, dropped, replaced or restored
+without its ledger.
+
+In PostgreSQL the rule compares the table's oid and storage with those in the ledger row. If they
+differ, it counts the rows. A table that was only rewritten, for example by `VACUUM FULL`, still has
+at least as many rows as the stream has added, and passes. A table that is empty although the stream
+has added rows is refused too. For Delta, Holdfast [reads the table's
+log](../../guides/delta.md#what-is-checked-at-a-start). [When the table
+changes](../target-changes.md) lists every case.
+
+## What Spark does
+
+Spark would continue after the newest committed batch. What was removed from the table would never
+be written again.
+
+## What to do
+
+Restore table and ledger together from one backup. If there is none, [reset the
+stream](../../guides/resetting.md) to fill the table again.
+
+## What accepting does
+
+Missing rows stay missing, duplicate rows stay, and the stream continues. The ledger row then names
+the table as it is now.
+
+## What it cannot see
+
+Holdfast does not notice rows that other programs insert, change or delete one by one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from holdfast.evidence.stream import StreamEvidence
-from holdfast.rules.rule import Confidence, Finding, Goal, Rule, Severity, proven_batch
+from holdfast.evidence.case import Case
+from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.rule import Finding, Rule, proven_batch
 
 
-def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
+def _judge(case: Case) -> Iterator[Finding]:
+    evidence = case.stream
+    if evidence is None:
+        return
     for sink in evidence.sinks:
         if sink.row is None or sink.contradicts is None:
             continue
@@ -29,8 +65,9 @@ def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
 RULE = Rule(
     code="HF608",
     name="sink-changed-alone",
-    severity=Severity.REFUSE,
+    severity=Severity.DATA_AT_RISK,
     confidence=Confidence.CERTAIN,
+    effect=Effect.LOSES,
     goal=Goal.RESET,
     judge=_judge,
 )

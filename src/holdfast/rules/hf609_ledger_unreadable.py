@@ -1,14 +1,37 @@
-"""HF609: the ledger of a sink cannot be read, so that what the sink holds is unknown."""
+"""HF609: the ledger of a sink cannot be read, so that what the sink holds is unknown.
+
+## What it finds
+
+The ledger of a sink cannot be read, so it is unknown which batches the sink holds. The server does
+not answer, or the driver lacks a permission.
+
+## What Spark does
+
+Spark would continue after the newest committed batch, whatever the sink holds.
+
+## What to do
+
+Give this driver access to the sink, and start again. The finding names the place and the reason.
+
+## What accepting does
+
+If the ledger turns out to have no row, the sink is assumed to hold every batch that the checkpoint
+calls committed. If it has a row, the start is refused when it takes the fence.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from holdfast.evidence.stream import StreamEvidence
-from holdfast.rules.rule import Confidence, Finding, Goal, Rule, Severity
+from holdfast.evidence.case import Case
+from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.rule import Finding, Rule
 
 
-def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
+def _judge(case: Case) -> Iterator[Finding]:
+    evidence = case.stream
+    if evidence is None:
+        return
     committed = evidence.newest_committed
     for sink in evidence.sinks:
         if sink.unreadable is None:
@@ -32,8 +55,9 @@ def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
 RULE = Rule(
     code="HF609",
     name="ledger-unreadable",
-    severity=Severity.REFUSE,
+    severity=Severity.DATA_AT_RISK,
     confidence=Confidence.UNKNOWN,
+    effect=Effect.NONE,
     goal=Goal.NONE,
     judge=_judge,
 )

@@ -1,14 +1,38 @@
-"""HF610: a checkpoint is adopted, and the sink cannot fence the query that wrote for it before."""
+"""HF610: a checkpoint is adopted, and the sink cannot fence the query that wrote for it before.
+
+## What it finds
+
+The stream adopts a checkpoint that ran without Holdfast, and the sink cannot fence the old query.
+PostgreSQL cannot. A Delta table that was written by Delta's own sink can.
+
+## What Spark does
+
+If the old query still runs, both queries write the same batches, and every batch could be in the
+sink twice.
+
+## What to do
+
+Stop the old query, check that its driver is gone, and accept. The guide goes [step by
+step](../../guides/adopting.md).
+
+## What accepting does
+
+The old query is assumed to be stopped. The ledger row says what the checkpoint has committed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from holdfast.evidence.stream import StreamEvidence
-from holdfast.rules.rule import Confidence, Finding, Goal, Rule, Severity, proven_batch
+from holdfast.evidence.case import Case
+from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.rule import Finding, Rule, proven_batch
 
 
-def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
+def _judge(case: Case) -> Iterator[Finding]:
+    evidence = case.stream
+    if evidence is None:
+        return
     if not evidence.is_adopting or evidence.newest_planned < 0:
         return
     for sink in evidence.sinks:
@@ -32,8 +56,9 @@ def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
 RULE = Rule(
     code="HF610",
     name="adopted-writer-not-fenced",
-    severity=Severity.REFUSE,
+    severity=Severity.DATA_AT_RISK,
     confidence=Confidence.UNKNOWN,
+    effect=Effect.REPEATS,
     goal=Goal.NONE,
     judge=_judge,
 )

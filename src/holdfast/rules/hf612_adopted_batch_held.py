@@ -1,15 +1,38 @@
-"""HF612: a checkpoint is adopted with a pending batch. This answer: the sink holds all of it."""
+"""HF612: a checkpoint is adopted with a pending batch. This answer: the sink holds all of it.
+
+## What it finds
+
+The stream adopts a checkpoint with a pending batch, and the sink has no ledger that says whether
+the batch arrived. This finding is one of two answers: every row is there. [HF611](HF611.md) is the
+other.
+
+## What Spark does
+
+Spark runs the pending batch again. If the sink already holds its rows, they are duplicated.
+
+## What to do
+
+Look for the rows of the batch. If all are there, accept this finding instead of HF611.
+
+## What accepting does
+
+The batch is skipped. Rows of it that are not there are lost.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from holdfast.evidence.stream import StreamEvidence
+from holdfast.evidence.case import Case
+from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.adopted_batch import find_unanswered, question_about
-from holdfast.rules.rule import Confidence, Finding, Goal, Rule, Severity
+from holdfast.rules.rule import Finding, Rule
 
 
-def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
+def _judge(case: Case) -> Iterator[Finding]:
+    evidence = case.stream
+    if evidence is None:
+        return
     for sink, batch in find_unanswered(evidence):
         yield RULE.find(
             what=f"The other answer: every row of batch {batch} is in {sink.shown}.",
@@ -25,8 +48,9 @@ def _judge(evidence: StreamEvidence) -> Iterator[Finding]:
 RULE = Rule(
     code="HF612",
     name="adopted-batch-held",
-    severity=Severity.REFUSE,
+    severity=Severity.DATA_AT_RISK,
     confidence=Confidence.UNKNOWN,
+    effect=Effect.LOSES,
     goal=Goal.RESUME,
     judge=_judge,
 )

@@ -1,8 +1,8 @@
 """What a rule is: evidence in, findings out, and everything that is decided about them.
 
-A rule is one module named `hf<code>_<name>.py` with a `RULE` in it, one page
-`docs/reference/rules/HF<code>.md` and one file of cases. Rules and findings are values: they can be
-pickled, and judging neither reads nor writes anything.
+A rule is one module named `hf<code>_<name>.py` with a `RULE` in it and one file of cases. The text
+of its module is its page. Rules and findings are values: they can be pickled, and judging neither
+reads nor writes anything.
 """
 
 from __future__ import annotations
@@ -11,45 +11,34 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from holdfast.evidence.case import Case
+from holdfast.evidence.progress import Amount
 from holdfast.evidence.stream import SinkEvidence, StreamEvidence
+from holdfast.grades import Confidence, Effect, Goal, Severity, page_in
 from holdfast.ledger.coverage import Coverage
+from holdfast.printable import printable
+from holdfast.redact import redact
 
 
-class Severity(StrEnum):
-    """What a finding does to a start."""
+class Needs(StrEnum):
+    """What a rule looks at beside the checkpoint; without that it is not judged."""
 
-    REFUSE = "refuse"
-    """The start is refused until the finding is repaired or accepted."""
-    WARN = "warn"
-    """The stream starts, and the finding is logged as a warning."""
-    NOTE = "note"
-    """The stream starts, and the finding is logged."""
-
-
-class Confidence(StrEnum):
-    """How sure a rule is that data would be lost or duplicated."""
-
-    CERTAIN = "certain"
-    """It follows from what was read."""
-    LIKELY = "likely"
-    """It follows if an assumption holds, which the finding names."""
-    UNKNOWN = "unknown"
-    """Nothing that can be read tells; the finding asks."""
-
-
-class Goal(StrEnum):
-    """What repairs a finding."""
-
-    RESUME = "resume"
-    """Go on with the same batch and the same range, from a checkpoint that is put right."""
-    REPLAY = "replay"
-    """Run a known range of batches again."""
-    BACKFILL = "backfill"
-    """Fill a gap with a bounded job beside the stream."""
-    RESET = "reset"
-    """Begin a new generation, from a named position and into a named output."""
-    NONE = "none"
-    """Nothing in checkpoint or sink needs a repair."""
+    CHECKPOINT = "checkpoint"
+    """The checkpoint alone."""
+    STATE = "state"
+    """What is in the state files: `--deep`."""
+    STREAM = "stream"
+    """The record of a guarded stream, and the ledgers in its sinks."""
+    SOURCE = "source"
+    """What the source can still give: `--probe`."""
+    OUTPUT = "output"
+    """What a sink without a ledger holds: `--sink`."""
+    NEIGHBOURS = "neighbours"
+    """Other checkpoints: `--among`."""
+    QUERY = "query"
+    """The query that is to be started: a guarded start, or `holdfast check`."""
+    ERROR = "error"
+    """The log or the stack trace of the last run: `--error`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +49,7 @@ class Finding:
     name: str
     severity: Severity
     confidence: Confidence
+    effect: Effect
     goal: Goal
     what: str
     """What was found, with the figures and the files."""
@@ -69,12 +59,25 @@ class Finding:
     """What starting anyway does to the data."""
     follows_from: tuple[str, ...]
     """The files and rows it was read from."""
+    amount: Amount | None = None
+    """How much is lost, repeated or altered; None when that is not known."""
     sink: str | None = None
     """The sink it is about; None when it is about the query."""
     accepted_batch: int | None = None
     """The last batch in the sink's ledger row once this is accepted; None leaves the row alone."""
     question: str | None = None
     """What it answers, where findings are alternatives: exactly one of them must be accepted."""
+
+    def __post_init__(self) -> None:
+        """Refuse a finding that names nothing it follows from."""
+        if not self.follows_from:
+            raise ValueError(f"{self.code} names nothing that it follows from")
+
+    @property
+    def refuses_start(self) -> bool:
+        """Whether a guarded start is refused until the finding is repaired or accepted."""
+        is_grave = self.severity in (Severity.BLOCKS_RESTART, Severity.DATA_AT_RISK)
+        return is_grave and self.confidence is not Confidence.LIKELY
 
     def __str__(self) -> str:
         return f"{self.code} {self.name}: {self.what} {self.how}"
@@ -88,35 +91,54 @@ class Rule:
     name: str
     severity: Severity
     confidence: Confidence
+    effect: Effect
     goal: Goal
-    judge: Callable[[StreamEvidence], Iterator[Finding]]
+    needs: Needs = Needs.STREAM
+    judge: Callable[[Case], Iterator[Finding]]
+
+    @property
+    def page(self) -> str:
+        """What explains it, in Markdown: the text of its module."""
+        return page_in(self.judge.__module__)
 
     def find(  # noqa: PLR0913 - what a finding says, each by name
         self,
         *,
         what: str,
         how: str,
-        accepting: str,
         follows_from: tuple[str, ...],
+        accepting: str = "",
+        amount: Amount | None = None,
         sink: str | None = None,
         accepted_batch: int | None = None,
         question: str | None = None,
     ) -> Finding:
-        """Return a finding of this rule."""
+        """Return a finding of this rule; names and paths in its texts may come from anybody."""
         return Finding(
             code=self.code,
             name=self.name,
             severity=self.severity,
             confidence=self.confidence,
+            effect=self.effect,
             goal=self.goal,
-            what=what,
-            how=how,
-            accepting=accepting,
-            follows_from=follows_from,
+            what=_shown(_as_sentence(what)),
+            how=_shown(how),
+            accepting=_shown(accepting),
+            follows_from=tuple(map(_shown, follows_from)),
+            amount=amount,
             sink=sink,
             accepted_batch=accepted_batch,
             question=question,
         )
+
+
+def _as_sentence(text: str) -> str:
+    """Begin with a capital where the name of a place comes first; file names stay as they are."""
+    return f"The {text[4:]}" if text.startswith("the ") else text
+
+
+def _shown(text: str) -> str:
+    return printable(redact(text))
 
 
 def proven_batch(evidence: StreamEvidence, sink: SinkEvidence) -> int:

@@ -10,11 +10,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from holdfast.evidence.session_settings import UNPINNED
+from holdfast.evidence.state_columns import PlannedState
 from holdfast.record.contracts import Contract, SinkContract
 from holdfast.redact import redact, redact_location
 from holdfast.spark.errors import spark_errors
 from holdfast.spark.plan import SOURCES, analysed, each, kind_of, walk_streaming
 from holdfast.spark.source_options import keep_options
+from holdfast.spark.state_columns import plan_state
 
 _OPERATORS = {
     "Aggregate": "stateStoreSave",
@@ -68,11 +71,29 @@ def describe_query(
         output_mode: As for Spark.
         sink_places: Of each sink that has a ledger, where the ledger is.
     """
+    described = describe_with_state(
+        df, sinks=sinks, output_mode=output_mode, sink_places=sink_places
+    )
+    return described[0]
+
+
+def describe_with_state(
+    df: Any, *, sinks: tuple[str, ...], output_mode: str, sink_places: tuple[SinkContract, ...]
+) -> tuple[Contract, tuple[PlannedState | None, ...]]:
+    """Return a query's contract, and what each of its stateful operators would bind to its state.
+
+    Args:
+        df: The streaming DataFrame.
+        sinks: The label of each sink.
+        output_mode: As for Spark.
+        sink_places: Of each sink that has a ledger, where the ledger is.
+    """
     spark = df.sparkSession
     kinds = [(kind_of(node), node) for node in walk_streaming(analysed(df))]
     operators = [(name, node) for kind, node in kinds if (name := _operator(kind, node))]
     sources = [node for kind, node in kinds if kind in SOURCES]
-    return Contract(
+    state = plan_state(df, output_mode=output_mode, operators=len(operators))
+    contract = Contract(
         sources=tuple(map(_source, sources)),
         sinks=sinks,
         output_mode=output_mode,
@@ -82,14 +103,21 @@ def describe_query(
         source_options=tuple(map(_options, sources)),
         sink_places=sink_places,
         operator_keys=tuple(_key(node) for _, node in operators),
-        settings=_pinned(spark),
+        settings=_settings(spark),
+        operator_parts=tuple(None if each is None else each.parts for each in state),
+        watermarks=tuple(_watermark(node) for kind, node in kinds if kind == "EventTimeWatermark"),
     )
+    return contract, state
 
 
-def _pinned(spark: Any) -> dict[str, str]:
-    """Return what the session would pin in a new checkpoint."""
+def _watermark(node: Any) -> str:
+    return f"{node.eventTime().name()} {node.delay().toString()}"
+
+
+def _settings(spark: Any) -> dict[str, str]:
+    """Return what the session would pin in a new checkpoint, and what it would not."""
     found = {}
-    for name in _PINNED:
+    for name in (*_PINNED, *UNPINNED):
         try:
             found[name] = redact(str(spark.conf.get(name)))
         except spark_errors():  # this version of Spark does not have it

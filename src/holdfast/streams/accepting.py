@@ -15,6 +15,7 @@ from holdfast import clock
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.errors import ConfigError
 from holdfast.evidence.stream import SinkEvidence, StreamEvidence
+from holdfast.grades import Severity
 from holdfast.ids import BatchId
 from holdfast.ledger.coverage import NOTHING_READ, read_coverage
 from holdfast.ledger.row import NO_BATCH, LedgerRow
@@ -27,7 +28,7 @@ from holdfast.record.acceptances import (
     use_up,
 )
 from holdfast.record.layout import HOME
-from holdfast.rules import Finding, Severity
+from holdfast.rules import Finding
 from holdfast.storage.read import Reader
 from holdfast.storage.write import Writer
 from holdfast.streams.refusal import StartRefusedError
@@ -36,7 +37,6 @@ _LOG = logging.getLogger("holdfast")
 VARIABLE = "HOLDFAST_ACCEPT"
 Given = Mapping[str, tuple[str, ...]]
 """The nonces that are given, by the code that they accept."""
-_LEVELS = {Severity.WARN: logging.WARNING, Severity.NOTE: logging.INFO}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,9 @@ class Accepted:
 def say_findings(stream: str, findings: tuple[Finding, ...]) -> None:
     """Log the findings that do not refuse a start."""
     for each in findings:
-        if each.severity in _LEVELS:
-            _LOG.log(_LEVELS[each.severity], "holdfast: %s: %s", stream, each)
+        if not each.refuses_start:
+            level = logging.INFO if each.severity is Severity.NOTE else logging.WARNING
+            _LOG.log(level, "holdfast: %s: %s", stream, each)
 
 
 def accepted_by_operator(accept: str | None) -> Given:
@@ -129,7 +130,7 @@ def refuse_findings(
 
 
 def _refusing(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    return tuple(each for each in findings if each.severity is Severity.REFUSE)
+    return tuple(each for each in findings if each.refuses_start)
 
 
 def _told(findings: tuple[Finding, ...]) -> dict[str, str]:

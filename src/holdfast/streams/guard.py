@@ -5,8 +5,12 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, replace
 
+from holdfast.evidence.case import Case
 from holdfast.evidence.collect import LedgerLook, StreamPlaces, collect_again, collect_stream
 from holdfast.evidence.query import Query
+from holdfast.evidence.query_to_start import QueryToStart
+from holdfast.evidence.sources.probe import SourceProbe
+from holdfast.evidence.state_columns import PlannedState
 from holdfast.evidence.stream import SinkEvidence, StreamEvidence
 from holdfast.evidence.versions import SparkVersion
 from holdfast.ledger.store import LedgerStore
@@ -26,8 +30,18 @@ from holdfast.streams.accepting import (
 from holdfast.streams.orphan import move_orphans_aside
 from holdfast.streams.place import Place
 from holdfast.streams.refusal import FenceNotTakenError, StartRefusedError
+from holdfast.streams.source_probes import SourceProbes
 
 _LOG = logging.getLogger("holdfast")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What a start knows once it may go on."""
+
+    evidence: StreamEvidence
+    accepted: Accepted
+    sources: tuple[SourceProbe, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +55,9 @@ class Guard:
     before: Contract | None
     """That of the last run; None when there was none, or it is unknown."""
     spark: SparkVersion
+    probes: SourceProbes
+    state: tuple[PlannedState | None, ...] = ()
+    """Of each stateful operator, the columns that it would bind."""
 
     @property
     def ledgers(self) -> tuple[tuple[SinkWriter, LedgerStore], ...]:
@@ -52,20 +69,30 @@ class Guard:
         """What is known of the query that is to be started."""
         return Query(sources=len(self.contract.sources), operators=self.contract.operators)
 
-    def check(self, given: Given) -> tuple[StreamEvidence, Accepted]:
-        """Collect what is there and judge it by the rules (G3); nothing is created.
+    def _case(self, evidence: StreamEvidence, sources: tuple[SourceProbe, ...]) -> Case:
+        """Return what the rules judge."""
+        query = QueryToStart(
+            now=self.contract, before=self.before, state=self.state, spark=self.spark
+        )
+        return Case(checkpoint=evidence.checkpoint, stream=evidence, sources=sources, query=query)
+
+    def check(self, given: Given) -> Checked:
+        """Collect what is there, ask the sources, and judge it by the rules (G3).
+
+        Nothing is created.
 
         Raises:
             StartRefusedError: Starting would lose or duplicate data, and that is not accepted.
         """
         evidence = _readable(collect_stream(self._places))
-        findings = judge(evidence)
+        sources = self.probes.ask(evidence)
+        findings = judge(self._case(evidence, sources))
         say_findings(evidence.stream, findings)
         reached("G3")
         accepted = accept_findings(
             self.place.record, evidence, findings, given=given, epoch=self.lease.epoch
         )
-        return evidence, accepted
+        return Checked(evidence=evidence, accepted=accepted, sources=sources)
 
     def open(self, evidence: StreamEvidence) -> StreamEvidence:
         """Create what is missing (G4): generation, contract, tables; return what is there then."""
@@ -89,7 +116,8 @@ class Guard:
                 raise FenceNotTakenError(self.place.stream, sink.shown)
         # What was read before the fence is older than it: judged again.
         found = _readable(collect_again(self._places, evidence))
-        findings = tuple(each for each in judge(found) if each.code not in accepted.codes())
+        again = judge(self._case(found, ()))
+        findings = tuple(each for each in again if each.code not in accepted.codes())
         try:
             refuse_findings(self.place.record, found, findings)
         except StartRefusedError as error:

@@ -14,6 +14,8 @@ from holdfast.redact import redact
 from holdfast.sinks.kinds import resolve_writer
 from holdfast.sinks.sink import SinkSpec, SinkWriter, as_sinks
 from holdfast.spark.errors import spark_errors
+from holdfast.streams.checking import check_streams
+from holdfast.streams.declared import Build, Declared, build_one
 from holdfast.streams.future_tables import FutureTables
 from holdfast.streams.graph import Node, draw, find_edges, find_reads, normal
 from holdfast.streams.resolve import check_trigger
@@ -23,9 +25,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from holdfast.rules.compatibility import StreamCheck
+
 _LOG = logging.getLogger("holdfast")
-Build = Callable[[Any], Any]
-"""From a Spark session to a streaming DataFrame."""
 
 
 class PipelineStartError(HoldfastError):
@@ -48,17 +50,6 @@ class PipelineStartError(HoldfastError):
             how="Fix the errors above, then start only those streams: "
             "pipeline.start(spark, only=[…]).",
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Declared:
-    """One stream of a pipeline, as it was declared."""
-
-    name: str
-    build: Build
-    sinks: tuple[SinkSpec, ...]
-    options: dict[str, Any]
-    """As for `start`: trigger, outputMode."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,9 +145,7 @@ class Pipeline:
         """
         built = self._build(spark)
         find_edges(_nodes(built))
-        wanted = list(built) if only is None else list(only)
-        if unknown := [name for name in wanted if name not in built]:
-            raise ConfigError(f"The pipeline {self.name} has no stream {', '.join(unknown)}.")
+        wanted = self._named(only)
         given: dict[str, Any] = {"takeover": takeover, "accept": accept, "root": self._root}
         given |= {} if trigger is None else {"trigger": trigger}
         queries: dict[str, StreamingQuery] = {}
@@ -170,6 +159,22 @@ class Pipeline:
         if errors:
             raise PipelineStartError(self.name, queries=queries, errors=errors)
         return queries
+
+    def check(
+        self, spark: SparkSession, *, only: Iterable[str] | None = None, root: str | None = None
+    ) -> tuple[StreamCheck, ...]:
+        """Say whether the code can continue on its checkpoints; nothing is started or written.
+
+        Args:
+            spark: The session.
+            only: Names of the streams to check; by default all.
+            root: Where checkpoints and records are, instead of the pipeline's own root.
+
+        Raises:
+            ConfigError: A stream is not one of the pipeline's, or there is no root.
+        """
+        wanted = self._named(only)
+        return check_streams(self._streams, spark, only=wanted, root=root or self._root)
 
     def show(self, spark: SparkSession) -> str:
         """Return the streams as lines, each below those it reads from."""
@@ -186,6 +191,17 @@ class Pipeline:
         ]
         return {"streams": streams}
 
+    def _named(self, only: Iterable[str] | None) -> list[str]:
+        """Return the names of streams, or all.
+
+        Raises:
+            ConfigError: There is no such stream.
+        """
+        wanted = list(self._streams) if only is None else list(only)
+        if unknown := [name for name in wanted if name not in self._streams]:
+            raise ConfigError(f"The pipeline {self.name} has no stream {', '.join(unknown)}.")
+        return wanted
+
     def _build(self, spark: SparkSession) -> dict[str, _Built]:
         """Call the functions in the order of their declaration; nothing is created.
 
@@ -197,7 +213,7 @@ class Pipeline:
         with ExitStack() as opened:
             for name, declared in self._streams.items():
                 try:
-                    df, reads = _build_one(spark, declared, future)
+                    df, reads = build_one(spark, declared, future)
                 except spark_errors() as error:
                     if not future:
                         raise
@@ -212,19 +228,6 @@ class Pipeline:
                 node = _node(declared, writers, reads=(*find_reads(df), *reads))
                 built[name] = _Built(declared=declared, df=None if reads else df, node=node)
         return built
-
-
-def _build_one(spark: SparkSession, declared: Declared, future: FutureTables) -> tuple[Any, Any]:
-    """Return a stream's DataFrame, and the tables it reads that are not there yet."""
-    try:
-        return declared.build(spark), ()
-    except spark_errors():
-        if not future:
-            raise
-        df = declared.build(future.session())
-        if not future.opened:
-            raise
-        return df, future.opened
 
 
 def _unbuilt(declared: Declared, error: Exception) -> Node:

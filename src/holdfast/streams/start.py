@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import without_our_frames
+from holdfast.evidence.sources.probe import SourceProbe
 from holdfast.evidence.stream import StreamEvidence
 from holdfast.evidence.versions import version_text
 from holdfast.points import reached, tell
@@ -18,7 +19,7 @@ from holdfast.record.owner import this_process
 from holdfast.record.runs import Run
 from holdfast.sinks.kinds import describe_sink
 from holdfast.sinks.sink import SinkSpec, SinkWriter, as_sinks
-from holdfast.spark.describe import describe_query
+from holdfast.spark.describe import describe_with_state
 from holdfast.spark.repeatable import is_repeatable
 from holdfast.storage.location import spark_location
 from holdfast.streams.accepting import accepted_by_operator
@@ -37,6 +38,7 @@ from holdfast.streams.resolve import (
     highest_epoch,
     resolve_sinks,
 )
+from holdfast.streams.source_probes import SourceProbes, topic_ids_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -131,17 +133,17 @@ class Start:
             keeper.begin()
             undone.callback(keeper.abandon)
             guard = self._guard(place, sinks, lease)
-            evidence, accepted = guard.check(given)  # G3
-            evidence = guard.open(evidence)  # G4
+            checked = guard.check(given)  # G3
+            evidence = guard.open(checked.evidence)  # G4
             check_identities(sinks)  # of tables that were created just now
-            guard.fence(evidence, accepted)  # G5
+            guard.fence(evidence, checked.accepted)  # G5
             announce(evidence, guard)
             warn(spark, guard)
             writer = self._writer(evidence, guard, keeper)
             # First of all, should anything fail from here on: also a Ctrl-C while Spark starts it.
             undone.callback(stop_named, spark, self.stream)
             query = self._begin(guard.place, writer)  # G6
-            keeper.keep(query, _run(query, evidence, guard))
+            keeper.keep(query, _run(query, evidence, guard, sources=checked.sources))
             undone.pop_all()
         reached("G6")
         return GuardedQuery(query, stream=self.stream, keeper=keeper)
@@ -165,15 +167,25 @@ class Start:
         names = tuple(sink.name for sink in sinks)
         both = zip(self.sinks, sinks, strict=True)
         places = tuple(describe_sink(*each) for each in both if each[1].ledger is not None)
+        contract, state = describe_with_state(
+            self.df, sinks=names, output_mode=self.output_mode, sink_places=places
+        )
+        before = contract_before(place.record, epoch=lease.epoch)
         return Guard(
             place=place.refreshed(),  # who held the lease may have opened the stream meanwhile
             sinks=sinks,
             lease=lease,
-            contract=describe_query(
-                self.df, sinks=names, output_mode=self.output_mode, sink_places=places
-            ),
-            before=contract_before(place.record, epoch=lease.epoch),
+            contract=contract,
+            state=state,
+            before=before,
             spark=check_session(self.df.sparkSession),
+            probes=SourceProbes(
+                df=self.df,
+                record=place.record,
+                epoch=lease.epoch,
+                contract=contract,
+                before=before,
+            ),
         )
 
     def _writer(self, evidence: StreamEvidence, guard: Guard, keeper: Keeper) -> BatchWriter:
@@ -199,7 +211,9 @@ class Start:
         return stream.option("checkpointLocation", location).start()
 
 
-def _run(query: Any, evidence: StreamEvidence, guard: Guard) -> Run:
+def _run(
+    query: Any, evidence: StreamEvidence, guard: Guard, *, sources: tuple[SourceProbe, ...]
+) -> Run:
     return Run(
         epoch=guard.lease.epoch,
         run_id=query.runId,
@@ -208,4 +222,5 @@ def _run(query: Any, evidence: StreamEvidence, guard: Guard) -> Run:
         spark=version_text(guard.spark),
         started_at=clock.now().isoformat(timespec="seconds"),
         first_batch=evidence.newest_committed + 1,
+        topic_ids=topic_ids_of(sources),
     )

@@ -48,8 +48,8 @@ def requests(files: dict[str, bytes], near: int | None) -> int:
     return store.requests
 
 
-STATELESS, STATEFUL = 10, 12
-"""Requests of a start, without state and with state that is not looked at."""
+STATELESS, STATEFUL = 10, 13
+"""Requests of a start, without state and with state of which only the schema is looked at."""
 
 
 @pytest.mark.parametrize(

@@ -9,16 +9,21 @@ from hypothesis import strategies as st
 
 from holdfast.checkpoint.file_log import MOST_LINE_BYTES
 from holdfast.checkpoint.sources import Offset, OpaqueOffset, parse_offset
+from holdfast.checkpoint.sources.auto_loader import AutoLoaderOffset
 from holdfast.checkpoint.sources.delta import DeltaOffset
 from holdfast.checkpoint.sources.files import (
     FileEntry,
     FileOffset,
     parse_file_log,
 )
+from holdfast.checkpoint.sources.iceberg import IcebergOffset
+from holdfast.checkpoint.sources.iceberg import parse_initial_offset as parse_iceberg_beginning
 from holdfast.checkpoint.sources.kafka import KafkaOffset, count_records, parse_initial_offset
 from holdfast.checkpoint.sources.rate import CountOffset, RateMicroBatchOffset, parse_start_time
+from holdfast.checkpoint.sources.read import read_sources
 from holdfast.checkpoint.text import split_lines
 from holdfast.checkpoint.unparsed import Unparsed
+from holdfast.storage.memory import MemoryStorage
 
 DELTA = (
     '{"sourceVersion":1,"reservoirId":"t","reservoirVersion":12,"index":-1,'
@@ -40,6 +45,21 @@ DELTA = (
         ('{"pos": 12}', OpaqueOffset(text='{"pos": 12}')),
         ('{"version":1,"snapshot_id":5}', OpaqueOffset(text='{"version":1,"snapshot_id":5}')),
         ('{"0":{"value":26,"runTimeMs":1}}', OpaqueOffset(text='{"0":{"value":26,"runTimeMs":1}}')),
+        (
+            '{"version":1,"snapshot_id":5,"position":2,"scan_all_files":true}',
+            IcebergOffset(snapshot_id=5, position=2, scan_all_files=True),
+        ),
+        (
+            '{"seqNum":234,"sourceVersion":1,"lastBackfillStartTimeMs":3,'
+            '"lastBackfillFinishTimeMs":4}',
+            AutoLoaderOffset(sequence=234, source_version=1, last_backfill_ms=4, input_path=None),
+        ),
+        (
+            '{"seqNum":3,"sourceVersion":3,"lastInputPath":"abfss://a@b/in"}',
+            AutoLoaderOffset(
+                sequence=3, source_version=3, last_backfill_ms=None, input_path="abfss://a@b/in"
+            ),
+        ),
         ("{}", OpaqueOffset(text="{}")),
         ("true", OpaqueOffset(text="true")),
         ("", OpaqueOffset(text="")),
@@ -53,6 +73,12 @@ def test_an_offset_is_known_by_its_shape(text: str, offset: Offset) -> None:
 @given(st.text())
 def test_any_text_is_an_offset_or_opaque(text: str) -> None:
     parse_offset(text)
+
+
+@given(st.binary())
+def test_any_bytes_are_where_an_iceberg_source_began_or_unparsed(raw: bytes) -> None:
+    found = parse_iceberg_beginning("sources/0/offsets/0", raw)
+    assert isinstance(found, IcebergOffset | Unparsed)
 
 
 def test_records_between_two_entries_are_counted_over_all_partitions() -> None:
@@ -165,3 +191,15 @@ def test_no_bytes_make_a_source_log_raise(raw: bytes) -> None:
     list(parse_file_log("sources/0/1", iter([b"v1\n" + ENTRY.replace(b"c", raw)])))
     parse_initial_offset("sources/0/0", b"\0" + raw)
     parse_start_time("sources/0/0", raw)
+
+
+def test_what_iceberg_and_auto_loader_keep_is_named() -> None:
+    files = {
+        "sources/0/offsets/0": b'{"version":1,"snapshot_id":5,"position":0,"scan_all_files":true}',
+        "sources/1/rocksdb/SSTs/000009.sst": b"",
+        "sources/2/offsets/0": b"\xff",
+    }
+    iceberg, loader, damaged = read_sources(MemoryStorage(files))
+    assert iceberg.began == IcebergOffset(snapshot_id=5, position=0, scan_all_files=True)
+    assert (loader.began, loader.directories) == (None, ("rocksdb",))
+    assert isinstance(damaged.began, Unparsed)

@@ -220,3 +220,16 @@ def test_a_secret_in_a_location_is_not_shown(lint: Lint) -> None:
     Path("jobs/orders.py").write_text(JOB.replace("/tmp/orders", secret))
     for form in FORMATS:
         assert "AKIAsecret" not in lint("jobs", "--format", form)[1]
+
+
+def test_many_files_are_checked_as_few_are(lint: Lint, tmp_path: Path) -> None:
+    for number in range(201):
+        text = 'df.writeStream.option("checkpointLocation", "/tmp/x").start("out")\n'
+        (tmp_path / f"job_{number:03}.py").write_text(text if number % 2 else "x = 1\n")
+    _, one = lint("job_001.py")
+    code, out = lint(".")
+    lines, each = out.splitlines(), len(one.splitlines()) - 1
+    assert code == 1
+    assert lines[-1] == f"{each * 100} findings in 100 of 201 files."
+    names = [line.partition(":")[0].rpartition("/")[2] for line in lines[:-1]]
+    assert names == sorted([f"job_{number:03}.py" for number in range(1, 201, 2)] * each)

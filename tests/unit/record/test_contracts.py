@@ -99,6 +99,14 @@ def test_a_contract_of_version_1_is_read_under_the_name_that_it_had() -> None:
     assert (found.sink_places, found.settings, found.spark) == ((), {}, "")
 
 
+def test_a_contract_of_version_2_is_read_under_the_name_that_it_had() -> None:
+    content = {**OLD, "version": 2, "spark": "4.2.0", "settings": {"a": "b"}}
+    found = read_contract(planted(content, "495cc75326043acc"), "495cc75326043acc")
+    assert found is not None
+    assert (found.version, found.watermarks, found.operator_parts) == (2, (), ())
+    assert tell_changes(found, changed(watermarks=("t 1 minutes",), settings={})) == ()
+
+
 def test_an_upgrade_of_holdfast_changes_no_query() -> None:
     assert tell_changes(old(), CONTRACT) == ()
     assert tell_changes(CONTRACT, old()) == ()
@@ -202,7 +210,9 @@ def test_a_place_with_credentials_is_refused(place: str) -> None:
         {"settings": {"a": "x" * (1 << 17)}},
         {"spark": "4.2\x1b[31m"},
         {"version": 1, "spark": "4.2.0"},
-        {"version": 3},
+        {"version": 2, "watermarks": ["t 1 minutes"]},
+        {"operator_parts": [["sum(x)"], ["sum(y)"]]},
+        {"version": 4},
     ],
 )
 def test_a_forged_contract_is_refused_and_the_start_goes_on(changes: dict[str, Any]) -> None:

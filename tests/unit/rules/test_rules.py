@@ -8,24 +8,28 @@ from pathlib import Path
 
 import pytest
 
+from docsite.rule_pages import page_of
+from holdfast.grades import Severity
 from holdfast.lint.catalogue import LINT_RULES
-from holdfast.rules import RULES, Rule, judge
+from holdfast.lint.rule import LintRule
+from holdfast.rules import RULES, Needs, Rule, judge
 from holdfast.testing.rule_cases import (
     RowCase,
     RuleCase,
     SinkCase,
     find_differences,
-    make_evidence,
+    make_case,
     read_cases,
 )
 from tests.house.repository import ROOT
 
 CASES = Path(__file__).parent / "cases"
 PAGES = ROOT / "docs/reference/rules"
-HEADINGS = ["What it finds", "What Spark would do", "What to do", "What accepting does"]
+HEADINGS = ["What it finds", "What Spark does", "What to do"]
+MORE = ["What accepting does", "What it cannot see"]
 
 
-def code_of(rule: Rule) -> str:
+def code_of(rule: Rule | LintRule) -> str:
     return rule.code
 
 
@@ -53,15 +57,21 @@ def test_a_case_finds_what_it_says(rule: Rule, case: RuleCase) -> None:
     assert find_differences(rule, case) == []
 
 
-@pytest.mark.parametrize("rule", RULES, ids=code_of)
-def test_a_rule_has_a_page_that_says_what_it_decides(rule: Rule) -> None:
+@pytest.mark.parametrize("rule", [*RULES, *LINT_RULES], ids=code_of)
+def test_the_text_of_a_rule_is_its_page(rule: Rule | LintRule) -> None:
+    headings = re.findall(r"^## (.*)$", rule.page, re.MULTILINE)
+    assert headings[: len(HEADINGS)] == HEADINGS
+    assert headings[len(HEADINGS) :] == [each for each in MORE if each in headings]
     page = PAGES / f"{rule.code}.md"
-    assert page.exists(), f"no page docs/reference/rules/{rule.code}.md"
-    text = page.read_text()
-    assert text.startswith(f"# {rule.code} {rule.name}\n")
-    decided = f"| {rule.severity} | {rule.confidence} | {rule.goal} |"
-    assert decided in text.splitlines()
-    assert re.findall(r"^## (.*)$", text, re.MULTILINE)[: len(HEADINGS)] == HEADINGS
+    assert page.exists(), f"no page {rule.code}.md: python -m docsite.rule_pages"
+    assert page.read_text() == page_of(rule), "python -m docsite.rule_pages writes it again"
+
+
+@pytest.mark.parametrize("rule", RULES, ids=code_of)
+def test_what_refuses_a_start_says_what_accepting_does(rule: Rule) -> None:
+    is_grave = rule.severity in (Severity.DATA_AT_RISK, Severity.BLOCKS_RESTART)
+    if is_grave and rule.needs in (Needs.STREAM, Needs.QUERY):
+        assert "## What accepting does" in rule.page
 
 
 @pytest.mark.parametrize("rule", RULES, ids=code_of)
@@ -101,12 +111,12 @@ FINE = (
 
 @pytest.mark.parametrize("found", FINE, ids=lambda found: found.name)
 def test_what_a_kill_leaves_is_fine_for_every_rule(found: RuleCase) -> None:
-    assert judge(make_evidence(found)) == ()
+    assert judge(make_case(found)) == ()
 
 
 def test_both_answers_to_a_pending_batch_answer_the_same_question() -> None:
     adopted = RuleCase(name="pending", planned=4, committed=3, adopted_at=4, finds=())
-    found = judge(make_evidence(adopted))
+    found = judge(make_case(adopted))
     assert [finding.code for finding in found] == ["HF610", "HF611", "HF612"]
     assert found[0].question is None
     assert found[1].question == found[2].question is not None

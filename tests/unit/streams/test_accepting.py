@@ -8,9 +8,12 @@ from dataclasses import replace
 import pytest
 
 from holdfast.errors import ConfigError
+from holdfast.evidence.case import Case
 from holdfast.evidence.stream import StreamEvidence
+from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.record.acceptances import read_accept
-from holdfast.rules import Confidence, Finding, Goal, Severity, judge
+from holdfast.rules import Finding
+from holdfast.rules import judge as judge_case
 from holdfast.storage.memory import MemoryStorage
 from holdfast.streams.accepting import (
     Accepted,
@@ -27,6 +30,10 @@ ADOPTED = make_evidence(
     RuleCase(name="pending", planned=4, committed=3, adopted_at=4, sinks=TWO_TABLES, finds=())
 )
 ENTRY = b'v1\n{"batchWatermarkMs":0,"batchTimestampMs":1,"conf":{}}\n5'
+
+
+def judge(evidence: StreamEvidence) -> tuple[Finding, ...]:
+    return judge_case(Case(checkpoint=evidence.checkpoint, stream=evidence))
 
 
 def checkpoint(newest: int) -> MemoryStorage:
@@ -130,8 +137,9 @@ def test_a_row_cannot_be_made_from_an_entry_that_is_gone() -> None:
 FINDING = Finding(
     code="HF999",
     name="made-up",
-    severity=Severity.WARN,
+    severity=Severity.RISK,
     confidence=Confidence.LIKELY,
+    effect=Effect.NONE,
     goal=Goal.NONE,
     what="Something was found.",
     how="Look at it.",
@@ -141,7 +149,9 @@ FINDING = Finding(
 )
 
 
-@pytest.mark.parametrize(("severity", "level"), [("warn", "WARNING"), ("note", "INFO")])
+@pytest.mark.parametrize(
+    ("severity", "level"), [("risk", "WARNING"), ("note", "INFO"), ("data-at-risk", "WARNING")]
+)
 def test_a_finding_that_does_not_refuse_is_logged_and_needs_no_acceptance(
     caplog: pytest.LogCaptureFixture, severity: str, level: str
 ) -> None:

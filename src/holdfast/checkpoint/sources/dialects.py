@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from holdfast.checkpoint.sources.auto_loader import AutoLoaderOffset, make_auto_loader_offset
 from holdfast.checkpoint.sources.delta import DeltaOffset, make_delta_offset
 from holdfast.checkpoint.sources.files import FileOffset, make_file_offset
+from holdfast.checkpoint.sources.iceberg import IcebergOffset, make_iceberg_offset
 from holdfast.checkpoint.sources.kafka import KafkaOffset, parse_kafka_offset
 from holdfast.checkpoint.sources.rate import (
     CountOffset,
@@ -24,12 +26,23 @@ class OpaqueOffset:
     text: str
 
 
-Offset = CountOffset | DeltaOffset | FileOffset | KafkaOffset | RateMicroBatchOffset | OpaqueOffset
+Offset = (
+    AutoLoaderOffset
+    | CountOffset
+    | DeltaOffset
+    | FileOffset
+    | IcebergOffset
+    | KafkaOffset
+    | RateMicroBatchOffset
+    | OpaqueOffset
+)
 
 # The first that fits wins. None of these can be taken for Kafka's, whose values are all objects.
 _OBJECTS: tuple[Callable[[dict[str, Any]], Offset | None], ...] = (
     make_file_offset,
     make_delta_offset,
+    make_iceberg_offset,
+    make_auto_loader_offset,
     make_rate_micro_batch_offset,
 )
 

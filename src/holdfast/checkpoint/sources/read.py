@@ -2,17 +2,19 @@
 
 The log of a file source can have 50 million entries: which files it has is read here, what is in
 them is for `parse_file_log`. Kafka and rate keep a single file `0` that says where the first run
-began. Iceberg and others keep directories of their own, which are left alone.
+began; Iceberg keeps `offsets/0`. What else stands in directories is named and left alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from holdfast.checkpoint.file_log import MOST_LINE_BYTES
-from holdfast.checkpoint.layout import SOURCES, Kind, Name, parse_name
+from holdfast.checkpoint.layout import OFFSETS, SOURCES, Kind, Name, parse_name
 from holdfast.checkpoint.sources.files import parse_file_log
+from holdfast.checkpoint.sources.iceberg import IcebergOffset
+from holdfast.checkpoint.sources.iceberg import parse_initial_offset as parse_iceberg_beginning
 from holdfast.checkpoint.sources.kafka import KafkaOffset, parse_initial_offset
 from holdfast.checkpoint.sources.rate import parse_start_time
 from holdfast.checkpoint.unparsed import Unparsed
@@ -38,7 +40,7 @@ class SourceLog:
 
     name: str
     """Of its directory: the source's place in the plan (`0`), or its name."""
-    began: KafkaOffset | StartTime | Unparsed | None
+    began: KafkaOffset | IcebergOffset | StartTime | Unparsed | None
     """Where the first run began; None when the source keeps a log of files instead."""
     entries: tuple[BatchId, ...]
     """Numbers of the log's plain files, lowest first."""
@@ -50,6 +52,8 @@ class SourceLog:
     leftovers: tuple[str, ...]
     lone_sidecars: tuple[str, ...]
     """Hadoop's checksums of files that are not there."""
+    directories: tuple[str, ...] = ()
+    """Names of the directories in it; known only when everything was read."""
 
 
 def read_sources(reader: Reader) -> tuple[SourceLog, ...]:
@@ -58,10 +62,18 @@ def read_sources(reader: Reader) -> tuple[SourceLog, ...]:
     Raises:
         ReadError: A directory cannot be listed.
     """
-    return tuple(
-        read_source(reader, name, reader.list(f"{SOURCES}/{name}").files)
-        for name in reader.list(SOURCES).directories
-    )
+    return tuple(_read_one(reader, name) for name in reader.list(SOURCES).directories)
+
+
+def _read_one(reader: Reader, name: str) -> SourceLog:
+    listing = reader.list(f"{SOURCES}/{name}")
+    found = read_source(reader, name, listing.files)
+    if OFFSETS in listing.directories:
+        path = f"{SOURCES}/{name}/{OFFSETS}/0"
+        raw = read_whole(reader, path)
+        began = parse_iceberg_beginning(path, raw) if isinstance(raw, bytes) else raw
+        found = replace(found, began=began)
+    return replace(found, directories=listing.directories)
 
 
 def count_files(reader: Reader, log: SourceLog, numbers: range) -> int | None:

@@ -6,6 +6,7 @@ them has more files than a page, only the description of each operator is read, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -13,13 +14,16 @@ from dataclasses import dataclass
 from holdfast.checkpoint.layout import STATE, parse_name
 from holdfast.checkpoint.state.operators import OperatorMetadata
 from holdfast.checkpoint.state.read import (
+    DEFAULT_STORE,
     DESCRIPTIONS,
     LISTERS,
     Operator,
     numbers,
     read_metadata,
     read_operator,
+    read_schemas,
 )
+from holdfast.checkpoint.state.schema import StateSchema
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.ids import BatchId
 from holdfast.storage.read import PAGE_ENTRIES, FileInfo, Reader, WalkPage
@@ -28,6 +32,7 @@ MOST_STORES = 8
 """Directories of stores that a start looks at, of all operators together."""
 MOST_DESCRIPTIONS = 64
 """Files that describe an operator which a start reads: one for each of its past starts."""
+_STORE_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 MOST_VERSIONS = 32
 """Commit entries that a start reads to learn which files of state format 2 count."""
 
@@ -146,12 +151,25 @@ def _describe_operator(reader: Reader, number: int) -> Operator:
     return Operator(
         operator_id=number,
         metadata=metadata,
-        schemas=(),
+        schemas=_schemas_of(reader, home, metadata),
         stores=(),
         leftovers=(),
         lone_sidecars=(),
         foreign=(),
     )
+
+
+def _schemas_of(
+    reader: Reader, home: str, metadata: tuple[OperatorMetadata | Unparsed, ...]
+) -> tuple[StateSchema | Unparsed, ...]:
+    """Read the schemas of an operator that writes them beside its first partition."""
+    newest = metadata[-1] if metadata else None
+    if not isinstance(newest, OperatorMetadata):
+        return ()
+    stores = newest.stores[:MOST_STORES]
+    names = [each.name for each in stores if _STORE_NAME.fullmatch(each.name)]
+    homes = [f"{home}/0" if name == DEFAULT_STORE else f"{home}/0/{name}" for name in names]
+    return tuple(read_schemas(reader, [f"{each}/_metadata/schema" for each in homes]))
 
 
 def _newest_metadata(reader: Reader, home: str) -> Iterator[OperatorMetadata | Unparsed]:

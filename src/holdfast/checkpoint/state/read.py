@@ -132,7 +132,7 @@ def read_operator(
     return Operator(
         operator_id=number,
         metadata=tuple(read_metadata(reader, home, described)),
-        schemas=tuple(_read_schemas(reader, sorted(schemas))),
+        schemas=tuple(read_schemas(reader, sorted(schemas))),
         stores=tuple(store for part in found for store in part.stores),
         leftovers=tuple(path for part in found for path in part.leftovers),
         lone_sidecars=tuple(_lone_sidecars(described)),
@@ -248,7 +248,8 @@ def read_metadata(
             yield raw if isinstance(raw, Unparsed) else parse_operator_metadata(path, batch_id, raw)
 
 
-def _read_schemas(reader: Reader, paths: Iterable[str]) -> Iterator[StateSchema | Unparsed]:
+def read_schemas(reader: Reader, paths: Iterable[str]) -> Iterator[StateSchema | Unparsed]:
+    """Read state schemas; one that is not there is left out."""
     for path in paths:
         if parse_name(path).kind in (Kind.SIDECAR, Kind.TEMP):
             continue

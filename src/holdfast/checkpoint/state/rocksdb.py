@@ -75,7 +75,7 @@ _DECODER = msgspec.json.Decoder(_Body)
 
 def parse_rocks_snapshot(path: str, raw: bytes) -> RocksSnapshot | Unparsed:
     """Read what a zip says of itself."""
-    metadata = _read_member(raw)
+    metadata = read_member(raw)
     if isinstance(metadata, str):
         return Unparsed(path=path, reason=metadata)
     text = parse_versioned(path, metadata, newest=NEWEST_SNAPSHOT_VERSION)
@@ -95,8 +95,8 @@ def parse_rocks_snapshot(path: str, raw: bytes) -> RocksSnapshot | Unparsed:
     )
 
 
-def _read_member(raw: bytes) -> bytes | str:
-    """Return the member `metadata`, or what is wrong with the zip."""
+def read_member(raw: bytes) -> bytes | str:
+    """Return the member `metadata` of a snapshot, or what is wrong with the zip."""
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive, archive.open(_MEMBER) as member:
             # Python unpacks other compressions without a bound, and Java writes none.

@@ -1,11 +1,30 @@
-"""HF801: a query has no checkpoint location."""
+"""HF801: a query has no checkpoint location.
+
+## What it finds
+
+A query is started without a checkpoint location, in the code or in the session's settings of the
+same file. Sinks for looking at data (`console`, `memory`, `noop`) need none.
+
+## What Spark does
+
+For `foreach` and `foreachBatch`, Spark makes a new directory for every start: a temporary one, or a
+random one below the session's setting. Every start begins again from the source's starting
+position: with `earliest` rows are duplicated, with `latest` rows are lost. Other sinks refuse to
+start.
+
+## What to do
+
+Set `checkpointLocation` to a directory of this query alone, on storage that outlives the driver. A
+setting outside the file, such as `--conf spark.sql.streaming.checkpointLocation`, cannot be seen.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from holdfast.grades import Confidence, Severity
 from holdfast.lint.program import Program
-from holdfast.lint.rule import LintConfidence, LintFinding, LintRule, LintSeverity
+from holdfast.lint.rule import LintFinding, LintRule
 
 
 def _judge(program: Program) -> Iterator[LintFinding]:
@@ -30,7 +49,7 @@ def _judge(program: Program) -> Iterator[LintFinding]:
 RULE = LintRule(
     code="HF801",
     name="no-checkpoint",
-    severity=LintSeverity.DATA_AT_RISK,
-    confidence=LintConfidence.LIKELY,
+    severity=Severity.DATA_AT_RISK,
+    confidence=Confidence.LIKELY,
     judge=_judge,
 )

@@ -1,12 +1,27 @@
-"""HF802: a checkpoint is in a temporary directory."""
+"""HF802: a checkpoint is in a temporary directory.
+
+## What it finds
+
+A checkpoint is below `/tmp`, `/var/tmp`, `/dev/shm`, `/local_disk0` or the `/tmp` of DBFS or HDFS.
+
+## What Spark does
+
+Nothing, until the directory is cleaned up by a reboot, a new container or a cleaning job. The next
+start is then a new query that begins from the source's starting position.
+
+## What to do
+
+Use storage that is kept, such as a bucket or a volume.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
+from holdfast.grades import Confidence, Severity
 from holdfast.lint.program import Program
-from holdfast.lint.rule import LintConfidence, LintFinding, LintRule, LintSeverity
+from holdfast.lint.rule import LintFinding, LintRule
 
 _TEMPORARY = re.compile(
     r"(file:/*|dbfs:/+|hdfs:/{2,3}|/dbfs/)?/?(tmp|var/tmp|local_disk0|dev/shm)(/|$)"
@@ -31,7 +46,7 @@ def _judge(program: Program) -> Iterator[LintFinding]:
 RULE = LintRule(
     code="HF802",
     name="temporary-checkpoint",
-    severity=LintSeverity.DATA_AT_RISK,
-    confidence=LintConfidence.LIKELY,
+    severity=Severity.DATA_AT_RISK,
+    confidence=Confidence.LIKELY,
     judge=_judge,
 )

@@ -1,11 +1,27 @@
-"""HF803: a checkpoint location is different in every run."""
+"""HF803: a checkpoint location is different in every run.
+
+## What it finds
+
+A checkpoint location contains the time, a random id or the application id. Or the session sets
+`spark.sql.streaming.checkpointLocation`, and the query has no `queryName`.
+
+## What Spark does
+
+Every start finds an empty directory and begins a new query from the source's starting position. In
+the second case Spark itself adds a random directory name for each start.
+
+## What to do
+
+Use one fixed location for each query. With the session's setting, give each query a `queryName`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from holdfast.grades import Confidence, Severity
 from holdfast.lint.program import Program
-from holdfast.lint.rule import LintConfidence, LintFinding, LintRule, LintSeverity
+from holdfast.lint.rule import LintFinding, LintRule
 
 
 def _judge(program: Program) -> Iterator[LintFinding]:
@@ -31,7 +47,7 @@ def _judge(program: Program) -> Iterator[LintFinding]:
 RULE = LintRule(
     code="HF803",
     name="checkpoint-changes-every-run",
-    severity=LintSeverity.DATA_AT_RISK,
-    confidence=LintConfidence.CERTAIN,
+    severity=Severity.DATA_AT_RISK,
+    confidence=Confidence.CERTAIN,
     judge=_judge,
 )

@@ -1,12 +1,27 @@
-"""HF804: two queries use one checkpoint."""
+"""HF804: two queries use one checkpoint.
+
+## What it finds
+
+Two queries of one program have the same checkpoint location and write to different places.
+
+## What Spark does
+
+If both run in one session, Spark stops the first one, or refuses to start the second. The second
+then continues from the first one's offsets, so rows never reach one of the targets.
+
+## What to do
+
+Give each query a checkpoint location of its own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from holdfast.grades import Confidence, Severity
 from holdfast.lint.program import Program
 from holdfast.lint.queries import Query
-from holdfast.lint.rule import LintConfidence, LintFinding, LintRule, LintSeverity
+from holdfast.lint.rule import LintFinding, LintRule
 
 
 def _judge(program: Program) -> Iterator[LintFinding]:
@@ -42,7 +57,7 @@ def _differ(program: Program, one: Query, other: Query) -> bool:
 RULE = LintRule(
     code="HF804",
     name="checkpoint-shared",
-    severity=LintSeverity.DATA_AT_RISK,
-    confidence=LintConfidence.CERTAIN,
+    severity=Severity.DATA_AT_RISK,
+    confidence=Confidence.CERTAIN,
     judge=_judge,
 )

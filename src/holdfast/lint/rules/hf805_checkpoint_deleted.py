@@ -1,12 +1,28 @@
-"""HF805: the code deletes a checkpoint before it starts the query."""
+"""HF805: the code deletes a checkpoint before it starts the query.
+
+## What it finds
+
+The code deletes a checkpoint before it starts the query that uses it.
+
+## What Spark does
+
+Every run begins a new query from the source's starting position, into a sink that keeps the rows of
+earlier runs.
+
+## What to do
+
+Do not delete the checkpoint. To start over on purpose, see [reset a
+stream](../../guides/resetting.md).
+"""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
+from holdfast.grades import Confidence, Severity
 from holdfast.lint.program import Program
-from holdfast.lint.rule import LintConfidence, LintFinding, LintRule, LintSeverity
+from holdfast.lint.rule import LintFinding, LintRule
 from holdfast.lint.values import Values
 
 _DELETES = {"shutil.rmtree", "rmtree", "dbutils.fs.rm", "mssparkutils.fs.rm", "notebookutils.fs.rm"}
@@ -43,7 +59,7 @@ def _always(program: Program, call: ast.Call, started: ast.Call) -> bool:
 RULE = LintRule(
     code="HF805",
     name="checkpoint-deleted",
-    severity=LintSeverity.DATA_AT_RISK,
-    confidence=LintConfidence.CERTAIN,
+    severity=Severity.DATA_AT_RISK,
+    confidence=Confidence.CERTAIN,
     judge=_judge,
 )

@@ -1,13 +1,30 @@
-"""HF811: foreachBatch appends a batch without anything that recognises it."""
+"""HF811: foreachBatch appends a batch without anything that recognises it.
+
+## What it finds
+
+A function of `foreachBatch` appends, and nothing in it recognises a batch that is already there: no
+batch id, no `txnAppId`, no MERGE or conflict clause.
+
+## What Spark does
+
+After a stop between the write and the commit, Spark runs the same batch again. The function appends
+its rows a second time.
+
+## What to do
+
+Use [`hf.start`](../../guides/exactly-once.md), a MERGE on a key, or Delta's `txnAppId` and
+`txnVersion`. If the table has a unique key, the repeated write fails instead.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
+from holdfast.grades import Confidence, Severity
 from holdfast.lint.program import Program
 from holdfast.lint.queries import FILE_FORMATS
-from holdfast.lint.rule import LintConfidence, LintFinding, LintRule, LintSeverity
+from holdfast.lint.rule import LintFinding, LintRule
 
 _APPENDS = FILE_FORMATS | {"jdbc", "delta", "iceberg", "sql", "table", "com.databricks.spark.csv"}
 _IDENTITY = re.compile(
@@ -35,7 +52,7 @@ def _judge(program: Program) -> Iterator[LintFinding]:
 RULE = LintRule(
     code="HF811",
     name="append-without-identity",
-    severity=LintSeverity.DATA_AT_RISK,
-    confidence=LintConfidence.LIKELY,
+    severity=Severity.DATA_AT_RISK,
+    confidence=Confidence.LIKELY,
     judge=_judge,
 )

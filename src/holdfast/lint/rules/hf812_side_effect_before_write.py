@@ -1,12 +1,28 @@
-"""HF812: foreachBatch tells others about a batch before it is written."""
+"""HF812: foreachBatch tells others about a batch before it is written.
+
+## What it finds
+
+A function of `foreachBatch` sends a message or a request before it writes the batch.
+
+## What Spark does
+
+If the write fails, or the driver stops before the commit, Spark runs the batch again and sends it
+twice.
+
+## What to do
+
+Write first, then send. Put the batch id into the message, so that the receiver can recognise a
+repeated one.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
+from holdfast.grades import Confidence, Severity
 from holdfast.lint.program import Program
-from holdfast.lint.rule import LintConfidence, LintFinding, LintRule, LintSeverity
+from holdfast.lint.rule import LintFinding, LintRule
 
 _SENDS = {
     *("requests.post", "requests.put", "requests.patch", "httpx.post", "httpx.put"),
@@ -33,7 +49,7 @@ def _judge(program: Program) -> Iterator[LintFinding]:
 RULE = LintRule(
     code="HF812",
     name="side-effect-before-write",
-    severity=LintSeverity.RISK,
-    confidence=LintConfidence.LIKELY,
+    severity=Severity.RISK,
+    confidence=Confidence.LIKELY,
     judge=_judge,
 )

@@ -1,13 +1,29 @@
-"""HF813: foreachBatch catches the exception of a write, so Spark commits the batch."""
+"""HF813: foreachBatch catches the exception of a write, so Spark commits the batch.
+
+## What it finds
+
+A function of `foreachBatch` catches every exception of a write, logs it at most, and returns.
+
+## What Spark does
+
+Spark sees a function that returned, and commits the batch. Its offsets are done and its rows are
+never read again.
+
+## What to do
+
+Let the exception raise: Spark stops the query, and the next start runs the same batch again. Retry
+inside the function only if the last attempt raises.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
+from holdfast.grades import Confidence, Severity
 from holdfast.lint.chains import Step
 from holdfast.lint.program import Program
-from holdfast.lint.rule import LintConfidence, LintFinding, LintRule, LintSeverity
+from holdfast.lint.rule import LintFinding, LintRule
 
 _BROAD = {
     "Exception",
@@ -113,7 +129,7 @@ def _is_inert(handler: ast.ExceptHandler) -> bool:
 RULE = LintRule(
     code="HF813",
     name="exception-swallowed",
-    severity=LintSeverity.DATA_AT_RISK,
-    confidence=LintConfidence.CERTAIN,
+    severity=Severity.DATA_AT_RISK,
+    confidence=Confidence.CERTAIN,
     judge=_judge,
 )

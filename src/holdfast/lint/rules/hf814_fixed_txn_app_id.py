@@ -1,11 +1,27 @@
-"""HF814: a Delta writer has a fixed txnAppId."""
+"""HF814: a Delta writer has a fixed txnAppId.
+
+## What it finds
+
+A Delta writer in `foreachBatch` has a `txnAppId` that is a fixed text.
+
+## What Spark does
+
+Delta skips a batch whose number it has seen for this id. After a reset of the checkpoint, batch
+numbers start at 0, so Delta skips every batch up to the last one of before, without an error.
+
+## What to do
+
+Put something into the id that changes with the checkpoint, such as the query's id, or change the id
+with every reset.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from holdfast.grades import Confidence, Severity
 from holdfast.lint.program import Program
-from holdfast.lint.rule import LintConfidence, LintFinding, LintRule, LintSeverity
+from holdfast.lint.rule import LintFinding, LintRule
 
 
 def _judge(program: Program) -> Iterator[LintFinding]:
@@ -23,7 +39,7 @@ def _judge(program: Program) -> Iterator[LintFinding]:
 RULE = LintRule(
     code="HF814",
     name="fixed-txn-app-id",
-    severity=LintSeverity.DATA_AT_RISK,
-    confidence=LintConfidence.LIKELY,
+    severity=Severity.DATA_AT_RISK,
+    confidence=Confidence.LIKELY,
     judge=_judge,
 )

@@ -1,12 +1,27 @@
-"""HF815: foreachBatch overwrites the whole target with every batch."""
+"""HF815: foreachBatch overwrites the whole target with every batch.
+
+## What it finds
+
+A function of `foreachBatch` writes the batch with `overwrite` to a fixed target, and the query is
+in append mode.
+
+## What Spark does
+
+Every batch replaces what the batches before it wrote. Only the rows of the last batch are kept.
+
+## What to do
+
+Append with an identity, merge, or use complete mode if the target shall hold the whole result.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
+from holdfast.grades import Confidence, Severity
 from holdfast.lint.program import Program
-from holdfast.lint.rule import LintConfidence, LintFinding, LintRule, LintSeverity
+from holdfast.lint.rule import LintFinding, LintRule
 
 _PARTIAL = ("replacewhere", "partitionoverwritemode", "")
 
@@ -32,7 +47,7 @@ def _judge(program: Program) -> Iterator[LintFinding]:
 RULE = LintRule(
     code="HF815",
     name="overwrite-every-batch",
-    severity=LintSeverity.DATA_AT_RISK,
-    confidence=LintConfidence.LIKELY,
+    severity=Severity.DATA_AT_RISK,
+    confidence=Confidence.LIKELY,
     judge=_judge,
 )

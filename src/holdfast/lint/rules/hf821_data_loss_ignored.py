@@ -1,12 +1,27 @@
-"""HF821: a source may skip lost data without an error."""
+"""HF821: a source may skip lost data without an error.
+
+## What it finds
+
+A streaming source has the option `failOnDataLoss` set to false.
+
+## What Spark does
+
+If data that the checkpoint still needs is gone from the source, Spark skips it and logs a warning.
+The rows are missing without an error.
+
+## What to do
+
+Remove the option. Set it for one supervised start only, after the gap is recorded.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from holdfast.grades import Confidence, Severity
 from holdfast.lint.program import Program
 from holdfast.lint.queries import FILE_FORMATS, format_of_reader, read_options
-from holdfast.lint.rule import LintConfidence, LintFinding, LintRule, LintSeverity
+from holdfast.lint.rule import LintFinding, LintRule
 
 
 def _judge(program: Program) -> Iterator[LintFinding]:
@@ -25,7 +40,7 @@ def _judge(program: Program) -> Iterator[LintFinding]:
 RULE = LintRule(
     code="HF821",
     name="data-loss-ignored",
-    severity=LintSeverity.DATA_AT_RISK,
-    confidence=LintConfidence.CERTAIN,
+    severity=Severity.DATA_AT_RISK,
+    confidence=Confidence.CERTAIN,
     judge=_judge,
 )

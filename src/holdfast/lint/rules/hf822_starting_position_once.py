@@ -1,12 +1,29 @@
-"""HF822: an exact starting position applies to the first start only."""
+"""HF822: an exact starting position applies to the first start only.
+
+## What it finds
+
+A source has an exact starting position, such as offsets for each partition, a timestamp or a table
+version, and a query has a checkpoint.
+
+## What Spark does
+
+Spark uses the position only while there is no checkpoint. After that it continues from the
+checkpoint and ignores the option.
+
+## What to do
+
+Nothing, if that is what you want. To read again from a position, [reset the
+stream](../../guides/resetting.md).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from holdfast.grades import Confidence, Severity
 from holdfast.lint.program import Program
 from holdfast.lint.queries import read_options
-from holdfast.lint.rule import LintConfidence, LintFinding, LintRule, LintSeverity
+from holdfast.lint.rule import LintFinding, LintRule
 
 _NAMES = ("startingoffsets", "startingtimestamp", "startingversion", "startingoffsetsbytimestamp")
 
@@ -37,7 +54,7 @@ def _is_exact(name: str, value: str | None) -> bool:
 RULE = LintRule(
     code="HF822",
     name="starting-position-once",
-    severity=LintSeverity.NOTE,
-    confidence=LintConfidence.CERTAIN,
+    severity=Severity.NOTE,
+    confidence=Confidence.CERTAIN,
     judge=_judge,
 )

@@ -1,12 +1,27 @@
-"""HF823: a Delta source skips or repeats changed rows."""
+"""HF823: a Delta source skips or repeats changed rows.
+
+## What it finds
+
+A Delta source has `skipChangeCommits`, `ignoreChanges` or `ignoreDeletes` set to true.
+
+## What Spark does
+
+`skipChangeCommits` skips every commit that changes rows, with the new rows in it. `ignoreChanges`
+sends unchanged rows of rewritten files again. `ignoreDeletes` skips deletes of whole partitions.
+
+## What to do
+
+Read the change data feed and merge it, or make sure that nothing but appends matters downstream.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from holdfast.grades import Confidence, Severity
 from holdfast.lint.program import Program
 from holdfast.lint.queries import format_of_reader, read_options
-from holdfast.lint.rule import LintConfidence, LintFinding, LintRule, LintSeverity
+from holdfast.lint.rule import LintFinding, LintRule
 
 _DOES = {
     "skipchangecommits": "rows that an UPDATE, MERGE or DELETE writes never reach this stream",
@@ -29,7 +44,7 @@ def _judge(program: Program) -> Iterator[LintFinding]:
 RULE = LintRule(
     code="HF823",
     name="source-changes-skipped",
-    severity=LintSeverity.RISK,
-    confidence=LintConfidence.CERTAIN,
+    severity=Severity.RISK,
+    confidence=Confidence.CERTAIN,
     judge=_judge,
 )

@@ -1,13 +1,29 @@
-"""HF831: two queries write files to one path."""
+"""HF831: two queries write files to one path.
+
+## What it finds
+
+Two queries with different checkpoints write files to the same path. Or two flows of a Spark
+Declarative Pipeline append to one table that is declared with a file format.
+
+## What Spark does
+
+Spark's file sink keeps one log for a path and recognises batches by number only. A batch whose
+number is there already is skipped, so rows of one query are lost without an error.
+
+## What to do
+
+Give each query a path of its own, or write to a Delta or Iceberg table.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
+from holdfast.grades import Confidence, Severity
 from holdfast.lint.program import Program
 from holdfast.lint.queries import FILE_FORMATS, Query
-from holdfast.lint.rule import LintConfidence, LintFinding, LintRule, LintSeverity
+from holdfast.lint.rule import LintFinding, LintRule
 from holdfast.lint.values import Values
 
 
@@ -60,7 +76,7 @@ def _collide(program: Program, one: Query, other: Query) -> bool:
 RULE = LintRule(
     code="HF831",
     name="file-table-shared",
-    severity=LintSeverity.DATA_AT_RISK,
-    confidence=LintConfidence.CERTAIN,
+    severity=Severity.DATA_AT_RISK,
+    confidence=Confidence.CERTAIN,
     judge=_judge,
 )

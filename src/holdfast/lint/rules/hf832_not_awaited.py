@@ -1,12 +1,28 @@
-"""HF832: a program ends while its query runs."""
+"""HF832: a program ends while its query runs.
+
+## What it finds
+
+A program that creates its Spark session starts a query at its top level, and nothing in the file
+waits for it. Notebooks are left out.
+
+## What Spark does
+
+`start` returns at once. The program ends, and the query is stopped with it, in the middle of a
+batch if there is one.
+
+## What to do
+
+Call `awaitTermination()` on the query, or `spark.streams.awaitAnyTermination()` for several.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
+from holdfast.grades import Confidence, Severity
 from holdfast.lint.program import Program
-from holdfast.lint.rule import LintConfidence, LintFinding, LintRule, LintSeverity
+from holdfast.lint.rule import LintFinding, LintRule
 
 _WAITS = {
     *("awaitTermination", "awaitAnyTermination", "processAllAvailable", "isActive", "active"),
@@ -45,7 +61,7 @@ def _ends(program: Program, started: ast.Call) -> bool:
 RULE = LintRule(
     code="HF832",
     name="not-awaited",
-    severity=LintSeverity.RISK,
-    confidence=LintConfidence.LIKELY,
+    severity=Severity.RISK,
+    confidence=Confidence.LIKELY,
     judge=_judge,
 )

@@ -1,11 +1,26 @@
-"""HF833: the trigger once is deprecated."""
+"""HF833: the trigger once is deprecated.
+
+## What it finds
+
+A query is triggered with `once=True`.
+
+## What Spark does
+
+Spark reads everything that is there in one batch, without the rate limits of the source. After a
+failure it runs the failed batch alone and stops, so new data waits for another run.
+
+## What to do
+
+Use `availableNow=True`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from holdfast.grades import Confidence, Severity
 from holdfast.lint.program import Program
-from holdfast.lint.rule import LintConfidence, LintFinding, LintRule, LintSeverity
+from holdfast.lint.rule import LintFinding, LintRule
 
 
 def _judge(program: Program) -> Iterator[LintFinding]:
@@ -23,7 +38,7 @@ def _judge(program: Program) -> Iterator[LintFinding]:
 RULE = LintRule(
     code="HF833",
     name="trigger-once",
-    severity=LintSeverity.NOTE,
-    confidence=LintConfidence.CERTAIN,
+    severity=Severity.NOTE,
+    confidence=Confidence.CERTAIN,
     judge=_judge,
 )

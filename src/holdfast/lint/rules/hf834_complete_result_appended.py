@@ -1,14 +1,30 @@
-"""HF834: complete mode, into a sink that appends."""
+"""HF834: complete mode, into a sink that appends.
+
+## What it finds
+
+A query in complete mode writes to a file sink, or to a function of `foreachBatch` that appends the
+batch.
+
+## What Spark does
+
+Spark's file sink takes append mode only, so the query does not start. In complete mode each batch
+is the whole result, so a function that appends it repeats every row with every batch.
+
+## What to do
+
+Overwrite the target in complete mode, or use update mode with a MERGE.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
+from holdfast.grades import Confidence, Severity
 from holdfast.lint.chains import Step
 from holdfast.lint.program import Program
 from holdfast.lint.queries import FILE_FORMATS
-from holdfast.lint.rule import LintConfidence, LintFinding, LintRule, LintSeverity
+from holdfast.lint.rule import LintFinding, LintRule
 
 
 def _judge(program: Program) -> Iterator[LintFinding]:
@@ -36,7 +52,7 @@ def _is_plain(steps: tuple[Step, ...], batch: str, root: ast.expr | None) -> boo
 RULE = LintRule(
     code="HF834",
     name="complete-result-appended",
-    severity=LintSeverity.DATA_AT_RISK,
-    confidence=LintConfidence.CERTAIN,
+    severity=Severity.DATA_AT_RISK,
+    confidence=Confidence.CERTAIN,
     judge=_judge,
 )

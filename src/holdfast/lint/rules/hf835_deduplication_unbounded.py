@@ -1,11 +1,27 @@
-"""HF835: a stream is deduplicated without a watermark."""
+"""HF835: a stream is deduplicated without a watermark.
+
+## What it finds
+
+`dropDuplicates` is applied to a stream without a watermark.
+
+## What Spark does
+
+Spark keeps every key in the state for ever. State, checkpoint and start-up time grow until the
+query fails.
+
+## What to do
+
+Add `withWatermark` before it and put the event time among the columns, or use
+`dropDuplicatesWithinWatermark`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from holdfast.grades import Confidence, Severity
 from holdfast.lint.program import Program
-from holdfast.lint.rule import LintConfidence, LintFinding, LintRule, LintSeverity
+from holdfast.lint.rule import LintFinding, LintRule
 
 _DEDUPLICATES = {"dropDuplicates", "drop_duplicates"}
 
@@ -29,7 +45,7 @@ def _judge(program: Program) -> Iterator[LintFinding]:
 RULE = LintRule(
     code="HF835",
     name="deduplication-unbounded",
-    severity=LintSeverity.RISK,
-    confidence=LintConfidence.CERTAIN,
+    severity=Severity.RISK,
+    confidence=Confidence.CERTAIN,
     judge=_judge,
 )

@@ -1,4 +1,20 @@
-"""HF836: several writes of one batch compute random columns again."""
+"""HF836: several writes of one batch compute random columns again.
+
+## What it finds
+
+A function of `foreachBatch` writes one DataFrame to several sinks. It has columns such as `uuid()`,
+`rand()` or `current_timestamp()` and is not persisted.
+
+## What Spark does
+
+Spark computes the DataFrame again for each write. After a restart between two writes, or with a
+time in it, the sinks get different values for the same row.
+
+## What to do
+
+Call `persist()` on the DataFrame before the first write, and derive ids from the data or the batch
+id.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +23,10 @@ import re
 from collections.abc import Iterator
 from itertools import takewhile
 
+from holdfast.grades import Confidence, Severity
 from holdfast.lint.chains import Step
 from holdfast.lint.program import Program
-from holdfast.lint.rule import LintConfidence, LintFinding, LintRule, LintSeverity
+from holdfast.lint.rule import LintFinding, LintRule
 
 _RANDOM = re.compile(r"\b(rand|randn|uuid|current_timestamp|monotonically_increasing_id)\(")
 _KEEPS = re.compile(r"\.(persist|cache|checkpoint|localCheckpoint)\(")
@@ -37,7 +54,7 @@ def _is_random(steps: tuple[Step, ...]) -> bool:
 RULE = LintRule(
     code="HF836",
     name="nondeterministic-columns",
-    severity=LintSeverity.RISK,
-    confidence=LintConfidence.LIKELY,
+    severity=Severity.RISK,
+    confidence=Confidence.LIKELY,
     judge=_judge,
 )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from holdfast.checkpoint.sources import Offset, OpaqueOffset
+from holdfast.checkpoint.sources.auto_loader import AutoLoaderOffset
 from holdfast.checkpoint.sources.delta import DeltaOffset
 from holdfast.checkpoint.sources.files import FileOffset
+from holdfast.checkpoint.sources.iceberg import IcebergOffset
 from holdfast.checkpoint.sources.kafka import KafkaOffset
 from holdfast.checkpoint.sources.rate import CountOffset, RateMicroBatchOffset
 from holdfast.evidence.progress import Amount, SourceRange
@@ -17,6 +19,8 @@ _SHOWN_TOPICS = 3
 _SHOWN_TEXT = 60
 _KINDS: dict[type[Offset], str] = {
     FileOffset: "files",
+    IcebergOffset: "iceberg table",
+    AutoLoaderOffset: "files of Auto Loader",
     RateMicroBatchOffset: "rate-micro-batch",
     CountOffset: "rate, socket or memory",
     OpaqueOffset: "unknown source",
@@ -95,6 +99,17 @@ def ago(epoch_ms: int, now: datetime) -> str:
     return f"{age(epoch_ms, now)} ago"
 
 
+def duration(length: timedelta) -> str:
+    """Return a length of time in its largest units: `6 d 23 h`, `31 h`, `5 min`, `4 s`."""
+    seconds = max(int(length.total_seconds()), 0)
+    hours = seconds // 3600
+    if hours >= 48:
+        return f"{hours // 24} d {hours % 24} h"
+    if hours >= 2:
+        return f"{hours} h"
+    return f"{seconds // 60} min" if seconds >= 60 else f"{seconds} s"
+
+
 def source_kind(offset: Offset | None) -> str:
     """Name a source by its offset: the entry does not."""
     if isinstance(offset, KafkaOffset):
@@ -121,14 +136,27 @@ def position(offset: Offset | None, source: str) -> str:
             shown = f"at table version {version:,}" + ("" if index < 0 else f", file {index}")
         case FileOffset(log_offset=number):
             shown = "no file read yet" if number < 0 else f"read up to sources/{source}/{number}"
-        case RateMicroBatchOffset(rows=number):
-            shown = f"at row {number:,}"
-        case CountOffset(value=number):
-            shown = f"at offset {number:,}"
-        case OpaqueOffset(text=text):
-            shown = f"at {text if len(text) <= _SHOWN_TEXT else text[:_SHOWN_TEXT] + '…'}"
         case None:
             shown = "not read yet, or its offset was removed"
+        case _:
+            shown = f"at {_step(offset)}"
+    return shown
+
+
+def _step(
+    offset: IcebergOffset | AutoLoaderOffset | RateMicroBatchOffset | CountOffset | OpaqueOffset,
+) -> str:
+    match offset:
+        case IcebergOffset(snapshot_id=snapshot, position=number):
+            shown = f"snapshot {snapshot}, file {number:,}"
+        case AutoLoaderOffset(sequence=number):
+            shown = f"file {number:,} of its log"
+        case RateMicroBatchOffset(rows=number):
+            shown = f"row {number:,}"
+        case CountOffset(value=number):
+            shown = f"offset {number:,}"
+        case OpaqueOffset(text=text):
+            shown = text if len(text) <= _SHOWN_TEXT else text[:_SHOWN_TEXT] + "…"
     return shown
 
 

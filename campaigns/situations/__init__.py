@@ -1,0 +1,1 @@
+"""Situations that a restart meets: made with real parts, diagnosed, then restarted on a copy."""

@@ -1,0 +1,34 @@
+"""The index of errors, made from the code: error, cause, remedy, and the rule that finds it."""
+
+from __future__ import annotations
+
+import sys
+
+from holdfast.evidence.error_causes import Cause
+from holdfast.evidence.error_index import CONDITIONS
+from holdfast.evidence.error_messages import MESSAGES
+from holdfast.rules import RULES, Needs
+
+_HEAD = ["| Error | Cause | Remedy | Rule |", "| --- | --- | --- | --- |"]
+
+
+def error_index() -> list[str]:
+    """Return a table with a row for every cause that an error can name."""
+    return [*_HEAD, *(_row(cause) for cause in Cause if cause is not Cause.OTHER)]
+
+
+def rules_of(cause: Cause) -> list[str]:
+    """Return the codes of the rules that find a cause."""
+    of_errors = [rule for rule in RULES if rule.needs is Needs.ERROR]
+    return [
+        rule.code
+        for rule in of_errors
+        if cause in getattr(sys.modules[rule.judge.__module__], "CAUSES", ())
+    ]
+
+
+def _row(cause: Cause) -> str:
+    named = [f"`{name.replace('*', '…')}`" for name in CONDITIONS.get(cause, ())]
+    words = [each.shown for each in MESSAGES if each.cause is cause]
+    links = ", ".join(f"[{code}](rules/{code}.md)" for code in rules_of(cause))
+    return f"| {'<br>'.join((*named, *words))} | {cause.means} | {cause.remedy} | {links} |"

@@ -1,0 +1,68 @@
+"""Reads the ledgers of a guarded stream without its program: each is opened from the contract.
+
+What a contract does not suffice for, and what cannot be reached from here, is unreadable with the
+reason.
+"""
+
+from __future__ import annotations
+
+from holdfast.errors import HoldfastError
+from holdfast.evidence.checkpoint_evidence import Evidence
+from holdfast.evidence.collect import LedgerLook, StreamPlaces, collect_ledgers
+from holdfast.evidence.guard_record import GuardRecord
+from holdfast.evidence.query import Query
+from holdfast.evidence.stream import StreamEvidence
+from holdfast.evidence.versions import SparkVersion
+from holdfast.ledger.store import LedgerStore, Unreadable
+from holdfast.record.contracts import SinkContract
+from holdfast.sinks.kinds import open_ledger, sink_of
+from holdfast.storage.read import Reader
+
+
+def collect_ledgers_of(
+    record: GuardRecord, checkpoint: Reader, found: Evidence, *, spark: SparkVersion
+) -> StreamEvidence:
+    """Add what the ledgers of a stream say to what is known of its checkpoint.
+
+    Args:
+        record: Of the stream.
+        checkpoint: Its reader.
+        found: What is known of it.
+        spark: The version that will be started.
+    """
+    contract = record.contract
+    sinks = () if contract is None else contract.sink_places
+    sources = () if contract is None else contract.sources
+    query = None
+    if contract is not None:
+        query = Query(sources=len(sources), operators=contract.operators)
+    places = StreamPlaces(
+        stream=record.stream,
+        generation=record.generation,
+        checkpoint=checkpoint,
+        ledgers=tuple(map(_look, sinks)),
+        query=query,
+        spark=spark,
+        sources=sources,
+        sources_before=sources,
+    )
+    try:
+        return collect_ledgers(places, found)
+    finally:
+        for look in places.ledgers:
+            if isinstance(look.store, LedgerStore):
+                look.store.close()
+
+
+def _look(contract: SinkContract) -> LedgerLook:
+    shown = f"the {contract.kind} sink {contract.label}"
+    store: LedgerStore | Unreadable
+    try:
+        sink = sink_of(contract)
+        opened = None if sink is None else open_ledger(sink)
+        why = "the contract of the last run does not suffice to open it from here"
+        store = Unreadable(why) if opened is None else opened
+        shown = shown if sink is None else sink.shown
+    except HoldfastError as error:
+        store = Unreadable.by(error)
+    return LedgerLook(sink=contract.label, shown=shown, store=store, is_added=lambda: False)

@@ -1,0 +1,99 @@
+"""Everything known of one stream or of one bare checkpoint: what every rule judges.
+
+A case is a value. It can be pickled, and judging it reads nothing more. What was not looked at is
+empty or None in it, and `not_looked_at` says why: a rule that needs it finds nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from holdfast.checkpoint.read import Checkpoint
+from holdfast.evidence.declarative import FlowPlace
+from holdfast.evidence.guard_record import GuardRecord
+from holdfast.evidence.outcomes import NextStart
+from holdfast.evidence.outputs.output import NotRead, Output
+from holdfast.evidence.overview import Overview
+from holdfast.evidence.query_to_start import QueryToStart
+from holdfast.evidence.sources.probe import NotProbed, SourceProbe
+from holdfast.evidence.spark_error import ErrorReport
+from holdfast.evidence.stream import StreamEvidence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbour:
+    """Another checkpoint, as far as it can be mistaken for this one."""
+
+    location: str
+    query_id: str
+    newest_planned: int
+    """-1 without any offset entry."""
+    began_ms: int | None = None
+    """When it was first written to; None when nothing tells."""
+    newest_ms: int | None = None
+    """When its newest batch began; None without any."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """What is known."""
+
+    checkpoint: Checkpoint
+    now: datetime = field(default_factory=lambda: datetime.now(tz=UTC))
+    """When it was looked at."""
+    overview: Overview | None = None
+    """What the checkpoint alone tells, and what the next start does. None in a guarded start:
+    Spark itself answers there."""
+    stream: StreamEvidence | None = None
+    """What the record and the ledgers of a guarded stream say; None for a bare checkpoint."""
+    record: GuardRecord | None = None
+    """The newest run and its contract; None for a bare checkpoint, and in a guarded start."""
+    record_unread: str | None = None
+    """Why the record beside the checkpoint could not be read; None when it was, or is not there."""
+    sources: tuple[SourceProbe, ...] = ()
+    """What the sources can still give, in the order of the query; empty when not asked for."""
+    outputs: tuple[Output, ...] = ()
+    """What sinks hold without a ledger of Holdfast; empty when none was named."""
+    times: Mapping[str, datetime] = field(default_factory=dict)
+    """When files of the checkpoint were last written, by the store's clock; by their paths."""
+    neighbours: tuple[Neighbour, ...] = ()
+    """Other checkpoints that were looked at, to compare; empty when not asked for."""
+    error: ErrorReport | None = None
+    """What a log or a stack trace of the last run tells; None when none was given."""
+    flow: FlowPlace | None = None
+    """Its flow, where it is a checkpoint of Spark Declarative Pipelines."""
+    query: QueryToStart | None = None
+    """The query that is to be started, in a guarded start and in `holdfast check`; else None."""
+
+    @property
+    def next_start(self) -> NextStart | None:
+        """What the next start does; None in a guarded start."""
+        return None if self.overview is None else self.overview.next_start
+
+    @property
+    def newest_planned(self) -> int:
+        """The newest batch with an offset entry; -1 without any."""
+        return max(self.checkpoint.offsets, default=-1)
+
+    @property
+    def newest_committed(self) -> int:
+        """The newest batch with a commit entry; -1 without any."""
+        return max(self.checkpoint.commits, default=-1)
+
+    @property
+    def not_looked_at(self) -> tuple[str, ...]:
+        """What is there and was not looked at, each with the reason; empty when all was."""
+        known = (each.not_looked_at for each in (self.overview, self.stream) if each is not None)
+        left_out = dict.fromkeys(note for notes in known for note in notes)
+        sources = (
+            f"source {each.source}, {each.shown}: {each.found.why}"
+            for each in self.sources
+            if isinstance(each.found, NotProbed)
+        )
+        outputs = (
+            f"{each.shown}: {each.why}" for each in self.outputs if isinstance(each, NotRead)
+        )
+        record = () if self.record_unread is None else (f"the record: {self.record_unread}",)
+        return (*left_out, *record, *sources, *outputs)

@@ -1,0 +1,81 @@
+"""What a Delta table tells of the batches in it, when its writer left no ledger.
+
+Spark's own Delta sink sets a transaction version in every commit: the application is the query's
+id, the version is the batch. It also writes both into `commitInfo`, as a `STREAMING UPDATE`. A
+function for `foreachBatch` can set the same with `txnAppId` and `txnVersion`. Delta skips a write
+whose version is not higher than the one that the table holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+STREAMING = "STREAMING UPDATE"
+"""The operation that Spark's own Delta sink names in its commits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputCommit:
+    """One commit of the table."""
+
+    version: int
+    operation: str = ""
+    written_ms: int | None = None
+    transactions: Mapping[str, int] = field(default_factory=dict)
+    """The batch that it sets for an application, by the application's id."""
+    output_mode: str = ""
+    """Of a streaming write: `Append`, `Complete` or `Update`; otherwise empty."""
+    restores: int | None = None
+    """The version that it takes the table back to."""
+    replaces_all: bool = False
+    """Whether it removed everything that was there before: an overwrite, a TRUNCATE."""
+    rows: int | None = None
+    """How many rows it wrote; None when it does not say."""
+    removed_files: int | None = None
+
+    @property
+    def is_streaming(self) -> bool:
+        """Whether Spark's own Delta sink made it."""
+        return self.operation == STREAMING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeltaOutput:
+    """What was found."""
+
+    shown: str
+    """As people know it."""
+    newest: int = -1
+    """Its newest version; -1 when there is no table."""
+    table_id: str | None = None
+    """None when nothing that was read says it."""
+    created_ms: int | None = None
+    commits: tuple[OutputCommit, ...] = ()
+    """Newest first, without a gap."""
+    remembered: Mapping[str, int] = field(default_factory=dict)
+    """Batches by application that the newest checksum file lists; older commits have set them."""
+    knows_all: bool = False
+    """Whether every transaction of the table is known."""
+    transaction_retention: timedelta | None = None
+    """After that long Delta forgets a transaction; None: never, or not known."""
+
+    @property
+    def reads_all(self) -> bool:
+        """Whether every commit that the table ever had was read."""
+        return bool(self.commits) and self.commits[-1].version == 0
+
+    def last_batch(self, application: str) -> int | None:
+        """Return the newest batch that the table holds of an application; None for none."""
+        for commit in self.commits:
+            if application in commit.transactions:
+                return commit.transactions[application]
+        return self.remembered.get(application)
+
+    def commit_of(self, application: str, batch: int) -> OutputCommit | None:
+        """Return the commit that brought a batch; None when it was not read."""
+        for commit in self.commits:
+            if commit.transactions.get(application) == batch:
+                return commit
+        return None

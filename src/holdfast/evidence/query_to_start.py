@@ -1,0 +1,83 @@
+"""The query that is to be started, beside what its last run was: for rules that compare the two.
+
+A guarded start and `holdfast check` know it. What either of the two does not know is *unknown*, and
+unknown is never fine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from holdfast.checkpoint.read import Checkpoint
+from holdfast.evidence.state_columns import PlannedState, recorded_state
+from holdfast.evidence.versions import SparkVersion
+from holdfast.record.contracts import Contract
+
+_FORMATS = (
+    "spark.sql.streaming.aggregation.stateFormatVersion",
+    "spark.sql.streaming.flatMapGroupsWithState.stateFormatVersion",
+    "spark.sql.streaming.join.stateFormatVersion",
+)
+"""Pinned settings that decide which columns state has."""
+THE_LAST_CONTRACT = "the contract of the last run"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryToStart:
+    """What is known of the query that is to be started."""
+
+    now: Contract
+    """As it would be written down."""
+    before: Contract | None
+    """That of the last run; None when there was none, or it is unknown."""
+    state: tuple[PlannedState | None, ...] = ()
+    """Of each stateful operator, the columns that it would bind; None where the plan hides them."""
+    spark: SparkVersion
+
+
+def pinned_settings(checkpoint: Checkpoint) -> dict[str, str]:
+    """Return the settings that Spark takes from the checkpoint, whatever the session says."""
+    newest = checkpoint.newest_readable
+    return {} if newest is None or newest.metadata is None else dict(newest.metadata.conf)
+
+
+def known_state(query: QueryToStart, checkpoint: Checkpoint) -> tuple[PlannedState | None, ...]:
+    """Return the columns that the query would bind; None where a pinned format changes them."""
+    pinned = pinned_settings(checkpoint)
+    is_other = any(query.now.settings.get(name, here) != here for name, here in _pins(pinned))
+    return tuple(None for _ in query.state) if is_other else query.state
+
+
+def _pins(pinned: dict[str, str]) -> Iterator[tuple[str, str]]:
+    return ((name, pinned[name]) for name in _FORMATS if name in pinned)
+
+
+def find_unknown(query: QueryToStart, checkpoint: Checkpoint) -> Iterator[str]:
+    """Yield what could not be compared, one sentence each; nothing when all was."""
+    if not checkpoint.offsets:
+        return
+    before = query.before
+    if before is None:
+        yield (
+            "No contract of a last run was found, so sources, sinks and settings were not compared."
+        )
+    elif before.version < query.now.version:
+        yield (
+            f"The contract of the last run is of version {before.version}, which did not record "
+            "watermarks, aggregates and session settings. Start the stream once with this "
+            "Holdfast to record them."
+        )
+    yield from _unknown_state(query, checkpoint)
+
+
+def _unknown_state(query: QueryToStart, checkpoint: Checkpoint) -> Iterator[str]:
+    planned = known_state(query, checkpoint)
+    there = {operator.operator_id: operator for operator in checkpoint.state}
+    for number, name in enumerate(query.now.operators):
+        if number >= len(planned) or planned[number] is None:
+            yield f"The state columns of operator {number} ({name}) are not in the query's plan."
+        elif number not in there:
+            continue  # it is missing, which a rule finds
+        elif not recorded_state(there[number]):
+            yield f"The checkpoint has no readable state schema of operator {number} ({name})."

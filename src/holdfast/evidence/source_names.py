@@ -1,0 +1,43 @@
+"""What the sources of a query are, as far as its checkpoint tells: to compare two queries."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+
+from holdfast.checkpoint.file_log import MOST_LINE_BYTES
+from holdfast.checkpoint.layout import SOURCES, Kind, parse_name
+from holdfast.checkpoint.offsets import OffsetEntry
+from holdfast.checkpoint.sources import parse_offset
+from holdfast.checkpoint.sources.delta import DeltaOffset
+from holdfast.checkpoint.sources.files import FileEntry, FileOffset, parse_file_log
+from holdfast.checkpoint.sources.kafka import KafkaOffset
+from holdfast.storage.read import Reader
+
+
+def name_sources(reader: Reader, entry: OffsetEntry) -> Iterator[str]:
+    """Yield what the sources of an offset entry are; nothing of one that does not tell.
+
+    Raises:
+        ReadError: The log of a file source cannot be read.
+    """
+    for each in entry.offsets:
+        offset = None if each.text is None else parse_offset(each.text)
+        if isinstance(offset, KafkaOffset):
+            yield from (f"topic {topic}" for topic in offset.partitions)
+        elif isinstance(offset, DeltaOffset):
+            yield f"table {offset.table_id}"
+        elif isinstance(offset, FileOffset):
+            yield from _name_directory(reader, each.source)
+
+
+def _name_directory(reader: Reader, source: str) -> Iterator[str]:
+    """Yield the directory of the first file that a file source has read."""
+    for info in reader.list(f"{SOURCES}/{source}").files:
+        if parse_name(info.path).kind not in (Kind.ENTRY, Kind.COMPACT):
+            continue
+        raw = reader.read(info.path, length=MOST_LINE_BYTES) or b""
+        first = next(parse_file_log(info.path, iter((raw,))), None)
+        if isinstance(first, FileEntry):
+            yield f"directory {posixpath.dirname(first.path)}"
+        return

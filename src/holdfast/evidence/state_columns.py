@@ -1,0 +1,198 @@
+"""The columns of state, by name and order: what a checkpoint has, and what a query would bind.
+
+Spark binds the columns of state by position. At a start it compares their types, in order, and
+ignores their names (Spark 4.2 `StateSchemaCompatibilityChecker.schemasCompatible`).
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from holdfast.checkpoint.read import Checkpoint
+from holdfast.checkpoint.state.read import DEFAULT_STORE, Operator
+from holdfast.checkpoint.state.schema import DEFAULT_FAMILY, StateSchema
+
+JOIN_VALUES = "-keyWithIndexToValue"
+"""How the name of a store with the rows of one side of a join ends."""
+_MATCHED = "matched"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One column of state."""
+
+    name: str
+    type: Any
+    """As the JSON of Spark's types has it."""
+
+    def __str__(self) -> str:
+        return f"{self.name} {_shown(self.type)}"
+
+
+Columns = tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreColumns:
+    """The columns of one store."""
+
+    key: Columns | None = None
+    """None when it is not known, or says nothing."""
+    value: Columns | None = None
+    path: str = ""
+    """The file that says so; empty for a query that is to be started."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedState:
+    """What one stateful operator of a query would bind to its state."""
+
+    stores: Mapping[str, StoreColumns] = field(default_factory=dict)
+    """By the name of the store."""
+    parts: tuple[str, ...] | None = None
+    """What the columns are computed from, in their order: aggregate functions, pairs of join
+    keys; None where the plan hides it."""
+
+
+class Differs(StrEnum):
+    """How columns differ."""
+
+    IN_TYPE = "type"
+    """In number or type: Spark refuses them."""
+    IN_ORDER = "order"
+    """The same names and types, in another order: Spark does not see it."""
+    IN_NAME = "name"
+    """Other names for the same types: Spark does not see it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateChange:
+    """How the columns of one store, or what they are computed from, differ."""
+
+    operator_id: int
+    operator: str
+    part: str
+    """`key` or `value`."""
+    how: Differs
+    before: tuple[str, ...]
+    now: tuple[str, ...]
+    follows_from: str
+
+
+def columns_of(schema: Mapping[str, Any]) -> Columns | None:
+    """Return the columns of a struct, given as the JSON of Spark's types; None if it is none."""
+    fields = schema.get("fields")
+    if not isinstance(fields, list) or not all(isinstance(each, dict) for each in fields):
+        return None
+    return tuple(
+        Column(name=str(each.get("name", "")), type=each.get("type", "")) for each in fields
+    )
+
+
+def recorded_state(operator: Operator) -> Mapping[str, StoreColumns]:
+    """Return the columns of an operator's stores, by store, as the checkpoint has them."""
+    found: dict[str, StoreColumns] = {}
+    for schema in operator.schemas:  # by path: of one store, the newest is last
+        if not isinstance(schema, StateSchema):
+            continue
+        for family in schema.families:
+            name = _store_of(schema.path) if family.name == DEFAULT_FAMILY else family.name
+            value = columns_of(family.value) or ()
+            if name.endswith(JOIN_VALUES):
+                value = tuple(each for each in value if each.name != _MATCHED)
+            columns = StoreColumns(key=columns_of(family.key), value=value, path=schema.path)
+            found[name] = columns
+    return found
+
+
+def _store_of(path: str) -> str:
+    """Return the store that a schema file describes: `state/0/0/left-…/_metadata/schema`."""
+    parts = posixpath.dirname(path).split("/")
+    if parts[-1] == "_metadata":
+        return parts[3] if len(parts) > 4 else DEFAULT_STORE
+    return parts[-1]
+
+
+def find_changes(
+    checkpoint: Checkpoint, planned: tuple[PlannedState | None, ...], names: tuple[str, ...]
+) -> Iterator[StateChange]:
+    """Yield how the columns that a query would bind differ from those in its checkpoint.
+
+    Args:
+        checkpoint: As read.
+        planned: Of each operator of the query; None where that is not known.
+        names: Of the operators.
+    """
+    for operator in checkpoint.state:
+        number = operator.operator_id
+        if number >= len(planned) or planned[number] is None or operator.name != names[number]:
+            continue  # operators that differ are found by name
+        there = recorded_state(operator)
+        for store, now in (planned[number] or PlannedState()).stores.items():
+            before = there.get(store, StoreColumns())
+            for part in ("key", "value"):
+                old, new = getattr(before, part), getattr(now, part)
+                how = None if old is None or new is None else _compare(old, new)
+                if how is not None:
+                    yield StateChange(
+                        operator_id=number,
+                        operator=names[number],
+                        part=part,
+                        how=how,
+                        before=tuple(map(str, old)),
+                        now=tuple(map(str, new)),
+                        follows_from=before.path,
+                    )
+
+
+def _compare(before: Columns, now: Columns) -> Differs | None:
+    if [_shape(each.type) for each in before] != [_shape(each.type) for each in now]:
+        return Differs.IN_TYPE
+    return compare_names(
+        tuple(_named(each) for each in before), tuple(_named(each) for each in now)
+    )
+
+
+def compare_names(before: tuple[str, ...], now: tuple[str, ...]) -> Differs | None:
+    """Say how names differ, which Spark does not compare; None when they do not."""
+    if before == now:
+        return None
+    return Differs.IN_ORDER if Counter(before) == Counter(now) else Differs.IN_NAME
+
+
+def _named(column: Column) -> str:
+    """Return a column's name, and the names inside of it."""
+    return f"{column.name} {_shown(column.type)}" if isinstance(column.type, dict) else column.name
+
+
+def _shape(kind: Any) -> str:
+    """Return a type without names and nullability: what Spark compares."""
+    return _shown(kind, named=False)
+
+
+def _shown(kind: Any, *, named: bool = True) -> str:
+    """Return a type as Spark writes it: `struct<start:timestamp,end:timestamp>`."""
+    if not isinstance(kind, dict):
+        return str(kind)
+    match kind.get("type"):
+        case "struct":
+            found = columns_of(kind) or ()
+            inside = (
+                f"{each.name}:{_shown(each.type)}" if named else _shown(each.type, named=False)
+                for each in found
+            )
+            return f"struct<{','.join(inside)}>"
+        case "array":
+            return f"array<{_shown(kind.get('elementType'), named=named)}>"
+        case "map":
+            both = (_shown(kind.get(each), named=named) for each in ("keyType", "valueType"))
+            return f"map<{','.join(both)}>"
+        case "udt":
+            return _shown(kind.get("sqlType"), named=named)
+        case _:
+            return str(kind)

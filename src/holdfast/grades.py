@@ -1,0 +1,65 @@
+"""How findings are graded, the same for every rule: of checkpoints, of sinks and of code."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    """What a finding means for a restart."""
+
+    BLOCKS_RESTART = "blocks-restart"
+    """Spark does not start, or fails in or after its first batch."""
+    DATA_AT_RISK = "data-at-risk"
+    """A restart loses, duplicates or alters data."""
+    RISK = "risk"
+    """A restart works, and a guarantee is weaker than it seems."""
+    NOTE = "note"
+    """Worth knowing before a restart."""
+
+
+class Effect(StrEnum):
+    """What a restart does to the data, if the finding holds."""
+
+    LOSES = "loses"
+    """Rows that the source has given, or could give, never reach the sink."""
+    REPEATS = "repeats"
+    """Rows that the sink has are written again."""
+    ALTERS = "alters"
+    """Rows reach the sink with other values than they should have."""
+    FAILS = "fails"
+    """No row reaches the sink."""
+    NONE = "none"
+
+
+class Confidence(StrEnum):
+    """How sure a rule is that data would be lost or duplicated."""
+
+    CERTAIN = "certain"
+    """It follows from what was read."""
+    LIKELY = "likely"
+    """It follows if an assumption holds, which the finding names."""
+    UNKNOWN = "unknown"
+    """Nothing that can be read tells; the finding asks."""
+
+
+class Goal(StrEnum):
+    """What repairs a finding."""
+
+    RESUME = "resume"
+    """Go on with the same batch and the same range, from a checkpoint that is put right."""
+    REPLAY = "replay"
+    """Run a known range of batches again."""
+    BACKFILL = "backfill"
+    """Fill a gap with a bounded job beside the stream."""
+    RESET = "reset"
+    """Begin a new generation, from a named position and into a named output."""
+    NONE = "none"
+    """Nothing in checkpoint or sink needs a repair."""
+
+
+def page_in(module: str) -> str:
+    """Return what explains the rule of a module, in Markdown: its text below the first line."""
+    text = sys.modules[module].__doc__ or ""
+    return text.partition("\n\n")[2].strip()

@@ -1,0 +1,51 @@
+"""HF118: files are in the checkpoint that Spark does not write there.
+
+## What it finds
+
+Files or directories are in the checkpoint that Spark does not write: copies of entries, notes,
+outputs.
+
+## What Spark does
+
+Spark ignores files whose names it does not know. A file in `state/` or in an empty checkpoint can
+stop it.
+
+## What to do
+
+Nothing for a restart. Find out who wrote them: a directory that others write to can be cleaned by
+others, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from holdfast.evidence.case import Case
+from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.rule import Finding, Needs, Rule
+
+_SHOWN = 3
+
+
+def _judge(case: Case) -> Iterator[Finding]:
+    found = case.checkpoint.foreign
+    if case.overview is None or not found:
+        return
+    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    yield RULE.find(
+        what=f"Spark does not write {', '.join(found[:_SHOWN])}{more}, and will ignore it.",
+        how="Find out who writes into the checkpoint.",
+        follows_from=found[:20],
+    )
+
+
+RULE = Rule(
+    code="HF118",
+    name="unexpected-files",
+    severity=Severity.NOTE,
+    confidence=Confidence.CERTAIN,
+    effect=Effect.NONE,
+    goal=Goal.NONE,
+    needs=Needs.CHECKPOINT,
+    judge=_judge,
+)

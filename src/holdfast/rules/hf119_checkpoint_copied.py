@@ -1,0 +1,60 @@
+"""HF119: the checkpoint was copied: its files are all of one moment.
+
+## What it finds
+
+All offset entries were written within a minute by the store's clock, but their batches span more
+than ten minutes.
+
+## What Spark does
+
+Spark does not notice a copy and starts. It continues from the age of the copy: what the sink got
+since then is duplicated, or skipped.
+
+## What to do
+
+Make sure that the original is not started any more, and that the sink is of the same age. Name the
+sink with `--sink`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from holdfast.evidence.case import Case
+from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.log_entries import MINUTE_MS, span_text, with_settings
+from holdfast.rules.rule import Finding, Needs, Rule
+
+_LEAST = 5
+
+
+def _judge(case: Case) -> Iterator[Finding]:
+    written = sorted(at for path, at in case.times.items() if path.startswith("offsets/"))
+    began = [each.batch_timestamp_ms for _, each in with_settings(case.checkpoint)]
+    if case.overview is None or len(written) < _LEAST or len(began) < _LEAST:
+        return
+    span = max(began) - min(began)
+    if written[-1] - written[0] > timedelta(minutes=1) or span < 10 * MINUTE_MS:
+        return
+    yield RULE.find(
+        what=(
+            f"The checkpoint was copied at {written[-1]:%Y-%m-%d %H:%M} UTC: its batches span "
+            f"{span_text(span)}, and its files were written within a minute. Spark will continue "
+            "from the age of the copy."
+        ),
+        how="Check that the original is not started any more, and that the sink has the same age.",
+        follows_from=("offsets/",),
+    )
+
+
+RULE = Rule(
+    code="HF119",
+    name="checkpoint-copied",
+    severity=Severity.NOTE,
+    confidence=Confidence.LIKELY,
+    effect=Effect.NONE,
+    goal=Goal.NONE,
+    needs=Needs.CHECKPOINT,
+    judge=_judge,
+)

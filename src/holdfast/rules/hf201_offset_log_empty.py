@@ -1,0 +1,44 @@
+"""HF201: `offsets/` is empty, but `commits/` is not.
+
+## What it finds
+
+`offsets/` has no entry, but `commits/` has some. The offset log was deleted or not copied.
+
+## What Spark does
+
+Spark 4.2 fails with a bare `assertion failed`, Spark 4.1 with
+`STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY`. Spark 3.5 and 4.0 run batch 0 into the sink and then
+fail.
+
+## What to do
+
+Restore `offsets/`. Do not delete `commits/`: Spark would begin with batch 0 and read everything
+again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from holdfast.evidence.case import Case
+from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.predicted import find_refusal
+from holdfast.rules.rule import Finding, Needs, Rule
+
+_HOW = "Restore `offsets/`; do not delete `commits/`."
+
+
+def _judge(case: Case) -> Iterator[Finding]:
+    return find_refusal(RULE, case, how=_HOW)
+
+
+RULE = Rule(
+    code="HF201",
+    name="offset-log-empty",
+    severity=Severity.BLOCKS_RESTART,
+    confidence=Confidence.CERTAIN,
+    effect=Effect.FAILS,
+    goal=Goal.RESUME,
+    needs=Needs.CHECKPOINT,
+    judge=_judge,
+)

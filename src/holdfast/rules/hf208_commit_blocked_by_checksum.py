@@ -1,0 +1,47 @@
+"""HF208: a checksum without its entry blocks the next commit entry.
+
+## What it finds
+
+On local disk, `commits/.N.crc` is there without the entry `commits/N`, which Spark writes next. The
+entry was deleted without its checksum.
+
+## What Spark does
+
+Spark writes the batch to the sink and then fails with `Multiple streaming queries are concurrently
+using`. There is no other query. Every start writes the batch once more.
+
+## What to do
+
+Stop the restart loop. Check that no query runs, then move the `.crc` file aside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from holdfast.evidence.case import Case
+from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.predicted import find_failure_after
+from holdfast.rules.rule import Finding, Needs, Rule
+
+_ERROR = "Multiple streaming queries are concurrently using"
+_HOW = (
+    "Check that no query runs, then move the `.crc` file of the missing commit entry aside. Spark "
+    "runs the batch once more: if the sink does not recognise it, remove its rows first."
+)
+
+
+def _judge(case: Case) -> Iterator[Finding]:
+    return find_failure_after(RULE, case, error=_ERROR, how=_HOW)
+
+
+RULE = Rule(
+    code="HF208",
+    name="commit-blocked-by-checksum",
+    severity=Severity.BLOCKS_RESTART,
+    confidence=Confidence.CERTAIN,
+    effect=Effect.REPEATS,
+    goal=Goal.RESUME,
+    needs=Needs.CHECKPOINT,
+    judge=_judge,
+)

@@ -1,0 +1,69 @@
+"""HF211: several batches are not committed, and Spark runs only the newest again.
+
+## What it finds
+
+More than one batch above the newest commit entry was planned. Commit entries were deleted or not
+copied, or several drivers wrote the logs.
+
+## What Spark does
+
+Spark runs only the newest of them again and logs a warning (`not trailing batchid … by one`). It
+never runs the others. What of them is not in the sink is lost.
+
+## What to do
+
+Check which of these batches the sink holds. If it holds them all, the commit entries can be
+restored, and nothing is lost. If one is missing, load its range with a bounded job beside the
+stream: the offset entries say where it begins and ends.
+
+## What it cannot see
+
+Whether the batches reached the sink. Spark plans a batch only after the one before it was
+committed, so that they did unless the logs come from several places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from holdfast.evidence.case import Case
+from holdfast.evidence.outcomes import RunsAgain
+from holdfast.evidence.progress import find_ranges
+from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.log_entries import amount_text, batches_text, total_of
+from holdfast.rules.rule import Finding, Needs, Rule
+
+
+def _judge(case: Case) -> Iterator[Finding]:
+    start = case.next_start
+    if not isinstance(start, RunsAgain) or not start.passed_over:
+        return
+    passed = start.passed_over
+    ranges = [each for batch in passed for each in find_ranges(case.checkpoint, batch)]
+    amount = total_of(ranges)
+    yield RULE.find(
+        what=(
+            f"Spark will run only batch {start.batch_id} again and will never run "
+            f"{batches_text(passed)}{amount_text(amount)}, planned and never committed. "
+            "Rows that are not in the sink yet are lost."
+        ),
+        how=(
+            f"Check that the sink holds {batches_text(passed)}, then restore the commit entries; "
+            "load what is missing with a bounded job."
+        ),
+        accepting=f"{batches_text(passed)} are never run; what the sink lacks of them is lost",
+        follows_from=(*start.follows_from, *(f"offsets/{batch}" for batch in passed)),
+        amount=amount,
+    )
+
+
+RULE = Rule(
+    code="HF211",
+    name="batches-passed-over",
+    severity=Severity.DATA_AT_RISK,
+    confidence=Confidence.LIKELY,
+    effect=Effect.LOSES,
+    goal=Goal.BACKFILL,
+    needs=Needs.CHECKPOINT,
+    judge=_judge,
+)

@@ -1,0 +1,86 @@
+"""HF323: a Kafka topic ends before the offset that the checkpoint needs next.
+
+## What it finds
+
+The end of a partition is below the checkpoint's offset. The topic was deleted and created again,
+the query points to another cluster, or an unclean leader election has cut the partition.
+
+## What Spark does
+
+With `failOnDataLoss=true`, which is the default, Spark fails: the offset "was changed". With
+`failOnDataLoss=false` it takes the end of the new topic as read, and what the new topic holds until
+then is never read.
+
+## What to do
+
+Check that the bootstrap servers are the right ones. If the topic was created again, [reset the
+stream](../../guides/resetting.md) and begin the new topic at its first offset. Do not start with
+`failOnDataLoss=false`.
+
+## What accepting does
+
+Spark starts and fails. If the query is started with `failOnDataLoss=false`, what the new topic
+holds so far is lost.
+
+## What it cannot see
+
+As soon as the new topic is longer than the checkpoint's offset, nothing shows without the id of the
+topic. A guarded stream records the ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from holdfast.evidence.case import Case
+from holdfast.evidence.progress import Amount
+from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.kafka_topics import (
+    follows_from,
+    kafka_sources,
+    places_where,
+    tell_count,
+    tell_places,
+)
+from holdfast.rules.rule import Finding, Needs, Rule
+
+
+def _judge(case: Case) -> Iterator[Finding]:
+    for source in kafka_sources(case):
+        shorter = places_where(source, lambda place: place[1].is_shorter)
+        if not shorter or source.fail_on_data_loss is False:
+            continue
+        number = sum((each.latest or 0) - (each.earliest or 0) for _, each in shorter)
+        told = tell_places(
+            shorter, lambda each: f"ends at {each.latest}, needed from {each.needed}"
+        )
+        is_known = any(topic.is_recreated for topic, _ in shorter)
+        why = "The topic was created again since the last guarded run. " if is_known else ""
+        yield RULE.find(
+            what=(
+                f"Kafka ends before the offset that the checkpoint needs next: {told}. {why}Spark "
+                f"fails. With failOnDataLoss=false it starts, and passes over the "
+                f"{tell_count(number)} that are there now."
+            ),
+            how=(
+                "Check the bootstrap servers. If the topic was created again, reset the stream and "
+                "begin the new topic at its first offset."
+            ),
+            accepting=(
+                f"Spark starts and fails, or, with failOnDataLoss=false, loses {tell_count(number)}"
+            ),
+            amount=Amount(number=number, unit="record"),
+            follows_from=follows_from(case, source),
+        )
+
+
+RULE = Rule(
+    code="HF323",
+    name="kafka-topic-shorter",
+    severity=Severity.BLOCKS_RESTART,
+    confidence=Confidence.CERTAIN,
+    effect=Effect.FAILS,
+    goal=Goal.RESET,
+    needs=Needs.SOURCE,
+    judge=_judge,
+)

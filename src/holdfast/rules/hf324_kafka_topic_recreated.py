@@ -1,0 +1,95 @@
+"""HF324: a Kafka topic was created again, and is already longer than the checkpoint's offset.
+
+## What it finds
+
+The topic has another id than at the last guarded run, and its end is at or above the offset that
+the checkpoint needs next. The topic was deleted and created again. Where Spark refuses to start for
+another reason, such as a partition that is gone, that is found instead.
+
+## What Spark does
+
+Nothing shows it. Spark stores no topic id, and `failOnDataLoss=true` only compares offsets. It goes
+on at the old offset in the new topic: the records of the new topic before that offset never reach
+the sink. What was not read of the old topic is lost with it.
+
+## What to do
+
+Load the new topic from its first offset up to the checkpoint's offset with a bounded job beside the
+stream. Or [reset the stream](../../guides/resetting.md), and begin the new topic at its first
+offset.
+
+## What accepting does
+
+Spark goes on at the old offset. The records of the new topic before it are lost. The next start
+compares with the new id.
+
+## What it cannot see
+
+If the stream was already running when the topic was created again, it may have read some of the
+records that are counted here. Topics that a pattern matches are recorded from the second start on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from holdfast.evidence.case import Case
+from holdfast.evidence.progress import Amount
+from holdfast.evidence.sources.kafka import KafkaPartition
+from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.kafka_topics import (
+    Place,
+    follows_from,
+    kafka_sources,
+    places_where,
+    tell_count,
+    tell_places,
+)
+from holdfast.rules.rule import Finding, Needs, Rule
+
+
+def _judge(case: Case) -> Iterator[Finding]:
+    for source in kafka_sources(case):
+        passed = places_where(source, _is_past)
+        is_noticed = source.fail_on_data_loss is not False and source.is_refused
+        if not passed or is_noticed:
+            continue
+        number = sum(map(_skipped, (each for _, each in passed)))
+        told = tell_places(passed, lambda each: f"{each.earliest} to {(each.needed or 0) - 1}")
+        yield RULE.find(
+            what=(
+                "The topic was deleted and created again since the last guarded run. Spark does "
+                f"not notice, whatever failOnDataLoss says: it goes on at the old offset and never "
+                f"reads {tell_count(number)} of the new topic: {told}."
+            ),
+            how=(
+                "Load these offsets of the new topic beside the stream, or reset the stream and "
+                "begin the new topic at its first offset."
+            ),
+            accepting=f"Spark goes on at the old offset, and {tell_count(number)} are lost",
+            amount=Amount(number=number, unit="record"),
+            follows_from=(*follows_from(case, source), "the topic ids of the last run"),
+        )
+
+
+def _is_past(place: Place) -> bool:
+    topic, each = place
+    return topic.is_recreated and not each.is_shorter and _skipped(each) > 0
+
+
+def _skipped(each: KafkaPartition) -> int:
+    if each.needed is None or each.earliest is None:
+        return 0
+    return max(each.needed - each.earliest, 0)
+
+
+RULE = Rule(
+    code="HF324",
+    name="kafka-topic-recreated",
+    severity=Severity.DATA_AT_RISK,
+    confidence=Confidence.CERTAIN,
+    effect=Effect.LOSES,
+    goal=Goal.BACKFILL,
+    needs=Needs.SOURCE,
+    judge=_judge,
+)

@@ -1,0 +1,102 @@
+"""HF341: the log of the source no longer has a version that a start reads.
+
+## What it finds
+
+A start reads the log of the Delta table from where the last batch began, and `_delta_log` no longer
+has a commit from there on. The stream was down for longer than `delta.logRetentionDuration`, 30
+days by default, or commits were deleted.
+
+## What Spark does
+
+Spark fails: `DELTA_MISSING_FILES_UNEXPECTED_VERSION`, or a similar condition. It does so even if
+only versions are gone that the last batch has read: Spark lists those again before it plans the
+next batch. With `failOnDataLoss=false` it continues with the oldest version that is there. What was
+appended in between, and not read, is lost without an error.
+
+## What to do
+
+If only versions are gone that were read, start once with `failOnDataLoss=false`: nothing is lost.
+Otherwise start with a new checkpoint and `startingVersion` set to the oldest version that is there,
+and write the missing rows with a batch job: compare the table with the sink by a key.
+
+## What accepting does
+
+Spark does not start. With `failOnDataLoss=false` it skips the versions that are gone.
+
+## What it cannot see
+
+Whether the query sets `failOnDataLoss=false`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from holdfast.evidence.case import Case
+from holdfast.evidence.outcomes import Resumes
+from holdfast.evidence.sources.delta import DeltaSource
+from holdfast.evidence.sources.probe import SourceProbe
+from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.delta_batches import count
+from holdfast.rules.delta_sources import delta_sources, log_files, newest_entry, offset_after
+from holdfast.rules.rule import Finding, Needs, Rule
+
+
+def _judge(case: Case) -> Iterator[Finding]:
+    for probe, found in delta_sources(case):
+        if not found.is_same_table:
+            continue
+        again = _listed_again(case, probe, found)
+        if found.missing:
+            yield _unread(case, probe, found)
+        elif again is not None and found.earliest is not None:
+            yield RULE.find(
+                what=(
+                    f"The log of {found.shown} begins with version {found.earliest}, and the last "
+                    f"batch read source {probe.source} from version {again} on. Spark lists those "
+                    "versions again at the start and fails, although they were read."
+                ),
+                how="Start once with failOnDataLoss=false on this source: no new version is gone.",
+                accepting="no row is read; with failOnDataLoss=false nothing is lost",
+                follows_from=(newest_entry(case), *log_files(found, again)),
+            )
+
+
+def _unread(case: Case, probe: SourceProbe, found: DeltaSource) -> Finding:
+    missing = found.missing
+    oldest = "" if found.earliest is None else f" The oldest that is there is {found.earliest}."
+    return RULE.find(
+        what=(
+            f"Source {probe.source} continues with version {found.needed_version} of "
+            f"{found.shown}, and its log lacks {count(len(missing), 'version')} from {missing[0]} "
+            f"on.{oldest} Spark fails at the start."
+        ),
+        how=(
+            "Start a new checkpoint with startingVersion set to the oldest version that is there, "
+            "and write the rows between with a batch job."
+        ),
+        accepting="no row is read; with failOnDataLoss=false the missing versions are skipped",
+        follows_from=(newest_entry(case), *log_files(found, missing[0])),
+    )
+
+
+def _listed_again(case: Case, probe: SourceProbe, found: DeltaSource) -> int | None:
+    """Return where the last batch began, if the log does not reach back to there."""
+    if not isinstance(case.next_start, Resumes) or found.earliest is None:
+        return None
+    began = offset_after(case, case.newest_planned - 1, probe.source)
+    if began is None or began.initial_snapshot or began.version >= found.needed_version:
+        return None
+    return began.version if began.version < found.earliest else None
+
+
+RULE = Rule(
+    code="HF341",
+    name="delta-source-history-gone",
+    severity=Severity.BLOCKS_RESTART,
+    confidence=Confidence.CERTAIN,
+    effect=Effect.FAILS,
+    goal=Goal.BACKFILL,
+    needs=Needs.SOURCE,
+    judge=_judge,
+)

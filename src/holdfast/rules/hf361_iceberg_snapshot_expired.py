@@ -1,0 +1,64 @@
+"""HF361: the Iceberg table no longer has the snapshot that the checkpoint has read up to.
+
+## What it finds
+
+The newest offset of the source names a snapshot that the table does not have. `expire_snapshots`
+removed it, or the table was dropped and created again.
+
+## What Spark does
+
+Iceberg looks the snapshot up before it reads on. Spark fails at every start, with `Cannot load
+current offset at snapshot …, the snapshot was expired or removed` or `Cannot find snapshot after …:
+not an ancestor of table's current snapshot`.
+
+## What to do
+
+Begin a new generation of the stream with `stream-from-timestamp` set to the commit time of the next
+snapshot that the table still has. Load the records of the expired snapshots with a bounded job.
+From then on, expire snapshots only after every stream has read them.
+
+## What accepting does
+
+Spark fails at the start. No data changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from holdfast.evidence.case import Case
+from holdfast.evidence.sources.iceberg import IcebergSource
+from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.rule import Finding, Needs, Rule
+
+
+def _judge(case: Case) -> Iterator[Finding]:
+    newest = case.newest_planned
+    for each in case.sources:
+        found = each.found
+        if not isinstance(found, IcebergSource) or found.is_held or newest < 0:
+            continue
+        yield RULE.find(
+            what=(
+                f"Source {each.source} has read {found.shown} up to snapshot {found.needed}, which "
+                "the table does not have any more. Spark fails at every start."
+            ),
+            how=(
+                "Begin a new generation with stream-from-timestamp at the next snapshot that the "
+                "table has, and load what was expired with a bounded job."
+            ),
+            accepting="Spark fails at the start, and no data changes",
+            follows_from=(f"offsets/{newest}", found.metadata),
+        )
+
+
+RULE = Rule(
+    code="HF361",
+    name="iceberg-snapshot-expired",
+    severity=Severity.BLOCKS_RESTART,
+    confidence=Confidence.CERTAIN,
+    effect=Effect.FAILS,
+    goal=Goal.RESET,
+    needs=Needs.SOURCE,
+    judge=_judge,
+)

@@ -1,0 +1,54 @@
+"""HF377: input files that Spark has read do not exist any more.
+
+## What it finds
+
+Files of committed batches are gone. `cleanSource`, a lifecycle rule or a cleanup job removed or
+archived them. A sample of the logged files is looked at, and the message counts it.
+
+## What Spark does
+
+A restart does not need them. A new checkpoint, or one that is set back, does not find them, and
+reports nothing: it reads what is left.
+
+## What to do
+
+Before a reset or a replay, restore the files, or read them from the archive directory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from holdfast.evidence.case import Case
+from holdfast.evidence.progress import Amount
+from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.file_evidence import counted, file_sources
+from holdfast.rules.rule import Finding, Needs, Rule
+
+
+def _judge(case: Case) -> Iterator[Finding]:
+    for source, found in file_sources(case):
+        if not found.read.gone:
+            continue
+        yield RULE.find(
+            what=(
+                "A restart does not need them, but a reset or a replay cannot read everything "
+                f"again: source {source} has lost {counted(found.read.gone, 'input file')} "
+                f"({found.read}), such as {found.read.first_gone}."
+            ),
+            how="Restore the files before you reset or replay, or read the archive directory.",
+            amount=Amount(number=found.read.gone, unit="file"),
+            follows_from=(f"sources/{source}",),
+        )
+
+
+RULE = Rule(
+    code="HF377",
+    name="file-source-inputs-gone",
+    severity=Severity.NOTE,
+    confidence=Confidence.CERTAIN,
+    effect=Effect.NONE,
+    goal=Goal.NONE,
+    needs=Needs.SOURCE,
+    judge=_judge,
+)

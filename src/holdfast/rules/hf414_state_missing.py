@@ -1,0 +1,44 @@
+"""HF414: the query had state, and `state/` is empty.
+
+## What it finds
+
+The commit entries name state files, or the directory `state/` is there, and no state file is.
+
+## What Spark does
+
+Spark 4.2 refuses with `STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY`. Older versions plan
+the batch and fail in its tasks.
+
+## What to do
+
+Restore `state/` with the age of the logs. Without it the open windows, the keys of a deduplication
+and the sums are lost: [reset the stream](../../guides/resetting.md) and read again what they were
+made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from holdfast.evidence.case import Case
+from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.predicted import find_refusal
+from holdfast.rules.rule import Finding, Needs, Rule
+
+_HOW = "Restore `state/` with the age of the logs."
+
+
+def _judge(case: Case) -> Iterator[Finding]:
+    return find_refusal(RULE, case, how=_HOW)
+
+
+RULE = Rule(
+    code="HF414",
+    name="state-missing",
+    severity=Severity.BLOCKS_RESTART,
+    confidence=Confidence.CERTAIN,
+    effect=Effect.FAILS,
+    goal=Goal.RESUME,
+    needs=Needs.CHECKPOINT,
+    judge=_judge,
+)

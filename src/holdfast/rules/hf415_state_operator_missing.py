@@ -1,0 +1,42 @@
+"""HF415: the directory of a stateful operator is missing.
+
+## What it finds
+
+`state/` has the directory of a later operator, and not that of an earlier one.
+
+## What Spark does
+
+From Spark 4.0 the start fails with `STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA`. Spark
+3.5 fails in the batch, because a state file is missing.
+
+## What to do
+
+Restore `state/<operator>` with the age of the logs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from holdfast.evidence.case import Case
+from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.predicted import find_refusal
+from holdfast.rules.rule import Finding, Needs, Rule
+
+_HOW = "Restore the directory of the operator."
+
+
+def _judge(case: Case) -> Iterator[Finding]:
+    return find_refusal(RULE, case, how=_HOW)
+
+
+RULE = Rule(
+    code="HF415",
+    name="state-operator-missing",
+    severity=Severity.BLOCKS_RESTART,
+    confidence=Confidence.CERTAIN,
+    effect=Effect.FAILS,
+    goal=Goal.RESUME,
+    needs=Needs.CHECKPOINT,
+    judge=_judge,
+)

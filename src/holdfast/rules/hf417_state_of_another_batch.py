@@ -1,0 +1,43 @@
+"""HF417: the newest commit entry names the state of another batch.
+
+## What it finds
+
+The state has format 2. The batch that Spark runs next needs the files that the commit entry right
+before it names, and the newest commit entry is older.
+
+## What Spark does
+
+Spark plans the batch and fails in its tasks with
+`CANNOT_LOAD_STATE_STORE.CANNOT_READ_STREAMING_STATE_FILE`.
+
+## What to do
+
+Restore the newest commit entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from holdfast.evidence.case import Case
+from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.predicted import find_refusal
+from holdfast.rules.rule import Finding, Needs, Rule
+
+_HOW = "Restore the commit entries that are missing."
+
+
+def _judge(case: Case) -> Iterator[Finding]:
+    return find_refusal(RULE, case, how=_HOW)
+
+
+RULE = Rule(
+    code="HF417",
+    name="state-of-another-batch",
+    severity=Severity.BLOCKS_RESTART,
+    confidence=Confidence.CERTAIN,
+    effect=Effect.FAILS,
+    goal=Goal.RESUME,
+    needs=Needs.CHECKPOINT,
+    judge=_judge,
+)

@@ -1,0 +1,44 @@
+"""HF418: a state file that the next batch needs is damaged.
+
+## What it finds
+
+A state file that the next batch loads is empty or cannot be read. With `--deep`, in `holdfast
+inspect` with `--state`, every file that the batch loads is read completely.
+
+## What Spark does
+
+Spark plans the batch and fails in its tasks with `CANNOT_LOAD_STATE_STORE`. From Spark 4.2 a
+damaged snapshot is passed over, if the changes since an older one are there.
+
+## What to do
+
+Restore the file. If it cannot be restored, take the query back to a batch whose state is complete
+(`holdfast inspect` names them), together with the sink.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from holdfast.evidence.case import Case
+from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.predicted import find_refusal
+from holdfast.rules.rule import Finding, Needs, Rule
+
+_HOW = "Restore the file, or take the query and its sink back to a batch whose state is complete."
+
+
+def _judge(case: Case) -> Iterator[Finding]:
+    return find_refusal(RULE, case, how=_HOW)
+
+
+RULE = Rule(
+    code="HF418",
+    name="state-file-damaged",
+    severity=Severity.BLOCKS_RESTART,
+    confidence=Confidence.CERTAIN,
+    effect=Effect.FAILS,
+    goal=Goal.RESUME,
+    needs=Needs.CHECKPOINT,
+    judge=_judge,
+)

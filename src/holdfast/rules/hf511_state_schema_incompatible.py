@@ -1,0 +1,64 @@
+"""HF511: the columns of state have other types, and Spark will refuse them.
+
+## What it finds
+
+An operator of the query keeps more, fewer or other columns than its state in the checkpoint: a
+column was added to the grouping key, an aggregate was added, or a type was changed.
+
+## What Spark does
+
+Spark compares the types in the first batch and fails with `STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE`
+or `STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE`. The same happens at every start.
+
+## What to do
+
+Start the query as it was before. If you want the new columns, [reset the
+stream](../../guides/resetting.md). Do not switch off
+Spark's check of state schemas: Spark then reads rows in the wrong layout.
+
+## What accepting does
+
+Spark decides, and fails as above. The ledger does not change.
+
+## What it cannot see
+
+A change of nullability alone. State of `transformWithState` and of functions of yours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from holdfast.evidence.case import Case
+from holdfast.evidence.state_columns import Differs
+from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.changed_query import listed, state_changes, told
+from holdfast.rules.rule import Finding, Needs, Rule
+
+
+def _judge(case: Case) -> Iterator[Finding]:
+    for change in state_changes(case):
+        if change.how is not Differs.IN_TYPE:
+            continue
+        yield RULE.find(
+            what=(
+                f"{told(change)} is {listed(change.before)} in the checkpoint and "
+                f"{listed(change.now)} in the query. Spark fails in the first batch, with "
+                f"STATE_STORE_{change.part.upper()}_SCHEMA_NOT_COMPATIBLE."
+            ),
+            how="Start the query as it was, or reset the stream to begin with the new columns.",
+            accepting="Spark decides; it fails in the first batch, at every start",
+            follows_from=(change.follows_from,),
+        )
+
+
+RULE = Rule(
+    code="HF511",
+    name="state-schema-incompatible",
+    severity=Severity.BLOCKS_RESTART,
+    confidence=Confidence.CERTAIN,
+    effect=Effect.FAILS,
+    goal=Goal.RESET,
+    needs=Needs.QUERY,
+    judge=_judge,
+)

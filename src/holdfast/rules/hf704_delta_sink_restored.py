@@ -1,0 +1,102 @@
+"""HF704: RESTORE removed batches from the sink that the checkpoint will not write again.
+
+## What it finds
+
+The Delta table was taken back with RESTORE to a version from before some batches of this query. The
+checkpoint has planned those batches.
+
+## What Spark does
+
+RESTORE takes back the data, not the transaction versions: the table still counts the batches as
+written. Spark continues after them. Even if you rewind the checkpoint, Delta skips the batches that
+Spark runs again. The rows stay missing, and nothing reports it.
+
+## What to do
+
+If RESTORE was right (the batches were bad), rewind the checkpoint to the last batch that the
+restored version holds, and put a new UUID into `metadata`: then Delta accepts the batches again. If
+it was a mistake, restore the table to the version before the RESTORE.
+
+## What accepting does
+
+The rows of the removed batches stay missing.
+
+## What it cannot see
+
+Rows that were written again by hand after the RESTORE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from holdfast.evidence.case import Case
+from holdfast.evidence.outputs.delta import DeltaOutput, OutputCommit
+from holdfast.evidence.progress import Amount
+from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.delta_batches import Holding, count, delta_holdings, listed
+from holdfast.rules.rule import Finding, Needs, Rule
+
+
+def _judge(case: Case) -> Iterator[Finding]:
+    for holding in delta_holdings(case):
+        restores = [each for each in holding.output.commits if each.restores is not None]
+        taken = _taken(holding, case.newest_planned)
+        if not taken:
+            continue
+        batches, rows = sorted(taken), [each.rows for each in taken.values()]
+        known = [each for each in rows if each is not None]
+        lost = sum(known) if len(known) == len(rows) else None
+        yield RULE.find(
+            what=(
+                f"RESTORE to version {restores[0].restores} removed {listed(batches)} of this "
+                f"query from {holding.output.shown}"
+                f"{'' if lost is None else ', ' + count(lost, 'row')}. The checkpoint is past "
+                "that, and the table still counts it as written: Spark does not write it again, "
+                "and Delta would skip it."
+            ),
+            how=(
+                "Restore the table to the version before the RESTORE, or rewind the checkpoint to "
+                f"batch {batches[0] - 1} and put a new UUID into its metadata file."
+            ),
+            accepting="these rows stay missing",
+            follows_from=(
+                *holding.files(restores[0].version, taken[batches[0]].version),
+                f"offsets/{case.newest_planned}",
+            ),
+            amount=None if lost is None else Amount(number=lost, unit="record"),
+        )
+
+
+def _taken(holding: Holding, newest: int) -> dict[int, OutputCommit]:
+    """Return the query's batches that a RESTORE took out and nothing brought back."""
+    output, application = holding.output, holding.application or ""
+    brought = [
+        (commit.transactions[application], commit)
+        for commit in output.commits
+        # In complete mode the next batch writes everything again.
+        if application in commit.transactions and commit.output_mode != "Complete"
+    ]
+    held = {batch for batch, each in brought if _holds(output, output.newest, each.version)}
+    return {batch: each for batch, each in brought if batch <= newest and batch not in held}
+
+
+def _holds(output: DeltaOutput, version: int, contained: int) -> bool:
+    """Return whether the table, as of a version, has what a commit brought."""
+    for commit in output.commits:
+        if contained < commit.version <= version and commit.restores is not None:
+            earlier = min(commit.restores, commit.version - 1)  # in a log that is not forged
+            return _holds(output, earlier, contained)
+    return contained <= version
+
+
+RULE = Rule(
+    code="HF704",
+    name="delta-sink-restored",
+    severity=Severity.DATA_AT_RISK,
+    confidence=Confidence.CERTAIN,
+    effect=Effect.LOSES,
+    goal=Goal.REPLAY,
+    needs=Needs.OUTPUT,
+    judge=_judge,
+)

@@ -1,0 +1,75 @@
+"""HF708: a new checkpoint began past the start of its topics, on a table of an earlier query.
+
+## What it finds
+
+The checkpoint is young, it began reading Kafka past the beginning of its topics, and the Delta
+table holds batches of an earlier query that ended before. It is *likely*: it holds if this query
+replaces the earlier one.
+
+## What Spark does
+
+The default of `startingOffsets` is `latest`. After a reset Spark begins with what arrives from then
+on. What was produced between the last batch of the old query and the first start of the new one is
+never read.
+
+## What to do
+
+Compare the offsets in `sources/0/0` with the end of the old checkpoint, if you have a copy. Write
+the records between them with a batch job that names both offsets.
+
+## What it cannot see
+
+The offsets of the old checkpoint: the table does not hold them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from holdfast.checkpoint.sources.kafka import KafkaOffset
+from holdfast.evidence.case import Case
+from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.delta_batches import at, delta_holdings, earlier_queries, planned_ms
+from holdfast.rules.rule import Finding, Needs, Rule
+
+
+def _judge(case: Case) -> Iterator[Finding]:
+    began = {each.name: each.began for each in case.checkpoint.sources}
+    past = {
+        name: sum(offset for parts in offsets.partitions.values() for offset in parts.values())
+        for name, offsets in began.items()
+        if isinstance(offsets, KafkaOffset)
+    }
+    first = planned_ms(case, 0)
+    if first is None or not any(past.values()):
+        return
+    for holding in delta_holdings(case):
+        for query_id, commit in earlier_queries(holding).items():
+            if commit.written_ms is None or commit.written_ms >= first:
+                continue
+            source = next(name for name, offset in past.items() if offset)
+            yield RULE.find(
+                what=(
+                    f"This checkpoint began at {at(first)} past the beginning of its Kafka topics, "
+                    f"and {holding.output.shown} holds batches of query {query_id} until "
+                    f"{at(commit.written_ms)}. If this query replaces that one, records that "
+                    "arrived between the two were never read."
+                ),
+                how=(
+                    f"Compare sources/{source}/0 with the last offsets of the old checkpoint, and "
+                    "write what lies between with a batch job."
+                ),
+                follows_from=(f"sources/{source}/0", "offsets/0", *holding.files(commit.version)),
+            )
+
+
+RULE = Rule(
+    code="HF708",
+    name="reset-gap",
+    severity=Severity.RISK,
+    confidence=Confidence.LIKELY,
+    effect=Effect.LOSES,
+    goal=Goal.BACKFILL,
+    needs=Needs.OUTPUT,
+    judge=_judge,
+)

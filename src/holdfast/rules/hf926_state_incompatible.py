@@ -1,0 +1,53 @@
+"""HF926: the code's state does not fit the checkpoint's.
+
+## What it finds
+
+The last error says that the stateful operators of the query, or their schema, are not those in the
+checkpoint.
+
+## What Spark does
+
+Spark fails at every start with this code. With `stateSchemaCheck` off it would read the old rows
+with the wrong layout.
+
+## What to do
+
+Start the old code, or [reset the stream](../../guides/resetting.md). `holdfast check` compares new
+code with a checkpoint before a deployment.
+
+## What it cannot see
+
+The error is of the past. Whether its cause is still there, only the checkpoint, the source and the
+sink can show: give them to `holdfast diagnose` as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from holdfast.evidence.case import Case
+from holdfast.evidence.error_causes import Cause
+from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.error_findings import find_error
+from holdfast.rules.rule import Finding, Needs, Rule
+
+CAUSES = (
+    Cause.STATE_SCHEMA,
+    Cause.OPERATOR_CHANGED,
+)
+
+
+def _judge(case: Case) -> Iterator[Finding]:
+    yield from find_error(case, RULE, CAUSES)
+
+
+RULE = Rule(
+    code="HF926",
+    name="state-incompatible",
+    severity=Severity.BLOCKS_RESTART,
+    confidence=Confidence.LIKELY,
+    effect=Effect.FAILS,
+    goal=Goal.RESET,
+    needs=Needs.ERROR,
+    judge=_judge,
+)

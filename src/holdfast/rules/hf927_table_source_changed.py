@@ -1,0 +1,55 @@
+"""HF927: the table that the stream reads was replaced, cleaned up or updated.
+
+## What it finds
+
+The last error came from a Delta or Iceberg source: the table has another id, the history after the
+checkpoint is gone, or rows were updated or deleted.
+
+## What Spark does
+
+Spark fails at every start. The options that make it start lose rows (`failOnDataLoss=false`,
+`skipChangeCommits`) or duplicate rows (`ignoreChanges`). Deleting the checkpoint, as the message
+advises, reads every row again.
+
+## What to do
+
+Follow the remedy in the finding. Put a reset with a `startingVersion` in the place of a deleted
+checkpoint.
+
+## What it cannot see
+
+The error is of the past. Whether its cause is still there, only the checkpoint, the source and the
+sink can show: give them to `holdfast diagnose` as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from holdfast.evidence.case import Case
+from holdfast.evidence.error_causes import Cause
+from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.error_findings import find_error
+from holdfast.rules.rule import Finding, Needs, Rule
+
+CAUSES = (
+    Cause.DELTA_OTHER_TABLE,
+    Cause.DELTA_HISTORY_GONE,
+    Cause.TABLE_NOT_APPEND,
+)
+
+
+def _judge(case: Case) -> Iterator[Finding]:
+    yield from find_error(case, RULE, CAUSES)
+
+
+RULE = Rule(
+    code="HF927",
+    name="table-source-changed",
+    severity=Severity.DATA_AT_RISK,
+    confidence=Confidence.LIKELY,
+    effect=Effect.FAILS,
+    goal=Goal.RESET,
+    needs=Needs.ERROR,
+    judge=_judge,
+)

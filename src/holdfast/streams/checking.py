@@ -1,0 +1,149 @@
+"""Whether the code of a pipeline can continue on its checkpoints; nothing is started or written.
+
+It is the first half of a guarded start: resolve and check. No lease is taken, so that it can run
+while the stream does, and no ledger is read: what the sinks hold does not depend on the code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+from holdfast.errors import HoldfastError
+from holdfast.evidence.case import Case
+from holdfast.evidence.collect import StreamPlaces, collect_stream
+from holdfast.evidence.query import Query
+from holdfast.evidence.query_to_start import QueryToStart, find_unknown
+from holdfast.record.bounds import MAX_EPOCH
+from holdfast.record.contracts import Contract, SinkContract, contract_before
+from holdfast.redact import redact
+from holdfast.rules import RULES, Needs, judge
+from holdfast.rules.compatibility import StreamCheck
+from holdfast.sinks.kinds import describe_sink, resolve_writer
+from holdfast.sinks.sink import SinkSpec
+from holdfast.spark.describe import describe_with_state
+from holdfast.spark.errors import spark_errors
+from holdfast.streams.declared import Declared, build_one
+from holdfast.streams.future_tables import FutureTables
+from holdfast.streams.place import Place, find_place
+from holdfast.streams.resolve import check_session, check_streaming
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def check_streams(
+    streams: Mapping[str, Declared], spark: SparkSession, *, only: Sequence[str], root: str | None
+) -> tuple[StreamCheck, ...]:
+    """Compare the code of streams with their records and checkpoints.
+
+    Args:
+        streams: All of a pipeline, in the order in which their data flows.
+        spark: The session. The functions of the streams are called with it, and no query starts.
+        only: Names of those to compare.
+        root: Where checkpoints and records are; by default the session's.
+
+    Raises:
+        ConfigError: There is no root.
+        UnsupportedSparkError: The session cannot run a guarded stream.
+    """
+    check_session(spark)
+    built = dict(_build(streams, spark))
+    return tuple(_check(streams[name], built[name], spark, root=root) for name in only)
+
+
+def _build(streams: Mapping[str, Declared], spark: SparkSession) -> Iterator[tuple[str, Any]]:
+    """Yield each stream's DataFrame, or a sentence that says why there is none."""
+    future = FutureTables(spark)
+    for name, declared in streams.items():
+        try:
+            df, reads = build_one(spark, declared, future)
+        except spark_errors() as error:
+            reason = redact(str(error)).partition("\n")[0]
+            yield name, f"The stream could not be built: {reason}"
+            continue
+        check_streaming(df)
+        for sink in declared.sinks:
+            future.add(sink.place, df.schema)
+        yield name, f"It reads {', '.join(reads)}, which does not exist." if reads else df
+
+
+def _check(declared: Declared, built: Any, spark: SparkSession, *, root: str | None) -> StreamCheck:
+    place = find_place(spark, declared.name, root, checkpoint=declared.options.get("checkpoint"))
+    before = contract_before(place.record, epoch=MAX_EPOCH + 1)
+    if isinstance(built, str):
+        has_run = before is not None
+        return StreamCheck(stream=declared.name, unknown=(built,) if has_run else ())
+    case, unseen = _case(declared, built, place, before=before)
+    assert case.query is not None
+    findings = judge(case, [rule for rule in RULES if rule.needs is Needs.QUERY])
+    is_new = case.newest_planned < 0
+    return StreamCheck(
+        stream=declared.name,
+        findings=findings,
+        unknown=() if is_new else (*find_unknown(case.query, case.checkpoint), *unseen),
+        newest_batch=None if is_new else case.newest_planned,
+    )
+
+
+def _case(
+    declared: Declared, df: Any, place: Place, *, before: Contract | None
+) -> tuple[Case, tuple[str, ...]]:
+    """Return what the rules judge, and the sinks that could not be looked at."""
+    mode = declared.options["outputMode"]
+    labels, places, unseen = _resolve_sinks(declared, df, before)
+    now, state = describe_with_state(df, sinks=labels, output_mode=mode, sink_places=places)
+    version = check_session(df.sparkSession)
+    evidence = collect_stream(
+        StreamPlaces(
+            stream=declared.name,
+            generation=place.generation,
+            checkpoint=place.checkpoint,
+            ledgers=(),
+            query=Query(sources=len(now.sources), operators=now.operators),
+            spark=version,
+            sources=now.sources,
+            sources_before=None if before is None else before.sources,
+        )
+    )
+    query = QueryToStart(now=now, before=before, state=state, spark=version)
+    return Case(checkpoint=evidence.checkpoint, stream=evidence, query=query), unseen
+
+
+def _resolve_sinks(
+    declared: Declared, df: Any, before: Contract | None
+) -> tuple[tuple[str, ...], tuple[SinkContract, ...], tuple[str, ...]]:
+    """Return labels and contracts of the sinks, and why some could not be reached."""
+    mode = declared.options["outputMode"]
+    labels, places, unseen = [], [], []
+    with ExitStack() as opened:
+        for sink in declared.sinks:
+            try:
+                writer = resolve_writer(sink, df, stream=declared.name, output_mode=mode)
+            except HoldfastError as error:
+                labels.append(sink.label)
+                unseen.append(f"{sink.shown} could not be looked at: {error.why}")
+                places += _as_before(sink, before)
+                continue
+            opened.callback(writer.close)
+            labels.append(writer.name)
+            places += [describe_sink(sink, writer)] if writer.ledger is not None else []
+    return tuple(labels), tuple(places), tuple(unseen)
+
+
+def _as_before(sink: SinkSpec, before: Contract | None) -> list[SinkContract]:
+    """Return a sink that could not be reached, with the place that it had in the last run."""
+    known = before.sink_places if before is not None else ()
+    return [
+        SinkContract(
+            kind=sink.kind,
+            place=each.place,
+            label=each.label,
+            keys=tuple(sink.keys),
+            sequence_by=sink.sequence_by,
+            secret=sink.secret,
+        )
+        for each in known
+        if each.label == sink.label
+    ]

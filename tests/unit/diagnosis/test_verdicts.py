@@ -1,0 +1,108 @@
+"""The verdict on a restart: what could not be seen is never safe."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from holdfast.diagnosis import Diagnosis, RestartVerdict, collect_case, diagnose_case
+from holdfast.diagnosis import case as collecting
+from holdfast.diagnosis.case import Looks
+from holdfast.diagnosis.outputs import read_output
+from holdfast.evidence.outputs.output import Output
+from holdfast.record.contracts import SinkContract
+from tests.unit.cli.guarding import PLACE, Guarded
+from tests.unit.cli.inspecting import unpack
+
+_OTHER = "11110000-0000-4000-8000-000000000000"
+
+
+def _table(place: Path, *, application: str | None, batch: int = 7) -> Path:
+    """Make a Delta table with one commit, of a streaming query or of nobody."""
+    info = {"operation": "WRITE", "timestamp": 4_000_000_000_000}
+    info |= {"operationMetrics": {"numOutputRows": "3"}}
+    actions: list[dict[str, object]] = [{"commitInfo": info}, {"metaData": {"id": "t"}}]
+    if application is not None:
+        actions.append({"txn": {"appId": application, "version": batch}})
+    log = place / "_delta_log"
+    log.mkdir(parents=True)
+    text = "\n".join(map(json.dumps, actions))
+    (log / f"{0:020}.json").write_text(text, encoding="utf-8")
+    return place
+
+
+def _diagnose(checkpoint: Path, sink: Path) -> Diagnosis:
+    looks = Looks(location=str(checkpoint), sinks=(str(sink),))
+    return diagnose_case(collect_case(looks))
+
+
+def test_a_table_that_only_another_query_writes_is_not_taken_for_the_sink(tmp_path: Path) -> None:
+    checkpoint = unpack("4.2-stateless", tmp_path)
+    found = _diagnose(checkpoint, _table(tmp_path / "gold", application=_OTHER))
+    assert found.verdict is RestartVerdict.UNKNOWN
+    assert "holds no batch of this query" in found.not_judged[0]
+
+
+def test_a_table_that_is_written_without_batch_numbers_can_be_the_sink(tmp_path: Path) -> None:
+    checkpoint = unpack("4.2-stateless", tmp_path)
+    found = _diagnose(checkpoint, _table(tmp_path / "gold", application=None))
+    assert found.verdict is RestartVerdict.SAFE
+
+
+def test_a_pending_batch_is_told_although_a_wrong_table_is_named(tmp_path: Path) -> None:
+    checkpoint = unpack("4.2-pending", tmp_path)
+    found = _diagnose(checkpoint, _table(tmp_path / "gold", application=_OTHER))
+    assert found.verdict is RestartVerdict.REPEATS
+
+
+def _while_read(monkeypatch: pytest.MonkeyPatch, do: Callable[[], None], *, times: int) -> None:
+    """Do something each time that a sink is about to be read, as a running query does."""
+    left = iter(range(times))
+
+    def doing(location: str, options: dict[str, str]) -> Output:
+        if next(left, None) is not None:
+            do()
+        return read_output(location, options)
+
+    monkeypatch.setattr(collecting, "read_output", doing)
+
+
+@pytest.mark.parametrize(("times", "expected"), [(1, "safe"), (9, "not-known")])
+def test_a_query_that_runs_while_it_is_looked_at_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, times: int, expected: str
+) -> None:
+    checkpoint = unpack("4.2-stateless", tmp_path)
+    query_id = json.loads((checkpoint / "metadata").read_text())["id"]
+    sink = tmp_path / "gold"
+
+    def run_batch() -> None:
+        batch = max(int(each.name) for each in (checkpoint / "commits").glob("[0-9]*"))
+        for log in ("offsets", "commits"):
+            shutil.copy(checkpoint / log / str(batch), checkpoint / log / str(batch + 1))
+        shutil.rmtree(sink, ignore_errors=True)
+        _table(sink, application=query_id, batch=batch + 1)
+
+    _while_read(monkeypatch, run_batch, times=times)
+    found = _diagnose(checkpoint, sink)
+    assert found.verdict == expected
+
+
+@pytest.mark.parametrize("places", [(), (PLACE,)])
+def test_a_guarded_stream_whose_ledgers_are_not_seen_is_not_safe(
+    tmp_path: Path, places: tuple[SinkContract, ...]
+) -> None:
+    stream = Guarded(tmp_path)
+    stream.run(*places)
+    found = diagnose_case(collect_case(Looks(location=str(stream.checkpoint))))
+    assert found.verdict is RestartVerdict.UNKNOWN
+    assert found.not_judged[0].startswith("the ledger")
+
+
+def test_a_guarded_stream_without_any_run_is_not_safe(tmp_path: Path) -> None:
+    stream = Guarded(tmp_path)
+    found = diagnose_case(collect_case(Looks(location=str(stream.checkpoint))))
+    assert found.verdict is RestartVerdict.UNKNOWN

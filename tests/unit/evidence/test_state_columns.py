@@ -1,0 +1,172 @@
+"""The columns of state: how they are read, how they differ, and what cannot be compared."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from holdfast.checkpoint import read_checkpoint
+from holdfast.checkpoint.read import read_checkpoint_near
+from holdfast.checkpoint.state.read import Operator
+from holdfast.checkpoint.state.schema import ColumnFamily, StateSchema
+from holdfast.evidence.query_to_start import QueryToStart, find_unknown
+from holdfast.evidence.state_columns import (
+    Column,
+    Differs,
+    PlannedState,
+    StoreColumns,
+    find_changes,
+    recorded_state,
+)
+from holdfast.ids import BatchId
+from holdfast.storage.memory import MemoryStorage
+from holdfast.testing.query_cases import QueryCase, StateCase, make_query, state_files
+
+SAVE = "stateStoreSave"
+WINDOW = {
+    "type": "struct",
+    "fields": [{"name": "start", "type": "timestamp"}, {"name": "end", "type": "timestamp"}],
+}
+
+
+def struct(**columns: Any) -> dict[str, Any]:
+    fields = [{"name": name, "type": kind} for name, kind in columns.items()]
+    return {"type": "struct", "fields": fields}
+
+
+def operator(*schemas: StateSchema) -> Operator:
+    return Operator(
+        operator_id=0,
+        metadata=(),
+        schemas=schemas,
+        stores=(),
+        leftovers=(),
+        lone_sidecars=(),
+        foreign=(),
+    )
+
+
+def schema(path: str, family: str = "default", **value: Any) -> StateSchema:
+    families = (ColumnFamily(name=family, key=struct(a="string"), value=struct(**value)),)
+    return StateSchema(path=path, version=2, families=families)
+
+
+@pytest.mark.parametrize(
+    ("path", "family", "store"),
+    [
+        ("state/0/0/_metadata/schema", "default", "default"),
+        ("state/0/0/left-keyToNumValues/_metadata/schema", "default", "left-keyToNumValues"),
+        ("state/0/_stateSchema/default/0_f3", "counts", "counts"),
+        ("state/0/_stateSchema/default/0_f3", "default", "default"),
+    ],
+)
+def test_a_store_is_known_by_its_name(path: str, family: str, store: str) -> None:
+    assert list(recorded_state(operator(schema(path, family, x="long")))) == [store]
+
+
+def test_the_rows_of_a_join_are_without_sparks_own_mark() -> None:
+    path = "state/0/0/left-keyWithIndexToValue/_metadata/schema"
+    (found,) = recorded_state(operator(schema(path, x="long", matched="boolean"))).values()
+    assert found.value == (Column(name="x", type="long"),)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "how"),
+    [
+        ({"a": "string", "b": "string"}, {"b": "string", "a": "string"}, Differs.IN_ORDER),
+        ({"a": "string"}, {"z": "string"}, Differs.IN_NAME),
+        ({"a": "string"}, {"a": "long"}, Differs.IN_TYPE),
+        ({"a": "string"}, {"a": "string", "b": "string"}, Differs.IN_TYPE),
+        ({"w": WINDOW}, {"w": struct(end="timestamp", start="timestamp")}, Differs.IN_NAME),
+        ({"w": WINDOW}, {"w": struct(start="timestamp", end="date")}, Differs.IN_TYPE),
+        (
+            {"a": {"type": "array", "elementType": "string", "containsNull": True}},
+            {"a": {"type": "array", "elementType": "long", "containsNull": True}},
+            Differs.IN_TYPE,
+        ),
+        (
+            {"m": {"type": "map", "keyType": "string", "valueType": "long"}},
+            {"m": {"type": "map", "keyType": "string", "valueType": "string"}},
+            Differs.IN_TYPE,
+        ),
+        ({"a": {"type": "udt", "sqlType": "long"}}, {"a": "long"}, Differs.IN_NAME),
+        ({"a": "string"}, {"a": "string"}, None),
+    ],
+)
+def test_columns_differ_in_what_spark_sees_or_does_not(
+    before: dict[str, Any], now: dict[str, Any], how: Differs | None
+) -> None:
+    checkpoint = read_checkpoint(MemoryStorage(state_files({"0": StateCase(key=("a string",))})))
+    there = replace(
+        operator(schema("state/0/0/_metadata/schema", **before)),
+        metadata=checkpoint.state[0].metadata,
+    )
+    columns = recorded_state(operator(schema("state/0/0/_metadata/schema", **now)))["default"]
+    planned = (PlannedState(stores={"default": StoreColumns(value=columns.value)}),)
+    changes = find_changes(replace(checkpoint, state=(there,)), planned, (SAVE,))
+    assert [each.how for each in changes] == ([] if how is None else [how])
+
+
+ENTRY = (
+    b'v1\n{"batchWatermarkMs":0,"batchTimestampMs":1,'
+    b'"conf":{"spark.sql.shuffle.partitions":"200"}}\n5'
+)
+LOGS = {"metadata": b'{"id":"6f0c0000-0000-4000-8000-000000000000"}', "offsets/0": ENTRY}
+STATE = state_files({"0": StateCase(key=("a string",), value=("sum long",))})
+NOW = {"operators": [SAVE], "operator_parts": [["sum(x)"]]}
+PLANNED = (StateCase(key=("a string",), value=("sum long",)),)
+
+
+def unknown(files: dict[str, bytes], case: QueryCase) -> list[str]:
+    query = make_query(case)
+    assert isinstance(query, QueryToStart)
+    return list(find_unknown(query, read_checkpoint(MemoryStorage(files))))
+
+
+def test_nothing_is_unknown_when_all_was_compared() -> None:
+    case = QueryCase(now=NOW, before=NOW, state=PLANNED)
+    assert unknown({**LOGS, **STATE}, case) == []
+
+
+def test_of_a_checkpoint_without_a_batch_nothing_is_asked() -> None:
+    assert unknown({}, QueryCase(now=NOW)) == []
+
+
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        (QueryCase(now=NOW, state=PLANNED), "No contract of a last run"),
+        (
+            QueryCase(now=NOW, before={"version": 2, "operators": [SAVE]}, state=PLANNED),
+            "is of version 2",
+        ),
+        (QueryCase(now=NOW, before=NOW), "are not in the query's plan"),
+    ],
+)
+def test_what_was_not_compared_is_said(case: QueryCase, said: str) -> None:
+    (found,) = unknown({**LOGS, **STATE}, case)
+    assert said in found
+
+
+def test_a_schema_that_is_missing_or_broken_is_unknown() -> None:
+    case = QueryCase(now=NOW, before=NOW, state=PLANNED)
+    for raw in (b"", b"\x00\x02v9"):
+        files = {**LOGS, **STATE, "state/0/0/_metadata/schema": raw}
+        (found,) = unknown(files, case)
+        assert "no readable state schema of operator 0" in found
+
+
+def test_a_start_reads_the_schema_of_state_whose_files_it_does_not_look_at() -> None:
+    found = read_checkpoint_near(MemoryStorage({**LOGS, **STATE}), BatchId(0))
+    assert found.state_unread is not None
+    assert recorded_state(found.state[0])["default"].key == (Column(name="a", type="string"),)
+
+
+@pytest.mark.parametrize("name", ["../../../secret", "a/b", "", "x" * 65])
+def test_a_forged_name_of_a_store_is_not_followed(name: str) -> None:
+    metadata = STATE["state/0/_metadata/metadata"].replace(b'"default"', f'"{name}"'.encode())
+    files = {**LOGS, **STATE, "state/0/_metadata/metadata": metadata}
+    found = read_checkpoint_near(MemoryStorage(files), BatchId(0))
+    assert recorded_state(found.state[0]) == {}
