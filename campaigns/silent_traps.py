@@ -10,15 +10,11 @@ each was said before.
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
-from functools import cache
 
 from campaigns.situations.families import find_situations
-from campaigns.situations.situation import Bench, Shown, Situation, find_problems
+from campaigns.situations.running import run_all
+from campaigns.situations.situation import Shown, Situation
 from holdfast.proof.multiset import Difference
-from lab import Kafka
-from lab.scratch import scratch_directory
-from lab.spark import start_session
 
 TRAPS = 10
 HEAD = "| trap | Spark says | the data shows | Holdfast said before |\n| --- | --- | --- | --- |"
@@ -52,17 +48,11 @@ def main() -> int:
     """Run the traps and print the table."""
     traps = [each for each in find_situations() if each.trap]
     failed = 0
-    with scratch_directory() as scratch, ExitStack() as servers:
-        kafka = cache(lambda: servers.enter_context(Kafka()))
-        spark = start_session(scratch, {})
-        print(HEAD, flush=True)
-        for each in traps:
-            place = scratch / each.name
-            place.mkdir()
-            shown = each.make(Bench(spark=spark, place=place, kafka=kafka))
-            problems = list(find_problems(each, shown))
-            failed += bool(problems)
-            print("\n".join(problems) if problems else row_of(each, shown), flush=True)
+    print(HEAD, flush=True)
+    for ran in run_all(traps):
+        failed += bool(ran.problems)
+        row = row_of(ran.situation, ran.shown) if not ran.problems else "\n".join(ran.problems)
+        print(row, flush=True)
     print(f"{len(traps) - failed} of {len(traps)} traps as said")
     return 0 if not failed and len(traps) >= TRAPS else 1
 

@@ -8,7 +8,7 @@ from pkgutil import iter_modules
 from campaigns import situations
 from campaigns.situations.situation import Situation
 
-_FRAME = ("__main__", "families", "situation")
+_FRAME = ("__main__", "families", "running", "situation")
 
 
 def find_situations() -> tuple[Situation, ...]:

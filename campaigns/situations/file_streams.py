@@ -134,7 +134,7 @@ class FileStream:
             checkpoint=evidence.checkpoint,
             binding=binding,
             sinks=(),
-            sources=describe_query(self.read(), sinks=(), output_mode="append").sources,
+            sources=describe_query(self.read(), sinks=(), output_mode="append")[0].sources,
         )
 
     def forget(self, *names: str) -> None:

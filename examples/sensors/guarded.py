@@ -13,13 +13,15 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import Any
+import traceback
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
 
 import holdfast as hf
 from examples.sensors.plain import Sensors, parse, read_topic
+from holdfast.redact import redact
 
 DSN_NAME = "SENSORS_DSN"
 SERVING_TABLE = """
@@ -73,15 +75,30 @@ def make_pipeline(sensors: Sensors) -> hf.Pipeline:
 
 def run_once(spark: SparkSession, sensors: Sensors) -> None:
     """Bring everything that is in the topic now through all streams, which run side by side."""
-    queries: dict[str, Any] = make_pipeline(sensors).start(
-        spark, trigger={"processingTime": "500 milliseconds"}
-    )
+    queries = start_all(make_pipeline(sensors), spark)
     try:
         for query in queries.values():
             query.processAllAvailable()
     finally:
         for query in queries.values():
             query.stop()
+
+
+def start_all(pipeline: hf.Pipeline, spark: SparkSession) -> dict[str, StreamingQuery]:
+    """Start every stream, or none: if one does not start, stop the others and say why.
+
+    Raises:
+        PipelineStartError: With the causes in full, as its notes.
+    """
+    try:
+        return pipeline.start(spark, trigger={"processingTime": "500 milliseconds"})
+    except hf.PipelineStartError as error:
+        for name, cause in error.errors.items():
+            told = "".join(traceback.format_exception(cause))
+            error.add_note(f"{name} was not started: {redact(told)}")
+        for query in error.queries.values():
+            query.stop()
+        raise
 
 
 def sensors_named(arguments: list[str]) -> Sensors:

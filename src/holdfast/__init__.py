@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         ReadError,
         WriteError,
     )
+    from holdfast.proof.tables import prove_tables
     from holdfast.reading import diagnose, inspect, read_checkpoint
     from holdfast.record.leases import LeaseHeldError
     from holdfast.sinks.delta.sink import Delta
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from holdfast.streams.batches import BatchRefusedError
     from holdfast.streams.guard_writer import guard
     from holdfast.streams.heartbeat import AlreadyRunningError
+    from holdfast.streams.own_table import OwnTable
     from holdfast.streams.pipeline import Pipeline, PipelineStartError
     from holdfast.streams.place import SharedCheckpointError
     from holdfast.streams.query import LeaseLostError, stop_on_sigterm
@@ -41,6 +43,7 @@ __all__ = [
     "LeaseLostError",
     "LocationError",
     "MissingExtraError",
+    "OwnTable",
     "Pipeline",
     "PipelineStartError",
     "Postgres",
@@ -55,6 +58,7 @@ __all__ = [
     "diagnose",
     "guard",
     "inspect",
+    "prove_tables",
     "read_checkpoint",
     "start",
     "stop_on_sigterm",
@@ -73,6 +77,7 @@ _HOMES = {
     "LeaseLostError": "streams.query",
     "LocationError": "errors",
     "MissingExtraError": "errors",
+    "OwnTable": "streams.own_table",
     "Pipeline": "streams.pipeline",
     "PipelineStartError": "streams.pipeline",
     "Postgres": "sinks.postgres.sink",
@@ -86,6 +91,7 @@ _HOMES = {
     "diagnose": "reading",
     "guard": "streams.guard_writer",
     "inspect": "reading",
+    "prove_tables": "proof.tables",
     "read_checkpoint": "reading",
     "start": "streams.start",
     "stop_on_sigterm": "streams.query",

@@ -19,18 +19,14 @@ from holdfast.record.contracts import Contract
 from holdfast.record.documents import Document, encode
 from holdfast.record.generations import Generation
 from holdfast.record.layout import (
-    ACCEPTED,
-    BATCHES,
-    CONTRACTS,
-    GENERATIONS,
-    LEASES,
-    REMOVED,
-    RUNS,
+    KINDS,
     acceptance_path,
     batch_path,
     contract_path,
+    journal_path,
 )
 from holdfast.record.leases import Lease
+from holdfast.record.repairs import RepairBegun, RepairEnded
 from holdfast.record.runs import Run
 from tests.house.repository import ROOT
 
@@ -80,7 +76,7 @@ def test_the_program_in_the_readme_is_that_of_the_tutorial() -> None:
 
 
 def test_the_readme_can_be_read_in_a_minute() -> None:
-    assert len(README.splitlines()) <= 142
+    assert len(README.splitlines()) <= 146
 
 
 def test_every_exit_code_is_on_its_page_and_no_other() -> None:
@@ -160,16 +156,29 @@ def test_every_file_of_a_checkpoint_is_on_the_page_of_formats() -> None:
 def test_the_examples_of_the_record_are_what_is_written_there() -> None:
     page = (ROOT / "docs/reference/record.md").read_text()
     examples = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
-    kinds = (Generation, Lease, Contract, Run, Acceptance, JournalledBatch)
+    kinds = (
+        Generation,
+        Lease,
+        Contract,
+        Run,
+        Acceptance,
+        JournalledBatch,
+        RepairBegun,
+        RepairEnded,
+    )
     read: list[Document] = []
     for example, kind in zip(examples, kinds, strict=True):
         read.append(msgspec.json.decode(example, type=kind))
         assert encode(read[-1]).decode() == example
-    _, _, contract, run, acceptance, batch = read
+    _, _, contract, run, acceptance, batch, begun, ended = read
     assert isinstance(contract, Contract)
     assert isinstance(run, Run)
     assert isinstance(acceptance, Acceptance)
     assert isinstance(batch, JournalledBatch)
+    assert isinstance(begun, RepairBegun)
+    assert isinstance(ended, RepairEnded)
+    assert f"| `{begun.path}`, `{ended.path}` |" in page
+    assert begun.journal.endswith(journal_path(begun.id))
     assert run.contract == contract.digest
     paths = (contract_path(contract.digest), acceptance_path(acceptance.number, acceptance.code))
     for path in paths:
@@ -181,5 +190,5 @@ def test_the_examples_of_the_record_are_what_is_written_there() -> None:
 
 def test_every_kind_of_file_in_the_record_is_on_its_page() -> None:
     page = (ROOT / "docs/reference/record.md").read_text()
-    kinds = (GENERATIONS, LEASES, CONTRACTS, RUNS, ACCEPTED, BATCHES, REMOVED)
-    assert re.findall(r"^\| `([a-z]+)/", page, re.MULTILINE) == list(kinds)
+    listed = page.partition("## A generation")[0]
+    assert sorted(re.findall(r"^\| `([a-z]+)/", listed, re.MULTILINE)) == sorted(KINDS)

@@ -1,16 +1,19 @@
-"""The guide to a reset by hand keeps everything, and what it says for a local disk works."""
+"""The guide to a reset: its commands are right; by hand everything is kept, and works on disk."""
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tarfile
 from pathlib import Path
 
+import click
 import pytest
 
+from holdfast.cli.main import holdfast
 from holdfast.record.documents import encode
 from holdfast.record.leases import Lease
 from holdfast.record.owner import this_process
@@ -19,7 +22,9 @@ from tests.house.repository import ROOT
 PAGE = (ROOT / "docs/guides/resetting.md").read_text()
 COMMANDS = re.findall(r"```(?:sh|sql|text)\n(.*?)```", PAGE, re.DOTALL)
 NEEDS_A_SERVER = re.compile(r"\b(psql|aws|kafka-get-offsets\.sh|pipeline show|TABLE|FROM)\b")
-ON_DISK = [command for command in COMMANDS if not NEEDS_A_SERVER.search(command)]
+PLANNED = [command for command in COMMANDS if re.match(r"holdfast (plan|apply|undo) ", command)]
+BY_HAND = [command for command in COMMANDS if command not in PLANNED]
+ON_DISK = [command for command in BY_HAND if not NEEDS_A_SERVER.search(command)]
 
 
 @pytest.fixture
@@ -74,6 +79,18 @@ def test_the_steps_are_in_the_order_that_loses_nothing() -> None:
         "Prove it",
         "Remove the old copies later",
     ]
+
+
+def test_the_commands_of_a_plan_can_be_parsed() -> None:
+    lines = [line for command in PLANNED for line in command.splitlines()]
+    assert [line.split()[1] for line in lines] == ["plan", "apply", "apply", "undo"]
+    for line in lines:
+        words, found = shlex.split(line)[1:], click.Command("")
+        group: click.Command = holdfast
+        while isinstance(group, click.Group):
+            found = group.get_command(click.Context(group), words[0]) or found
+            group, words = found, words[1:]
+        group.make_context(line, words)
 
 
 def test_no_command_deletes_what_is_not_kept() -> None:

@@ -26,7 +26,7 @@ from holdfast.record.documents import encode
 from holdfast.record.generations import Generation
 from holdfast.record.leases import Lease
 from holdfast.record.owner import this_process
-from holdfast.rules import Finding
+from holdfast.rules import RULES, Finding
 from tests.house.repository import ROOT
 
 DOCS = ROOT / "docs"
@@ -34,8 +34,11 @@ DECISION, CHECKLIST = DOCS / "guides/restart-decision.md", DOCS / "guides/before
 WHY_NOT = DOCS / "explanation/why-not-delete-it.md"
 UNSEEN = DOCS / "explanation/what-holdfast-cannot-see.md"
 PYTHON = DOCS / "reference/python.md"
+BY_CAUSE = {("HF927", "backfill")}
+"""A rule whose goal depends on what the error says."""
 PAGES = (DECISION, CHECKLIST, WHY_NOT, UNSEEN)
 ANSWERED = {ExitCode.DONE, ExitCode.FOUND, ExitCode.NOT_JUDGED}
+PLANNED = {ExitCode.DONE, ExitCode.REFUSED}
 COMMANDS = [
     pytest.param(command, id=f"{page.stem}: {command}")
     for page in PAGES
@@ -103,6 +106,8 @@ def test_a_command_works(command: str, srv: Path) -> None:
         assert ran.returncode in ANSWERED, ran.stderr
         said = {*verdicts_on_the_page(), "There is no checkpoint"}
         assert any(ran.stdout.startswith(line) for line in said), ran.stdout
+    elif command.startswith("holdfast plan"):
+        assert ran.returncode in PLANNED, ran.stderr
     else:
         assert ran.returncode == 0, ran.stderr
     assert not ran.stderr
@@ -153,6 +158,19 @@ def test_every_situation_has_one_of_the_goals() -> None:
         assert goal in {each.value for each in Goal}, situation
         assert all((spark_does, todo)), situation
         assert re.search(r"HF[0-9]{3}", found), situation
+
+
+def test_a_goal_is_that_of_its_rules() -> None:
+    goals = {rule.code: rule.goal for rule in RULES}
+    tables = DECISION.read_text().partition("## The query fails")[2]
+    rows = [line.strip("| ").split(" | ") for line in tables.splitlines() if "HF" in line]
+    different = {
+        (code, row[3])
+        for row in rows
+        for code in re.findall(r"\[(HF[0-9]{3})\]", row[2])
+        if code in goals and goals[code] is not Goal.NONE and goals[code] != row[3]
+    }
+    assert different == BY_CAUSE
 
 
 def test_what_was_lost_is_what_was_measured() -> None:

@@ -19,7 +19,7 @@ from examples.sensors.scenario import make_scenario, send
 from holdfast.checkpoint.read import read_checkpoint
 from holdfast.evidence.state_columns import find_changes, recorded_state
 from holdfast.rules.compatibility import Compatibility
-from holdfast.spark.describe import describe_with_state
+from holdfast.spark.describe import describe_query
 from holdfast.storage import open_reader
 from lab import Kafka, Postgres
 from tests.spark.file_stream import Stream, wait_until_given_up
@@ -78,7 +78,7 @@ def test_the_plan_has_the_columns_that_spark_then_writes(
     files.mkdir()
     (files / "f").write_text('{"a":"1","b":"2","x":1,"y":2,"t":"2026-01-01T00:00:00Z"}\n')
     df, mode = queries(spark, files)[name]
-    contract, state = describe_with_state(df, sinks=(), output_mode=mode, sink_places=())
+    contract, state = describe_query(df, sinks=(), output_mode=mode, sink_places=())
     assert None not in state
     assert len(state) == len(contract.operators) > 0
     writer = df.writeStream.format("noop").outputMode(mode).trigger(availableNow=True)

@@ -100,7 +100,7 @@ def with_operators(stream: Stream) -> dict[str, DataFrame]:
 def test_operators_are_named_as_spark_names_them(stream: Stream, tmp_path: Path, name: str) -> None:
     df = with_operators(stream)[name]
     mode = "update" if name == "aggregation" else "append"
-    contract = describe_query(df, sinks=(), output_mode=mode)
+    contract, _ = describe_query(df, sinks=(), output_mode=mode)
     writer = df.writeStream.format("noop").outputMode(mode).trigger(availableNow=True)
     writer.option("checkpointLocation", str(tmp_path / "plain")).start().awaitTermination()
     found = read_checkpoint(open_reader(str(tmp_path / "plain")))
@@ -124,7 +124,7 @@ def test_a_contract_tells_what_can_be_kept_of_the_query(stream: Stream) -> None:
         .load()
     )
     df = kafka.select(F.col("value").cast("string")).union(files).groupBy("value").count()
-    contract = describe_query(df, sinks=(), output_mode="update")
+    contract, _ = describe_query(df, sinks=(), output_mode="update")
     assert contract.spark == stream.spark.version
     assert contract.source_options == (
         {"kafka.bootstrap.servers": "127.0.0.1:9", "subscribe": "sensors"},
@@ -136,7 +136,7 @@ def test_a_contract_tells_what_can_be_kept_of_the_query(stream: Stream) -> None:
 
 
 def test_the_settings_are_those_that_spark_pins(stream: Stream, tmp_path: Path) -> None:
-    contract = describe_query(stream.source, sinks=(), output_mode="append")
+    contract, _ = describe_query(stream.source, sinks=(), output_mode="append")
     stream.run_unguarded(tmp_path / "plain")
     newest = read_checkpoint(open_reader(str(tmp_path / "plain"))).offsets[BatchId(0)]
     assert isinstance(newest, OffsetEntry)

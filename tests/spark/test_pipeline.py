@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import holdfast as hf
 from holdfast.errors import ConfigError
-from holdfast.streams import pipeline
+from holdfast.streams import building
 from holdfast.streams.pipeline import PipelineStartError
 from tests.spark.file_stream import Stream, wait_until_given_up
 from tests.spark.unchanged import snapshot
@@ -119,7 +119,7 @@ def test_whatever_a_start_raises_the_queries_that_run_are_told(
             raise ZeroDivisionError("a bug")
         return real(df, **given)
 
-    monkeypatch.setattr(pipeline, "start", start)
+    monkeypatch.setattr(building, "start", start)
     with pytest.raises(PipelineStartError, match="a bug") as refused:
         lake.pipeline.start(lake.files.spark)
     assert list(refused.value.queries) == ["to-raw"]

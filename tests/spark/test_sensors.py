@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
+import holdfast as hf
 from examples.sensors import guarded
 from examples.sensors.judge import judge
 from examples.sensors.messages import latest_rows, make_messages
@@ -115,3 +117,33 @@ def test_the_guarded_pipeline_brings_the_same(
     assert {name: found for name, found in differences.items() if not found.exact} == {}
     assert differences["raw"].expected == len(sent)
     assert differences["quarantine"].expected
+
+
+class Query:
+    """Stands for a query that runs."""
+
+    is_stopped = False
+
+    def stop(self) -> None:
+        self.is_stopped = True
+
+
+def test_when_one_stream_does_not_start_the_others_are_stopped_and_the_cause_is_told() -> None:
+    query = Query()
+
+    class OneStarts(hf.Pipeline):
+        def start(self, *_: object, **__: object) -> dict[str, Any]:
+            try:
+                int("password=hidden of the cause")
+            except ValueError as error:
+                failed: dict[str, Exception] = {"sensor-quarantine": error}
+            raise hf.PipelineStartError("sensors", queries={"raw": query}, errors=failed)
+
+    with pytest.raises(hf.PipelineStartError) as refused:
+        guarded.start_all(OneStarts("sensors"), spark=None)  # type: ignore[arg-type]
+    assert query.is_stopped
+    (note,) = refused.value.__notes__
+    assert note.startswith("sensor-quarantine was not started: Traceback")
+    assert "ValueError: invalid literal" in note
+    assert "password=***" in note
+    assert "hidden" not in note

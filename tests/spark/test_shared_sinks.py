@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,20 @@ def test_one_delta_table_by_path_and_through_a_link_is_refused(
     twice = [hf.Delta(path=path, name=f"n{at}") for at, path in enumerate(paths)]
     with pytest.raises(ConfigError, match="are the same"):
         stream.run(into=twice)
+
+
+@pytest.fixture(scope="module")
+def left_running() -> Iterator[list[Any]]:
+    """Takes queries that a test does not stop."""
+    queries: list[Any] = []
+    yield queries
+    assert [query.isActive for query in queries] == [False]
+
+
+def test_what_a_test_leaves_running_is_stopped_before_the_next(
+    stream: Stream, left_running: list[Any]
+) -> None:
+    left_running.append(stream.start(trigger=QUICKLY))
 
 
 @pytest.mark.parametrize("takeover", [False, True])

@@ -264,6 +264,7 @@ def test_the_record_holds_no_secret(stream: Stream) -> None:
     assert {path.relative_to(stream.root).parts[2] for path in files} == {
         "contracts",
         "generations",
+        "inputs",
         "leases",
         "runs",
     }

@@ -16,6 +16,7 @@ from holdfast.record.leases import take_lease
 from holdfast.record.owner import this_process
 from holdfast.storage.hadoop_settings import from_session
 from holdfast.storage.location import parse_location
+from holdfast.storage.read import CHUNK_BYTES
 from holdfast.storage.write import Writer, open_writer
 from holdfast.testing.storage_contract import StorageContract
 from lab.gcs import BUCKET, Gcs
@@ -32,6 +33,11 @@ class TestGcs(StorageContract):
     @pytest.fixture
     def storage(self, gcs: Gcs) -> Writer:
         return open_new(gcs)
+
+    @pytest.mark.parametrize("size", [0, 5, CHUNK_BYTES])
+    def test_a_file_of_another_store_is_copied_in_pieces(self, storage: Writer, size: int) -> None:
+        """In one piece: the emulator does not know uploads in several parts."""
+        super().test_a_file_of_another_store_is_copied_in_pieces(storage, size)
 
 
 @pytest.mark.parametrize("_", range(20))

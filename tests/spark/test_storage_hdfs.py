@@ -56,7 +56,7 @@ class ReadOverHttp:
         self._changes, self._reads = changes, open_reader(location)
 
     def __getattr__(self, name: str) -> Any:
-        is_change = name in ("put", "put_if_absent", "delete", "copy")
+        is_change = name in ("put", "put_if_absent", "delete", "copy", "copy_from")
         return getattr(self._changes if is_change else self._reads, name)
 
 

@@ -11,6 +11,7 @@ from holdfast.cli.diagnosis_text import render_diagnosis
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.looks import make_looks, with_looks
 from holdfast.cli.sarif import say
+from holdfast.cli.watch import show_wait
 from holdfast.diagnosis import Diagnosis, RestartVerdict, collect_case, diagnose_case
 from holdfast.grades import Severity
 
@@ -38,7 +39,9 @@ def diagnose(*, location: str, error: str | None, form: str, notes: bool, **give
     With --root it is the name of a guarded stream, whose ledgers are read too. Nothing is written,
     and Spark is not needed.
     """
-    found = diagnose_case(collect_case(make_looks(location, error, **given)))
+    looks = make_looks(location, error, **given)
+    with show_wait(looks.location):
+        found = diagnose_case(collect_case(looks))
     for line in _render(found, form, notes=notes):
         sys.stdout.write(line + "\n")
     return _exit_code(found)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from holdfast.cli.table import columns
 from holdfast.diagnosis import Diagnosis, Fact, RestartVerdict
+from holdfast.evidence.case import Case
 from holdfast.evidence.wording import count
 from holdfast.grades import Confidence, Goal, Severity
 from holdfast.rules import Finding, Needs
@@ -40,9 +41,7 @@ def say_verdict(found: Diagnosis) -> str:
     if found.verdict in _CERTAIN:
         return f"{_say_effect(found)}.{_say_blocked(found)}"
     if found.verdict is RestartVerdict.NOTHING:
-        where = found.case.checkpoint.location
-        below = "`holdfast inspect` lists the checkpoints below a directory"
-        return f"There is no checkpoint at {where}. Check the path; {below}."
+        return say_nothing(found.case)
     if found.verdict is RestartVerdict.UNKNOWN:
         because = getattr(found.case.next_start, "because", "") or "; ".join(found.not_judged[:1])
         return f"Whether a restart is safe is not known: {because.rstrip('.')}."
@@ -51,6 +50,12 @@ def say_verdict(found: Diagnosis) -> str:
         unasked = ", ".join(_NOT_ASKED[each] for each in found.not_asked)
         return f"Nothing in {looked} speaks against a restart. Not looked at: {unasked}."
     return "Safe to restart: nothing is lost or repeated."
+
+
+def say_nothing(case: Case) -> str:
+    """Say that there is no checkpoint."""
+    below = "`holdfast inspect` lists the checkpoints below a directory"
+    return f"There is no checkpoint at {case.checkpoint.location}. Check the path; {below}."
 
 
 def _say_effect(found: Diagnosis) -> str:
@@ -87,7 +92,7 @@ def render_diagnosis(found: Diagnosis, *, notes: bool) -> list[str]:
     for each in shown:
         lines += _finding(each)
     folded = [f"{each.code} {each.name}" for each in found.findings if each not in shown]
-    if folded:
+    if folded and is_there:
         lines += [f"  {count(len(folded), 'note')} (--notes): {', '.join(folded)}", ""]
     lines += render_facts(found.facts) if is_there else []
     unknown = say_unknown(found) if is_there else found.not_judged

@@ -15,6 +15,7 @@ from holdfast.cli.diagnosis_json import render_diagnosis_json, render_facts_json
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.options import with_storage_options
 from holdfast.cli.spark_errors import read_error_file
+from holdfast.cli.watch import show_wait
 from holdfast.diagnosis import Looks, collect_case, diagnose_case
 from holdfast.errors import ConfigError
 from holdfast.printable import printable
@@ -55,7 +56,8 @@ def evidence(
     if is_inside(parse_location(output), opened.checkpoint.location):
         raise ConfigError(f"{output} is inside the checkpoint, which is never written to.")
     report = None if error is None else read_error_file(error)
-    packed = _pack(opened, Looks(location=location, options=options, error=report))
+    with show_wait(location):
+        packed = _pack(opened, Looks(location=location, options=options, error=report))
     _write(target, packed.data, is_replaced=force)
     for line in _say(output, packed):
         click.echo(printable(line))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from holdfast.apply.errors import InterruptedPlanError
 from holdfast.drills.errors import DrillError
 from holdfast.errors import (
     ConfigError,
@@ -13,6 +14,7 @@ from holdfast.errors import (
     ReadError,
     WriteError,
 )
+from holdfast.streams.backfill.errors import BackfillStoppedError
 
 
 class ExitCode(IntEnum):
@@ -22,7 +24,7 @@ class ExitCode(IntEnum):
     """Done, and nothing was found."""
 
     FOUND = 1
-    """Something was found: a drill failed, code cannot continue, or a start is not safe."""
+    """Something was found: a drill failed, a table is not exact, or a start is not safe."""
 
     USAGE = 2
     """The arguments or the configuration are wrong."""
@@ -49,8 +51,10 @@ _CODES: dict[type[HoldfastError], ExitCode] = {
     MissingExtraError: ExitCode.USAGE,
     ReadError: ExitCode.NOT_JUDGED,
     DrillError: ExitCode.NOT_JUDGED,
+    InterruptedPlanError: ExitCode.STOPPED,
     # Whether the store made the change is not known, so it is not "nothing was changed".
     WriteError: ExitCode.STOPPED,
+    BackfillStoppedError: ExitCode.STOPPED,
     HoldfastError: ExitCode.REFUSED,
 }
 

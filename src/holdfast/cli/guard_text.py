@@ -48,7 +48,7 @@ def say_unchecked(record: GuardRecord | UnreadableRecord | None, *, is_probed: b
 
     Args:
         record: Of the stream.
-        is_probed: Whether the sources were asked what they can still give.
+        is_probed: Whether every source has said what it can still give.
     """
     source = "" if is_probed else ", whether the source still has the data (--probe)"
     if isinstance(record, GuardRecord):

@@ -68,7 +68,7 @@ def _say_checked(inspection: Inspection) -> str:
     version = "Spark {}.{}".format(*inspection.overview.spark)
     return (
         f"Predicted for {version}. Checked: {_checked(inspection)}. "
-        f"Not checked: {say_unchecked(inspection.record, is_probed=bool(inspection.probes))}."
+        f"Not checked: {say_unchecked(inspection.record, is_probed=inspection.is_probed)}."
     )
 
 

@@ -10,7 +10,7 @@ from holdfast.evidence.collect import collect
 from holdfast.evidence.guard_record import GuardRecord, UnreadableRecord, settle_state
 from holdfast.evidence.overview import Overview, overview_of
 from holdfast.evidence.progress import SourceRange, find_ranges
-from holdfast.evidence.sources.probe import SourceProbe
+from holdfast.evidence.sources.probe import NotProbed, SourceProbe
 from holdfast.evidence.state_content import StoreContent
 from holdfast.evidence.verdict import Verdict, judge_start
 from holdfast.evidence.versions import SparkVersion
@@ -45,6 +45,12 @@ class Inspection:
     def guard(self) -> GuardRecord | None:
         """The record, where it could be read."""
         return self.record if isinstance(self.record, GuardRecord) else None
+
+    @property
+    def is_probed(self) -> bool:
+        """Whether every source has said what it can still give."""
+        probes = self.probes or ()
+        return bool(probes) and not any(isinstance(each.found, NotProbed) for each in probes)
 
     @property
     def verdict(self) -> Verdict:

@@ -16,6 +16,10 @@ from holdfast.printable import printable
 from holdfast.redact import redact
 
 VERBS = {
+    "apply": "Rehearse a plan, or carry it out.",
+    "backfill": "Write a range of a stream's sources into its sinks, while the stream goes on.",
+    "plan": "Say what a repair would do, and write it down as a file.",
+    "undo": "Take back what a plan has done.",
     "accept": "Let the next start of a stream go past a refusal, once.",
     "diagnose": "Say whether a restart is safe, what it loses or repeats, and what repairs that.",
     "check": "Say whether new code can continue on its checkpoints, before it is deployed.",
@@ -26,6 +30,7 @@ VERBS = {
     "ledger": "Show how the ledger inside a sink is set up.",
     "lint": "Find code that loses or duplicates rows when a stream restarts.",
     "pipeline": "Show which stream of a pipeline feeds which.",
+    "prove": "Prove from the data that no row was lost, duplicated or altered.",
     "rules": "List the rules, and explain one.",
 }
 """Each verb is in the module of its name; loaded when it is called, so that help stays quick."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from holdfast.cli.status_line import status_line
+from holdfast.clock import monotonic
+from holdfast.redact import redact
 from holdfast.storage.location import Location
 from holdfast.storage.read import FileInfo, Listing, Page, Reader, WalkPage
 
@@ -29,6 +31,14 @@ class WatchedReader:
     def judged(self, checkpoints: int) -> None:
         """Take how many checkpoints have been judged so far."""
         self.checkpoints = checkpoints
+
+    def say(self) -> str:
+        """Return how far it has come."""
+        judged = f"{self.checkpoints:,} checkpoints, " if self.checkpoints else ""
+        return (
+            f"Reading {self.location}: "
+            f"{judged}{self.listed:,} files listed, {self.read_files:,} read"
+        )
 
     @property
     def location(self) -> Location:
@@ -78,26 +88,37 @@ class WatchedReader:
 def watch(reader: Reader) -> Iterator[WatchedReader]:
     """Give a reader whose progress is shown on stderr while it takes long and is a terminal."""
     watched = WatchedReader(reader)
-    if not sys.stderr.isatty():
+    with _shown(watched.say):
         yield watched
+
+
+@contextmanager
+def show_wait(location: str) -> Iterator[None]:
+    """Show on stderr what is read, and for how long, while it takes long and is a terminal."""
+    began, where = monotonic(), redact(location)
+    with _shown(lambda: f"Reading {where}: {monotonic() - began:.0f} s"):
+        yield
+
+
+@contextmanager
+def _shown(say: Callable[[], str]) -> Iterator[None]:
+    """Show a line again and again until the end."""
+    if not sys.stderr.isatty():
+        yield
         return
     done = threading.Event()
-    shower = threading.Thread(target=_show, args=(watched, done), daemon=True)
+    shower = threading.Thread(target=_show, args=(say, done), daemon=True)
     shower.start()
     try:
-        yield watched
+        yield
     finally:
         done.set()
         shower.join()
 
 
-def _show(watched: WatchedReader, done: threading.Event) -> None:
+def _show(say: Callable[[], str], done: threading.Event) -> None:
     if done.wait(SHOWN_AFTER_S):
         return
     with status_line() as show:
         while not done.wait(0.2):
-            judged = f"{watched.checkpoints:,} checkpoints, " if watched.checkpoints else ""
-            show(
-                f"Reading {watched.location}: "
-                f"{judged}{watched.listed:,} files listed, {watched.read_files:,} read"
-            )
+            show(say())

@@ -30,8 +30,8 @@ from holdfast.evidence.sources.probe import SourceProbe
 from holdfast.evidence.spark_error import ErrorReport
 from holdfast.evidence.times import collect_times
 from holdfast.evidence.versions import SparkVersion
-from holdfast.record.generations import ADOPTED, current_generation
-from holdfast.record.layout import HOME, is_stream_name
+from holdfast.record.generations import ADOPTED, UNDONE, current_generation
+from holdfast.record.layout import HOME, generation_name, is_stream_name
 from holdfast.record.runs import last_topic_ids
 from holdfast.storage.below import ReaderBelow
 from holdfast.storage.location import Location, parse_location
@@ -88,6 +88,13 @@ class _Place:
         """The record, where it could be read."""
         return self.record if isinstance(self.record, GuardRecord) else None
 
+    @property
+    def record_root(self) -> str | None:
+        """Where plans find the stream by its name; None if this is not its checkpoint of now."""
+        guard = self.guard
+        is_current = guard is not None and not guard.is_replaced
+        return str(self.root.location) if is_current and self.root is not None else None
+
     def topic_ids(self) -> Mapping[str, Mapping[str, str]]:
         """Return the ids that topics had when the stream last ran; nothing if that is unknown."""
         guard = self.guard
@@ -111,15 +118,12 @@ def collect_case(looks: Looks) -> Case:
         ReadError: A directory of the checkpoint cannot be listed; nothing can be said then.
     """
     place = _find(looks)
-    case = _collect_case(place, looks)
-    tries = 1
-    while _has_moved(place, case) and tries < _MOST_TRIES:
+    for _ in range(_MOST_TRIES):
         case = _collect_case(place, looks)
-        tries += 1
-    if _has_moved(place, case):
-        unread = (NotRead(shown=each.shown, why=_RUNS) for each in case.outputs)
-        return replace(case, outputs=tuple(unread))
-    return case
+        if not _has_moved(place, case):
+            return case
+    unread = (NotRead(shown=each.shown, why=_RUNS) for each in case.outputs)
+    return replace(case, outputs=tuple(unread))
 
 
 def _has_moved(place: _Place, case: Case) -> bool:
@@ -137,6 +141,7 @@ def _collect_case(place: _Place, looks: Looks) -> Case:
         now=clock.now(),
         overview=overview,
         record=record,
+        root=place.record_root,
         record_unread=place.record.why if isinstance(place.record, UnreadableRecord) else None,
         times={
             **collect_times(place.checkpoint),
@@ -150,7 +155,9 @@ def _collect_case(place: _Place, looks: Looks) -> Case:
     )
     if record is None or record.is_replaced or place.is_bundle:
         return case
-    stream = collect_ledgers_of(record, place.checkpoint, evidence, spark=overview.spark)
+    stream = collect_ledgers_of(
+        record, place.checkpoint, evidence, spark=overview.spark, options=looks.options
+    )
     return replace(case, stream=stream)
 
 
@@ -214,6 +221,6 @@ def _find_stream(root: str, looks: Looks) -> _Place:
     place: Location = parse_location(generation.checkpoint)
     checkpoint = RememberedReader(open_reader(place, looks.options))
     is_adopted = generation.why == ADOPTED
-    name = stream if generation.number == 1 else f"{stream}.g{generation.number}"
+    name = place.name if generation.why == UNDONE else generation_name(stream, generation.number)
     record = read_guard_record(reader, name, adopted_from=place if is_adopted else None)
     return _Place(checkpoint=checkpoint, record=record, root=reader)

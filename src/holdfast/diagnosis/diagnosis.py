@@ -7,7 +7,6 @@ is never fine.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum, unique
 
@@ -21,6 +20,7 @@ from holdfast.redact import redact
 from holdfast.rules import Catalogue, Finding, Needs, load_catalogue
 from holdfast.rules.delta_batches import delta_holdings, is_strange
 
+_UNNAMED_LEDGERS = "the ledgers: the record does not say where every sink of the last run is"
 _ORDER = (Severity.BLOCKS_RESTART, Severity.DATA_AT_RISK, Severity.RISK, Severity.NOTE)
 
 
@@ -98,6 +98,7 @@ def diagnose_case(case: Case, catalogue: Catalogue | None = None) -> Diagnosis:
         for each in delta_holdings(case)
         if is_strange(case, each)
     ]
+    unnamed = (_UNNAMED_LEDGERS,) if _has_unnamed_ledgers(case) else ()
     return Diagnosis(
         case=case,
         verdict=_verdict(case, decided_by, is_open=bool(failed or strange)),
@@ -105,7 +106,7 @@ def diagnose_case(case: Case, catalogue: Catalogue | None = None) -> Diagnosis:
         decided_by=decided_by,
         findings=tuple(findings),
         facts=find_facts(case),
-        not_judged=(*failed, *strange, *_unseen_ledgers(case), *case.not_looked_at),
+        not_judged=(*failed, *strange, *unnamed, *case.not_looked_at),
     )
 
 
@@ -132,15 +133,6 @@ def _verdict(case: Case, decided_by: Finding | None, *, is_open: bool) -> Restar
     if is_open or isinstance(case.next_start, Unknown) or _is_unseen(case):
         return RestartVerdict.UNKNOWN
     return _predicted(case)
-
-
-def _unseen_ledgers(case: Case) -> Iterator[str]:
-    """Say which ledgers of a guarded stream were not read, each with the reason."""
-    for each in () if case.stream is None else case.stream.sinks:
-        if each.unreadable is not None:
-            yield f"the ledger of {each.shown}: {each.unreadable.why}"
-    if _has_unnamed_ledgers(case):
-        yield "the ledgers: the record does not say where every sink of the last run is"
 
 
 def _has_unnamed_ledgers(case: Case) -> bool:

@@ -6,6 +6,8 @@ reason.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from holdfast.errors import HoldfastError
 from holdfast.evidence.checkpoint_evidence import Evidence
 from holdfast.evidence.collect import LedgerLook, StreamPlaces, collect_ledgers
@@ -20,7 +22,12 @@ from holdfast.storage.read import Reader
 
 
 def collect_ledgers_of(
-    record: GuardRecord, checkpoint: Reader, found: Evidence, *, spark: SparkVersion
+    record: GuardRecord,
+    checkpoint: Reader,
+    found: Evidence,
+    *,
+    spark: SparkVersion,
+    options: Mapping[str, str],
 ) -> StreamEvidence:
     """Add what the ledgers of a stream say to what is known of its checkpoint.
 
@@ -29,6 +36,7 @@ def collect_ledgers_of(
         checkpoint: Its reader.
         found: What is known of it.
         spark: The version that will be started.
+        options: Of the store.
     """
     contract = record.contract
     sinks = () if contract is None else contract.sink_places
@@ -40,7 +48,7 @@ def collect_ledgers_of(
         stream=record.stream,
         generation=record.generation,
         checkpoint=checkpoint,
-        ledgers=tuple(map(_look, sinks)),
+        ledgers=tuple(_look(each, options) for each in sinks),
         query=query,
         spark=spark,
         sources=sources,
@@ -54,12 +62,12 @@ def collect_ledgers_of(
                 look.store.close()
 
 
-def _look(contract: SinkContract) -> LedgerLook:
+def _look(contract: SinkContract, options: Mapping[str, str]) -> LedgerLook:
     shown = f"the {contract.kind} sink {contract.label}"
     store: LedgerStore | Unreadable
     try:
         sink = sink_of(contract)
-        opened = None if sink is None else open_ledger(sink)
+        opened = None if sink is None else open_ledger(sink, options=options)
         why = "the contract of the last run does not suffice to open it from here"
         store = Unreadable(why) if opened is None else opened
         shown = shown if sink is None else sink.shown

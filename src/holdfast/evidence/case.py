@@ -50,6 +50,8 @@ class Case:
     """What the record and the ledgers of a guarded stream say; None for a bare checkpoint."""
     record: GuardRecord | None = None
     """The newest run and its contract; None for a bare checkpoint, and in a guarded start."""
+    root: str | None = None
+    """Where the record of a guarded stream is; None for a bare checkpoint."""
     record_unread: str | None = None
     """Why the record beside the checkpoint could not be read; None when it was, or is not there."""
     sources: tuple[SourceProbe, ...] = ()
@@ -81,6 +83,20 @@ class Case:
     def newest_committed(self) -> int:
         """The newest batch with a commit entry; -1 without any."""
         return max(self.checkpoint.commits, default=-1)
+
+    @property
+    def stream_name(self) -> str:
+        """The name of a guarded stream; empty for a bare checkpoint."""
+        known = self.stream or self.record
+        return "" if known is None else known.stream
+
+    @property
+    def is_stateful(self) -> bool:
+        """Whether the query keeps state, as far as checkpoint and contracts tell."""
+        query, record = self.query, self.record
+        contracts = () if query is None else (query.before, query.now)
+        known = (*contracts, None if record is None else record.contract)
+        return bool(self.checkpoint.state) or any(each and each.operators for each in known)
 
     @property
     def not_looked_at(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from holdfast.evidence.outcomes import NextStart, Resumes, RunsAgain
 from holdfast.evidence.overview import Overview
 from holdfast.record.contracts import Contract, read_contract
 from holdfast.record.epochs import newest_epoch
-from holdfast.record.generations import Generation, read_generations
+from holdfast.record.generations import UNDONE, Generation, read_generations
 from holdfast.record.layout import HOME, is_stream_name, lease_path
 from holdfast.record.leases import Lease, read_lease
 from holdfast.record.owner import is_certainly_dead
@@ -116,7 +116,9 @@ def read_guard_record(
     record = ReaderBelow(root, f"{HOME}/{stream}")
     try:
         generations = {each.number: each for each in read_generations(record)}
-        own = generations.get(number)
+        undone = (each for each in generations.values() if each.why == UNDONE)
+        again = [each for each in undone if is_same_place(parse_location(each.checkpoint), place)]
+        own = again[-1] if again else generations.get(number)
         if own is None:
             return None
         if not is_same_place(parse_location(own.checkpoint), place):

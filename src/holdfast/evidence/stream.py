@@ -11,7 +11,7 @@ from holdfast.evidence.state_content import StoreContent
 from holdfast.ledger.coverage import Coverage
 from holdfast.ledger.row import Binding, LedgerRow
 from holdfast.ledger.store import Unreadable
-from holdfast.record.generations import ADOPTED, Generation
+from holdfast.record.generations import ADOPTED, CLONED, RESET, REWOUND, Generation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +75,14 @@ class StreamEvidence(Evidence):
         """Whether an existing checkpoint is being taken over, and has not run under guard yet."""
         return (
             self.generation.why == ADOPTED and self.newest_committed < self.generation.first_batch
+        )
+
+    @property
+    def is_seeded(self) -> bool:
+        """Whether a plan has opened this generation, and it has not run yet."""
+        by_plan = (RESET, REWOUND, CLONED)
+        return (
+            self.generation.why in by_plan and self.newest_committed < self.generation.first_batch
         )
 
     @property

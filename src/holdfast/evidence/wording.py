@@ -39,6 +39,11 @@ def count(number: int, unit: str) -> str:
     return f"{number:,} {unit if number == 1 else _PLURALS.get(unit, f'{unit}s')}"
 
 
+def batch_range(first: int, last: int) -> str:
+    """Return `batch 4`, `batches 4 to 6`."""
+    return f"batch {first}" if first == last else f"batches {first} to {last}"
+
+
 def batches(numbers: Sequence[int]) -> str:
     """Return `none`, `7`, `0 … 41`, and with its gaps `0 … 3, 5 … 41`."""
     runs: list[list[int]] = []

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from holdfast.checkpoint.layout import OFFSETS, SOURCES
 from holdfast.checkpoint.offsets import OffsetEntry, parse_offset_entry
@@ -36,6 +36,8 @@ class Coverage:
     start_offsets: str
     end_offsets: str
     digest: str
+    files: Mapping[str, tuple[FileEntry, ...]] = field(default_factory=dict, compare=False)
+    """What each file source gives to the batch, by source."""
 
 
 def read_coverage(reader: Reader, batch_id: BatchId) -> Coverage | Unparsed:
@@ -59,7 +61,10 @@ def read_coverage(reader: Reader, batch_id: BatchId) -> Coverage | Unparsed:
     covered = {
         "start": start,
         "end": end,
-        "files": files,
+        "files": {
+            source: sorted((each.path, each.timestamp_ms) for each in entries)
+            for source, entries in files.items()
+        },
         "watermark": None if metadata is None else metadata.batch_watermark_ms,
         "time": None if metadata is None else metadata.batch_timestamp_ms,
     }
@@ -68,6 +73,7 @@ def read_coverage(reader: Reader, batch_id: BatchId) -> Coverage | Unparsed:
         start_offsets=canonical(start),
         end_offsets=canonical(end),
         digest=hashlib.sha256(canonical(covered).encode()).hexdigest(),
+        files=files,
     )
 
 
@@ -102,10 +108,10 @@ def _read_entry(reader: Reader, batch_id: BatchId) -> OffsetEntry | Unparsed:
 
 def _read_files(
     reader: Reader, before: OffsetEntry | None, entry: OffsetEntry
-) -> dict[str, list[tuple[str, int]]] | Unparsed:
+) -> dict[str, tuple[FileEntry, ...]] | Unparsed:
     """Read which files each file source gives to the batch."""
     starts = {each.source: each.text for each in before.offsets} if before else {}
-    files: dict[str, list[tuple[str, int]]] = {}
+    files: dict[str, tuple[FileEntry, ...]] = {}
     for each in entry.offsets:
         offset = None if each.text is None else parse_offset(each.text)
         if not isinstance(offset, FileOffset):
@@ -113,12 +119,12 @@ def _read_files(
         text = starts.get(each.source)
         start = None if text is None else parse_offset(text)
         first = start.log_offset + 1 if isinstance(start, FileOffset) else 0
-        files[each.source] = []
+        entries: list[FileEntry] = []
         for found in _entries(reader, each.source, range(first, offset.log_offset + 1)):
             if isinstance(found, Unparsed):
                 return found
-            files[each.source].append((found.path, found.timestamp_ms))
-        files[each.source].sort()
+            entries.append(found)
+        files[each.source] = tuple(entries)
     return files
 
 

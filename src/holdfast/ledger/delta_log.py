@@ -128,16 +128,17 @@ def newest_version(reader: Reader, *, known: int | None = None) -> int | None:
 
 def walk_back(reader: Reader, newest: int) -> Iterator[Commit]:
     """Yield the commits from a version down to the oldest that is still there."""
+    first = read_commit(reader, newest) if newest >= 0 else None
+    if first is None:
+        return
+    yield first  # mostly it is the one
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        count = 1  # mostly the newest is the one
-        while newest >= 0:
-            versions = range(newest, max(newest - count, -1), -1)
+        for highest in range(newest - 1, -1, -_AT_ONCE):
+            versions = range(highest, max(highest - _AT_ONCE, -1), -1)
             for found in pool.map(lambda version: read_commit(reader, version), versions):
                 if found is None:
                     return
                 yield found
-            newest -= count
-            count = _AT_ONCE
 
 
 def checkpointed_version(reader: Reader) -> int | None:

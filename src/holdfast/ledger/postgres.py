@@ -67,6 +67,18 @@ def find_label(
     return found[0] if found else None
 
 
+def find_other_streams(
+    connection: psycopg.Connection[Any], stream: str, oid: int
+) -> tuple[str, ...]:
+    """Return the other streams that have a row for a table."""
+    found = connection.execute(
+        "SELECT DISTINCT stream FROM holdfast.ledger WHERE stream <> %s"
+        " AND split_part(target, '/', 1) = %s::text ORDER BY stream",
+        (stream, oid),
+    ).fetchall()
+    return tuple(name for (name,) in found)
+
+
 def last_epoch(connection: psycopg.Connection[Any], stream: str, sink: str) -> int:
     """Return the highest epoch that has written a batch, by the history; 0 without one.
 

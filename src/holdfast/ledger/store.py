@@ -7,10 +7,13 @@ streaming query and the others without.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from holdfast.complete import Complete
 from holdfast.errors import HoldfastError
+from holdfast.ledger.output import CannotSettleError, KeepOutput, Output
 from holdfast.ledger.row import LedgerRow
 
 
@@ -30,6 +33,9 @@ class Unreadable:
 
 class LedgerStore(Complete, abstract=True):
     """Reads and fences the ledger of one sink; holds a connection where the sink has one."""
+
+    keeps_versions: ClassVar[bool] = False
+    """Whether the sink has older versions of its rows, so that none need be copied."""
 
     @abstractmethod
     def label(self, stream: str) -> str:
@@ -56,6 +62,39 @@ class LedgerStore(Complete, abstract=True):
 
         False when the old one is not there any more.
         """
+
+    def settle(self, old: LedgerRow | None, new: LedgerRow, output: Output) -> bool:
+        """Bring the rows to a named state and put a row in the place of another, in one step.
+
+        The new row carries the epoch of the plan's own lease, so settling is the fence. False if
+        the old row is not there any more; then nothing was changed.
+
+        Raises:
+            CannotSettleError: This kind of sink cannot do that.
+        """
+        if not isinstance(output, KeepOutput):
+            why = "Holdfast cannot empty or restore a sink of this kind."
+            raise CannotSettleError(self.label(new.stream), why)
+        return self.replace(old, new)
+
+    def table_version(self, stream: str) -> str | None:
+        """Return what tells the table's content apart; None when the sink has nothing that does."""
+        del stream
+        return None
+
+    def count_rows(self) -> int | None:
+        """Return how many rows the sink holds; None when that is not known without a scan."""
+        return None
+
+    def other_streams(self, stream: str) -> tuple[str, ...]:
+        """Return the other streams that have written into the same table, as far as is known."""
+        del stream
+        return ()
+
+    def batch_versions(self, stream: str) -> Mapping[int, str]:
+        """Return the version of the table after each batch of the stream, as far as it is known."""
+        del stream
+        return {}
 
     def last_epoch(self, stream: str) -> int:
         """Return the highest epoch that has written, as far as is known without a row; else 0."""

@@ -6,8 +6,8 @@ ledger can be found. Of a source only options of an allow-list are written down,
 of its secret: other options, and secrets, can hold passwords.
 
 Version 1 knew the names of sources, sinks and operators alone; version 2 neither watermarks nor
-what state is computed from. They are still read under their own digests, and a comparison of two
-versions is one of what both know.
+what state is computed from; version 3 no lock against a reset. They are still read under their own
+digests, and a comparison of two versions is one of what both know.
 
 A contract informs. One that is broken or missing is *unknown*: the start goes on, says so, and does
 not take a sink for a new one.
@@ -48,7 +48,8 @@ _Fact = str | Sequence[str] | None
 _FORMAT = "holdfast.contract"
 _SINCE_2 = ("spark", "source_options", "sink_places", "operator_keys", "settings")
 _SINCE_3 = ("operator_parts", "watermarks")
-_SINCE = {1: (*_SINCE_2, *_SINCE_3), 2: _SINCE_3}
+_SINCE_4 = ("reset",)
+_SINCE = {1: (*_SINCE_2, *_SINCE_3, *_SINCE_4), 2: (*_SINCE_3, *_SINCE_4), 3: _SINCE_4}
 """What a contract of an older version does not have."""
 _WITH_WATERMARKS = 3
 _SHOWN = {
@@ -85,7 +86,7 @@ class SinkContract(msgspec.Struct, frozen=True, kw_only=True):
 class Contract(Document, frozen=True, kw_only=True, tag=_FORMAT):
     """What a query is. What an older version did not have is empty in its contracts: not known."""
 
-    version: Version = 3
+    version: Version = 4
     sources: Sources
     """Each as Spark names it, in the order of the query: `kafka`, `FileSource[s3a://lake/in]`."""
     sinks: Names
@@ -111,6 +112,8 @@ class Contract(Document, frozen=True, kw_only=True, tag=_FORMAT):
     aggregate functions, or pairs of join keys; None if the plan hides it."""
     watermarks: Names = ()
     """Each as its column and its delay: `event_time 10 minutes`."""
+    reset: Line = ""
+    """`forbidden` when the code locks the stream against a reset; empty when it does not."""
 
     def __post_init__(self) -> None:
         """Refuse what contradicts itself."""
@@ -208,17 +211,24 @@ def read_contract(reader: Reader, digest: str) -> Contract | None:
     return read_document(reader, contract_path(digest), Contract, limit=LARGEST_BYTES)
 
 
-def contract_before(reader: Reader, *, epoch: int) -> Contract | None:
+def contract_before(reader: Reader, *, epoch: int, since: int = 1) -> Contract | None:
     """Return the contract of the last run before an epoch; None when there is none, or unknown.
 
     A broken run or contract is logged with its repair. No older run is taken in its place: a sink
     that the last run had, and that run had not, would look like a new one.
+
+    Args:
+        reader: Of the stream's record.
+        epoch: A run of it or of a later one is ignored.
+        since: A generation: what ran before it is not what a new query has to fit.
 
     Raises:
         ReadError: The store did not answer.
     """
     try:
         last = newest_run(reader, before=epoch)
+        if last is not None and last.generation < since:
+            return None
         found = read_contract(reader, last.contract) if last else None
     except RecordError as error:
         _LOG.warning(

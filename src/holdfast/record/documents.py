@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -258,6 +259,7 @@ def _check_version(reader: Reader, path: str, found: dict[str, Any], *, known: i
         )
 
 
+@cache
 def _version_of(kind: type[Document]) -> int:
     fields = {field.name: field.default for field in msgspec.structs.fields(kind)}
     return int(fields["version"])

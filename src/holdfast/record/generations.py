@@ -36,6 +36,9 @@ from holdfast.storage.read import Reader
 from holdfast.storage.write import Writer
 
 OPENED, ADOPTED = "opened", "adopted"
+RESET, REWOUND, CLONED, MOVED, UNDONE = "reset", "rewound", "cloned", "moved", "undone"
+RETIRED = "retired"
+"""By a plan. An undone one goes back to the checkpoint of an earlier generation."""
 _NAME = re.compile(r"([0-9]{4,})\.json")
 
 
@@ -49,13 +52,18 @@ class Generation(Document, frozen=True, kw_only=True, tag="holdfast.generation")
     first_batch: BatchNumber
     """The first batch that is ours: 0, or where an adopted query stood."""
     why: Word
-    """`opened`, `adopted`, or what asked for a reset."""
+    """`opened`, `adopted`, or the goal of the plan that opened it."""
     opened_at: Timestamp
 
     @property
     def path(self) -> str:
         """Where it belongs in the record."""
         return generation_path(self.number)
+
+    @property
+    def begins_anew(self) -> int:
+        """The first generation whose queries this one has to fit: after a reset, itself."""
+        return self.number if self.why == RESET else 1
 
 
 def read_generations(reader: Reader, *, below: str = "") -> Iterator[Generation]:
@@ -100,7 +108,21 @@ def check_checkpoint(reader: Reader, generation: Generation, own: Location) -> N
     Raises:
         RecordError: It is elsewhere, and was not adopted.
     """
-    if generation.why == ADOPTED or is_same_place(parse_location(generation.checkpoint), own):
+    if generation.why == RETIRED:
+        raise RecordError(
+            reader.location.join(generation.path),
+            what="The stream was not started: it was retired.",
+            why=f"It ended for good on {generation.opened_at}, and its sinks take no more of it.",
+            how="Give a new stream a name of its own.",
+        )
+    place = parse_location(generation.checkpoint)
+    if generation.why == ADOPTED or is_same_place(place, own):
+        return
+    if generation.why == UNDONE and any(
+        is_same_place(parse_location(each.checkpoint), place)
+        for each in read_generations(reader)
+        if each.number < generation.number
+    ):
         return
     raise refuse_generation(
         reader,

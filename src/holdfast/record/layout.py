@@ -23,7 +23,26 @@ ACCEPTED = "accepted"
 GRANTED = "granted"
 BATCHES = "batches"
 REMOVED = "removed"
-KINDS = (REMOVED, GENERATIONS, LEASES, CONTRACTS, RUNS, ACCEPTED, GRANTED, BATCHES)
+REPAIRS = "repairs"
+JOURNAL = "journal"
+INPUTS = "inputs"
+SNAPSHOTS = "snapshots"
+BACKFILLS = "backfills"
+KINDS = (
+    REMOVED,
+    GENERATIONS,
+    LEASES,
+    CONTRACTS,
+    RUNS,
+    ACCEPTED,
+    GRANTED,
+    BATCHES,
+    REPAIRS,
+    JOURNAL,
+    SNAPSHOTS,
+    INPUTS,
+    BACKFILLS,
+)
 
 SIX_DIGITS = 1_000_000
 """Epochs below it sort by their names as by their numbers."""
@@ -45,13 +64,20 @@ def check_stream_name(stream: str) -> None:
             f"The stream's name {stream!r} is not one: lower-case letters, digits and hyphens, "
             "beginning with a letter or digit, 63 at most."
         )
+    if (found := changing_name(stream)) is not None:
+        raise ConfigError(
+            f"The stream's name {stream!r} holds {found}. A name that changes makes every start a "
+            "new stream, which reads everything again or skips it. Name the stream after what it "
+            "does; Holdfast numbers its generations itself."
+        )
+
+
+def changing_name(stream: str) -> str | None:
+    """Return what of a stream's name looks as if it were another one at every start."""
     for found, kind in ((_DATE.search(stream), "a date"), (_UUID.search(stream), "a uuid")):
         if found:
-            raise ConfigError(
-                f"The stream's name {stream!r} holds {kind} ({found[0]}). A name that changes "
-                "makes every start a new stream, which reads everything again or skips it. Name "
-                "the stream after what it does; Holdfast numbers its generations itself."
-            )
+            return f"{kind} ({found[0]})"
+    return None
 
 
 def is_stream_name(name: str) -> bool:
@@ -72,7 +98,12 @@ def is_temporary(root: Location) -> bool:
 
 def checkpoint_location(root: Location, stream: str, generation: int) -> Location:
     """Return where a generation's checkpoint is, unless an adopted one is elsewhere."""
-    return root.join(stream if generation == 1 else f"{stream}.g{generation}")
+    return root.join(generation_name(stream, generation))
+
+
+def generation_name(stream: str, generation: int) -> str:
+    """Return the name of the directory of a generation's checkpoint."""
+    return stream if generation == 1 else f"{stream}.g{generation}"
 
 
 def record_location(root: Location, stream: str) -> Location:
@@ -110,6 +141,21 @@ def grant_path(code: str, nonce: str) -> str:
     return f"{GRANTED}/{code}-{nonce}.json"
 
 
+def repair_path(repair: str, what: str) -> str:
+    """Return the path of one of the two files of a repair in the record."""
+    return f"{REPAIRS}/{repair}-{what}.json"
+
+
+def journal_path(repair: str) -> str:
+    """Return the path of the directory of a repair's journal in the record."""
+    return f"{JOURNAL}/{repair}"
+
+
 def batch_path(generation: int, batch: int, of: str) -> str:
     """Return the path of a batch that was written down; without an ending."""
     return f"{BATCHES}/{generation:04d}-{batch:06d}-{of}"
+
+
+def backfill_location(record: Location, name: str) -> Location:
+    """Return where the record of a backfill is, below that of its stream."""
+    return record.join(BACKFILLS, name)

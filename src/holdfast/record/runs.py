@@ -103,6 +103,20 @@ def newest_run(reader: Reader, *, before: int = MAX_EPOCH + 1) -> Run | None:
     return None if newest is None else read_document(reader, run_path(*newest), Run)
 
 
+def first_run(reader: Reader, *, generation: int) -> Run | None:
+    """Return the oldest run of a generation; None when there was none.
+
+    Raises:
+        ReadError, RecordError: A run cannot be read.
+    """
+    names = find_names(reader, RUNS, _NAME)
+    for epoch, run_id in sorted((int(each[1]), each[2]) for each in names):
+        run = read_document(reader, run_path(epoch, run_id), Run)
+        if run is not None and run.generation == generation:
+            return run
+    return None
+
+
 def bounded_topic_ids(found: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
     """Return as many topic ids as a run keeps."""
     return {

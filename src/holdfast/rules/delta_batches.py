@@ -151,22 +151,12 @@ def at(milliseconds: int | None) -> str:
     return f"{from_ms(milliseconds):%Y-%m-%d %H:%M:%S} UTC"
 
 
-def span(first: int, last: int) -> str:
-    """Name one batch, or several."""
-    return f"batch {first}" if first == last else f"batches {first} to {last}"
-
-
 def listed(batches: Sequence[int], *, most: int = 5) -> str:
     """Name batches, the first few of them."""
     shown = ", ".join(map(str, batches[:most]))
     more = len(batches) - most
     word = "batch" if len(batches) == 1 else "batches"
     return f"{word} {shown}" if more <= 0 else f"{word} {shown} and {more} more"
-
-
-def count(number: int, unit: str) -> str:
-    """Write a number of something."""
-    return f"{number:,} {unit}" if number == 1 else f"{number:,} {unit}s"
 
 
 def written_since(output: DeltaOutput, since_ms: int) -> OutputCommit | None:

@@ -8,6 +8,7 @@ from holdfast.checkpoint.metadata import QueryMetadata
 from holdfast.evidence.case import Case
 from holdfast.evidence.error_causes import Cause
 from holdfast.evidence.spark_error import SparkError
+from holdfast.grades import Goal
 from holdfast.rules.rule import Finding, Rule
 
 _OF_THE_BATCH = (
@@ -18,15 +19,26 @@ _OF_THE_BATCH = (
 )
 
 
-def find_error(case: Case, rule: Rule, causes: Collection[Cause]) -> Iterator[Finding]:
-    """Yield what a rule finds if the last error has one of its causes."""
+def find_error(
+    case: Case, rule: Rule, causes: Collection[Cause], *, then: str = "", goal: Goal | None = None
+) -> Iterator[Finding]:
+    """Yield what a rule finds if the last error has one of its causes.
+
+    Args:
+        case: What is known.
+        rule: Which is asked.
+        causes: What it finds.
+        then: A sentence that follows the remedy of the cause: a command of this stream.
+        goal: Of these causes, if it is not the rule's.
+    """
     error = None if case.error is None else case.error.last
     if error is None or error.cause not in causes or is_of_another(case) is not None:
         return
     says = (f"The last error is {error.condition}.", error.cause.means, *figures_of(error))
     yield rule.find(
         what=" ".join((*says, *compare_with_checkpoint(case, error))),
-        how=error.cause.remedy,
+        how=f"{error.cause.remedy} {then}".rstrip(),
+        goal=goal,
         follows_from=(f"line {error.line:,} of the error", *_files(case, error)),
     )
 

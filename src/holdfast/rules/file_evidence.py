@@ -69,17 +69,6 @@ def count_rows(case: Case, batches: list[int]) -> Amount | None:
     return Amount(number=total, unit="record")
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun: `1 file`, `1,200 files`."""
-    plural = "es" if noun.endswith("ch") else "s"
-    return f"{number:,} {noun}{'' if number == 1 else plural}"
-
-
-def batch_range(first: int, last: int) -> str:
-    """Return a range of batches: `batch 4`, `batches 4 to 6`."""
-    return f"batch {first}" if first == last else f"batches {first} to {last}"
-
-
 def when_compacted(output: FileOutput, after: int) -> str:
     """Return when Spark next compacts the log: `at batch 19`, or `by default at batch 19`."""
     batch = f"at batch {output.next_compaction(after)}"

@@ -12,10 +12,15 @@ Jackson's JSON parser or an empty file.
 
 ## What to do
 
-Restore `metadata` from a backup or an object version. The query id is also in a Delta sink's `txn`
-actions and in the driver's log (`[id = …`): write `{"id":"<query id>"}`. A guarded stream has the
-id in its [record](../record.md#a-generation). Do not delete the file: older versions of Spark then
-take a new query id.
+A guarded stream has the query id in its [record](../record.md#a-generation). This writes it again:
+
+```sh
+holdfast plan resume STREAM --root ROOT -o plan.json
+```
+
+A bare checkpoint is repaired by hand. Restore `metadata` from a backup or an object version. The
+query id is also in a Delta sink's `txn` actions and in the driver's log (`[id = …`): write
+`{"id":"<query id>"}`. Do not delete the file: older versions of Spark then take a new query id.
 """
 
 from __future__ import annotations
@@ -24,14 +29,21 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import plan_command
 from holdfast.rules.predicted import find_refusal
 from holdfast.rules.rule import Finding, Needs, Rule
 
 _HOW = "Restore `metadata`, with the same query id."
 
 
+def _how(case: Case) -> str:
+    if case.root is None:
+        return _HOW
+    return f"Run {plan_command(case, Goal.RESUME)}: it writes the query id of the record."
+
+
 def _judge(case: Case) -> Iterator[Finding]:
-    return find_refusal(RULE, case, how=_HOW)
+    return find_refusal(RULE, case, how=_how(case))
 
 
 RULE = Rule(

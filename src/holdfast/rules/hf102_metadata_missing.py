@@ -12,8 +12,14 @@ continue under a new query id, so that sinks no longer recognise a batch that th
 
 ## What to do
 
-Write `{"id":"<query id>"}` into `metadata`. The id is in a Delta sink's `txn` actions and in the
-driver's log. A guarded stream has it in its [record](../record.md#a-generation).
+A guarded stream has the query id in its [record](../record.md#a-generation). This writes it again:
+
+```sh
+holdfast plan resume STREAM --root ROOT -o plan.json
+```
+
+A bare checkpoint is repaired by hand: write `{"id":"<query id>"}` into `metadata`. The id is in a
+Delta sink's `txn` actions and in the driver's log.
 """
 
 from __future__ import annotations
@@ -22,14 +28,21 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import plan_command
 from holdfast.rules.predicted import find_refusal
 from holdfast.rules.rule import Finding, Needs, Rule
 
 _HOW = "Write `metadata` again, with the query id that the sink or the driver's log names."
 
 
+def _how(case: Case) -> str:
+    if case.root is None:
+        return _HOW
+    return f"Run {plan_command(case, Goal.RESUME)}: it writes the query id of the record."
+
+
 def _judge(case: Case) -> Iterator[Finding]:
-    return find_refusal(RULE, case, how=_HOW)
+    return find_refusal(RULE, case, how=_how(case))
 
 
 RULE = Rule(

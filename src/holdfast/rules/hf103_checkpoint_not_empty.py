@@ -12,7 +12,15 @@ begin with batch 0 and read everything again.
 
 ## What to do
 
-If only a `.tmp` file is there, move it aside; a guarded start does that itself. Otherwise restore
+If only `.tmp` files are there, a killed first batch left them. A guarded start moves them aside
+itself. For a bare checkpoint, this plan removes them:
+
+```sh
+holdfast plan resume LOCATION -o plan.json
+```
+
+Otherwise the logs were deleted. The ledgers give them back to a guarded stream without state, with
+`holdfast plan resume STREAM --root ROOT -o plan.json`. For every other checkpoint, restore
 `offsets/` and `commits/`. Do not delete the rest: Spark would read everything again into the same
 sink.
 """
@@ -21,16 +29,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from holdfast.checkpoint.layout import COMMITS, OFFSETS
 from holdfast.evidence.case import Case
+from holdfast.evidence.outcomes import Refuses
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import plan_command, resuming
 from holdfast.rules.predicted import find_refusal
 from holdfast.rules.rule import Finding, Needs, Rule
 
-_HOW = "Restore `offsets/`; if only a temporary file is there, move it aside."
+_HOW = "Restore `offsets/` from a backup."
+
+
+def _how(case: Case) -> str:
+    logs = (f"{OFFSETS}/", f"{COMMITS}/")
+    refused = case.next_start
+    in_the_way = refused.follows_from if isinstance(refused, Refuses) else ()
+    leftovers = {each for each in case.checkpoint.leftovers if each.startswith(logs)}
+    if not leftovers.issuperset(in_the_way):
+        return resuming(case, otherwise=_HOW)
+    return f"Run {plan_command(case, Goal.RESUME)}: it removes what a killed first batch left."
 
 
 def _judge(case: Case) -> Iterator[Finding]:
-    return find_refusal(RULE, case, how=_HOW)
+    return find_refusal(RULE, case, how=_how(case))
 
 
 RULE = Rule(

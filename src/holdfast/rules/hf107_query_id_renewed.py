@@ -12,8 +12,14 @@ as Delta and Iceberg, do not recognise a batch that they hold: a pending batch i
 
 ## What to do
 
-Write `{"id":"<query id>"}` into `metadata` before the start. The id is in a Delta sink's `txn`
-actions, in Iceberg's snapshot summaries and in the driver's log.
+A guarded stream has the query id in its [record](../record.md#a-generation). This writes it again:
+
+```sh
+holdfast plan resume STREAM --root ROOT -o plan.json
+```
+
+A bare checkpoint is repaired by hand: write `{"id":"<query id>"}` into `metadata` before the start.
+The id is in a Delta sink's `txn` actions, in Iceberg's snapshot summaries and in the driver's log.
 """
 
 from __future__ import annotations
@@ -24,7 +30,14 @@ from holdfast.evidence.case import Case
 from holdfast.evidence.outcomes import Resumes, RunsAgain
 from holdfast.evidence.versions import version_text
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import plan_command
 from holdfast.rules.rule import Finding, Needs, Rule
+
+
+def _how(case: Case) -> str:
+    if case.root is None:
+        return "Write `metadata` again, with the query id that the sink or the driver's log names."
+    return f"Run {plan_command(case, Goal.RESUME)}: it writes the query id of the record."
 
 
 def _judge(case: Case) -> Iterator[Finding]:
@@ -40,7 +53,7 @@ def _judge(case: Case) -> Iterator[Finding]:
             "new query id, because `metadata` is missing. A sink that knows batches by the query "
             "id does not recognise those it holds."
         ),
-        how="Write `metadata` again, with the query id that the sink or the driver's log names.",
+        how=_how(case),
         accepting="the query gets a new id; a batch that the sink holds is written again",
         follows_from=("metadata", *start.follows_from),
     )

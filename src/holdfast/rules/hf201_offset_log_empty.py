@@ -12,8 +12,14 @@ fail.
 
 ## What to do
 
-Restore `offsets/`. Do not delete `commits/`: Spark would begin with batch 0 and read everything
-again.
+The ledgers give the entries back to a guarded stream without state:
+
+```sh
+holdfast plan resume STREAM --root ROOT -o plan.json
+```
+
+For every other checkpoint, restore `offsets/` from a backup. Do not delete `commits/`: Spark would
+begin with batch 0 and read everything again.
 """
 
 from __future__ import annotations
@@ -22,6 +28,7 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import resuming
 from holdfast.rules.predicted import find_refusal
 from holdfast.rules.rule import Finding, Needs, Rule
 
@@ -29,7 +36,7 @@ _HOW = "Restore `offsets/`; do not delete `commits/`."
 
 
 def _judge(case: Case) -> Iterator[Finding]:
-    return find_refusal(RULE, case, how=_HOW)
+    return find_refusal(RULE, case, how=resuming(case, otherwise=_HOW))
 
 
 RULE = Rule(

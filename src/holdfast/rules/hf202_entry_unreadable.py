@@ -12,25 +12,58 @@ Spark reads these three entries at every start and fails: `Incomplete log file`,
 
 ## What to do
 
-Restore the entry. If it is a commit entry, deleting it makes Spark run that batch again, which
-duplicates its rows unless the sink recognises the batch. Do not delete a damaged offset entry:
-Spark would plan that batch again with another range.
+Plan the repair. `LOCATION` is the checkpoint; a guarded stream is named by `STREAM --root ROOT`:
+
+```sh
+holdfast plan resume LOCATION -o plan.json
+```
+
+What the plan does depends on the entry:
+
+- The newest commit entry is removed, and Spark runs its batch again with the same range. A sink
+  without a ledger gets the rows again: the plan asks for `--allow repeats-data`.
+- The newest offset entry of a batch that is not committed is removed, and Spark plans the batch
+  again. If the sink may hold a part of it, restore the entry instead.
+- The entry before the newest one is written again, if the newest batch is committed.
+- The offset entry of a committed batch is written again from the ledgers, if the stream is guarded
+  and has no state. Otherwise there is no plan: restore the entry from a backup.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.ids import BatchId
+from holdfast.rules.commands import plan_command, resuming
 from holdfast.rules.predicted import find_refusal
 from holdfast.rules.rule import Finding, Needs, Rule
 
 _HOW = "Restore the entry from a backup or an object version."
 
 
+def _how(case: Case) -> str:
+    checkpoint, planned = case.checkpoint, case.newest_planned
+    is_offset = isinstance(checkpoint.offsets.get(BatchId(planned)), Unparsed)
+    command = plan_command(case, Goal.RESUME)
+    if case.newest_committed > planned or (is_offset and case.newest_committed == planned):
+        return resuming(case, otherwise=_HOW)
+    if is_offset:
+        return (
+            f"Restore offsets/{planned}. If the sink holds nothing of batch {planned}, run "
+            f"{command}: Spark then plans the batch again."
+        )
+    if isinstance(checkpoint.offsets.get(BatchId(planned - 1)), Unparsed):
+        is_used = case.newest_committed < planned
+        written = f"Run {command}: it writes offsets/{planned - 1} again."
+        return resuming(case, otherwise=_HOW) if is_used else written
+    return f"Run {command}: it removes the commit entry, and Spark runs the batch again."
+
+
 def _judge(case: Case) -> Iterator[Finding]:
-    return find_refusal(RULE, case, how=_HOW)
+    return find_refusal(RULE, case, how=_how(case))
 
 
 RULE = Rule(

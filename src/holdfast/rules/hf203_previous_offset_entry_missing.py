@@ -12,9 +12,17 @@ begins. It fails with `batch N doesn't exist`.
 
 ## What to do
 
-Restore the entry. Its offsets are also the start offsets of the next batch in the query's progress
-events. Do not delete the newest entry, as Spark's log suggests: the sink would then skip or
-duplicate a batch.
+If the newest batch is committed, Spark asks for the entry and does not use its content. This plan
+writes it again. `LOCATION` is the checkpoint; a guarded stream is named by `STREAM --root ROOT`:
+
+```sh
+holdfast plan resume LOCATION -o plan.json
+```
+
+If the newest batch is pending, the entry says where it begins. The ledgers know that of a guarded
+stream without state, and the same command writes it again. Otherwise restore the entry: its offsets
+are also the start offsets of the next batch in the query's progress events. Do not delete the
+newest entry, as Spark's log suggests: the sink would then skip or duplicate a batch.
 """
 
 from __future__ import annotations
@@ -23,14 +31,22 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import plan_command, resuming
 from holdfast.rules.predicted import find_refusal
 from holdfast.rules.rule import Finding, Needs, Rule
 
 _HOW = "Restore the missing entry; do not delete the newest one."
 
 
+def _how(case: Case) -> str:
+    if case.newest_committed < case.newest_planned:
+        return resuming(case, otherwise=_HOW)
+    command = plan_command(case, Goal.RESUME)
+    return f"Run {command}: it writes the missing entry again. Do not delete the newest one."
+
+
 def _judge(case: Case) -> Iterator[Finding]:
-    return find_refusal(RULE, case, how=_HOW)
+    return find_refusal(RULE, case, how=_how(case))
 
 
 RULE = Rule(

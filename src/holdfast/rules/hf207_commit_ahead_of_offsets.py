@@ -13,8 +13,22 @@ loop writes the batch once more with every attempt.
 
 ## What to do
 
-Stop the restart loop first. Restore the deleted offset entries. If they are lost, compare the sink:
-it must hold every committed batch before newer commit entries may be moved aside.
+Stop the restart loop first. The ledgers give the entries back to a guarded stream without state,
+and nothing is written twice:
+
+```sh
+holdfast plan resume STREAM --root ROOT -o plan.json
+```
+
+For a bare checkpoint, restore the deleted offset entries. If they are lost, this plan takes back
+the commit entries, and Spark runs those batches again. The sink gets their rows again, so the plan
+asks for `--allow repeats-data`:
+
+```sh
+holdfast plan resume LOCATION -o plan.json
+```
+
+A query with state cannot go back so: its state is of the newest committed batch.
 
 ## What it cannot see
 
@@ -28,14 +42,27 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import can_rebuild, plan_command, resuming
 from holdfast.rules.predicted import find_failure_after
 from holdfast.rules.rule import Finding, Needs, Rule
 
 _HOW = "Stop the restarts, and restore the offset entries that were deleted."
 
 
+def _how(case: Case) -> str:
+    if can_rebuild(case):
+        return f"Stop the restarts. {resuming(case, otherwise='')}"
+    if case.is_stateful or case.newest_planned < 0:
+        return _HOW
+    command = plan_command(case, Goal.RESUME)
+    return (
+        f"{_HOW} If they are lost, run {command}: Spark runs the batches again, and a sink "
+        "without a ledger gets their rows again."
+    )
+
+
 def _judge(case: Case) -> Iterator[Finding]:
-    return find_failure_after(RULE, case, error="CONCURRENT_STREAM_LOG_UPDATE", how=_HOW)
+    return find_failure_after(RULE, case, error="CONCURRENT_STREAM_LOG_UPDATE", how=_how(case))
 
 
 RULE = Rule(

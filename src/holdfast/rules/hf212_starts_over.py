@@ -12,8 +12,14 @@ the sink keeps what it has. State files of the earlier run stay and can be mista
 
 ## What to do
 
-Restore `offsets/` and `commits/`. If you meant to begin again, [reset the
-stream](../../guides/resetting.md): use a new checkpoint and a new or an empty sink.
+The ledgers give the logs back to a guarded stream without state:
+
+```sh
+holdfast plan resume STREAM --root ROOT -o plan.json
+```
+
+For every other checkpoint, restore `offsets/` and `commits/`. If you meant to begin again, [reset
+the stream](../../guides/resetting.md): use a new checkpoint and a new or an empty sink.
 
 ## What it cannot see
 
@@ -29,6 +35,7 @@ from holdfast.evidence.case import Case
 from holdfast.evidence.outcomes import StartsFresh
 from holdfast.evidence.verdict import has_only_begun, has_run
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import resetting, resuming
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
@@ -50,7 +57,10 @@ def _judge(case: Case) -> Iterator[Finding]:
             f"{' and '.join(there)} show that the query has run. The sink keeps what it has: rows "
             "are duplicated."
         ),
-        how="Restore `offsets/` and `commits/`, or reset the stream into a new output.",
+        how=resuming(
+            case,
+            otherwise=f"Restore `offsets/` and `commits/`. To begin again, {resetting(case)}.",
+        ),
         accepting="everything that the sources still have is read again into the same sink",
         follows_from=(*start.follows_from, *there),
     )

@@ -34,14 +34,9 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.evidence.progress import Amount
+from holdfast.evidence.wording import count
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.kafka_topics import (
-    follows_from,
-    kafka_sources,
-    places_where,
-    tell_count,
-    tell_places,
-)
+from holdfast.rules.kafka_topics import follows_from, kafka_sources, places_where, tell_places
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
@@ -54,16 +49,17 @@ def _judge(case: Case) -> Iterator[Finding]:
         told = tell_places(gone, lambda each: f"{each.needed} to {(each.earliest or 0) - 1}")
         yield RULE.find(
             what=(
-                f"Kafka has deleted {tell_count(number)} that the checkpoint needs next: {told}. "
-                "Spark fails in its first batch. With failOnDataLoss=false it starts, and these "
-                "records are lost."
+                f"Kafka has deleted {count(number, 'record')} that the checkpoint needs next: "
+                f"{told}. Spark fails in its first batch. With failOnDataLoss=false it starts, and "
+                "these records are lost."
             ),
             how=(
                 "Raise the retention of the topic. Load the missing range from another copy, if "
                 "there is one, then start once with failOnDataLoss=false."
             ),
             accepting=(
-                f"Spark starts and fails, or, with failOnDataLoss=false, loses {tell_count(number)}"
+                "Spark starts and fails, or, with failOnDataLoss=false, loses "
+                f"{count(number, 'record')}"
             ),
             amount=Amount(number=number, unit="record"),
             follows_from=follows_from(case, source),

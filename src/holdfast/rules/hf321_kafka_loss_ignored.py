@@ -38,13 +38,13 @@ from collections.abc import Iterator
 from holdfast.evidence.case import Case
 from holdfast.evidence.progress import Amount
 from holdfast.evidence.sources.kafka import KafkaPartition
+from holdfast.evidence.wording import count
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.kafka_topics import (
     Place,
     follows_from,
     kafka_sources,
     places_where,
-    tell_count,
     tell_places,
 )
 from holdfast.rules.rule import Finding, Needs, Rule
@@ -59,7 +59,7 @@ def _judge(case: Case) -> Iterator[Finding]:
             continue
         number = sum(_lost(each) for _, each in gone)
         is_exact = not any(each.is_gone for _, each in gone)
-        lost = tell_count(number) if is_exact else "an unknown number of records"
+        lost = count(number, "record") if is_exact else "an unknown number of records"
         yield RULE.find(
             what=(
                 f"Kafka lacks what the checkpoint needs next, and failOnDataLoss=false hides it: "

@@ -15,7 +15,12 @@ then is never read.
 
 Check that the bootstrap servers are the right ones. If the topic was created again, [reset the
 stream](../../guides/resetting.md) and begin the new topic at its first offset. Do not start with
-`failOnDataLoss=false`.
+`failOnDataLoss=false`. The rows that the sink holds stay: the new topic cannot give them again. The
+plan asks for `--allow repeats-data`, because the topic is read from its beginning:
+
+```sh
+holdfast plan reset STREAM --root ROOT --from earliest --output keep-from-here -o plan.json
+```
 
 ## What accepting does
 
@@ -34,14 +39,10 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.evidence.progress import Amount
+from holdfast.evidence.wording import count
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.kafka_topics import (
-    follows_from,
-    kafka_sources,
-    places_where,
-    tell_count,
-    tell_places,
-)
+from holdfast.rules.commands import KEEP, resetting
+from holdfast.rules.kafka_topics import follows_from, kafka_sources, places_where, tell_places
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
@@ -60,14 +61,15 @@ def _judge(case: Case) -> Iterator[Finding]:
             what=(
                 f"Kafka ends before the offset that the checkpoint needs next: {told}. {why}Spark "
                 f"fails. With failOnDataLoss=false it starts, and passes over the "
-                f"{tell_count(number)} that are there now."
+                f"{count(number, 'record')} that are there now."
             ),
             how=(
-                "Check the bootstrap servers. If the topic was created again, reset the stream and "
-                "begin the new topic at its first offset."
+                "Check the bootstrap servers. If the topic was created again, "
+                f"{resetting(case, output=KEEP)} and begin the new topic at its first offset."
             ),
             accepting=(
-                f"Spark starts and fails, or, with failOnDataLoss=false, loses {tell_count(number)}"
+                "Spark starts and fails, or, with failOnDataLoss=false, loses "
+                f"{count(number, 'record')}"
             ),
             amount=Amount(number=number, unit="record"),
             follows_from=follows_from(case, source),

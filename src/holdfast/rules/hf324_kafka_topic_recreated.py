@@ -14,9 +14,16 @@ the sink. What was not read of the old topic is lost with it.
 
 ## What to do
 
-Load the new topic from its first offset up to the checkpoint's offset with a bounded job beside the
-stream. Or [reset the stream](../../guides/resetting.md), and begin the new topic at its first
-offset.
+[Reset the stream](../../guides/resetting.md), and begin the new topic at its first offset. The rows
+that the sink holds stay: the new topic cannot give them again. The plan asks for `--allow
+repeats-data`, because the topic is read from its beginning:
+
+```sh
+holdfast plan reset STREAM --root ROOT --from earliest --output keep-from-here -o plan.json
+```
+
+Or load the new topic from its first offset up to the checkpoint's offset with a bounded job beside
+the stream.
 
 ## What accepting does
 
@@ -36,13 +43,14 @@ from collections.abc import Iterator
 from holdfast.evidence.case import Case
 from holdfast.evidence.progress import Amount
 from holdfast.evidence.sources.kafka import KafkaPartition
+from holdfast.evidence.wording import count
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import KEEP, resetting
 from holdfast.rules.kafka_topics import (
     Place,
     follows_from,
     kafka_sources,
     places_where,
-    tell_count,
     tell_places,
 )
 from holdfast.rules.rule import Finding, Needs, Rule
@@ -60,13 +68,13 @@ def _judge(case: Case) -> Iterator[Finding]:
             what=(
                 "The topic was deleted and created again since the last guarded run. Spark does "
                 f"not notice, whatever failOnDataLoss says: it goes on at the old offset and never "
-                f"reads {tell_count(number)} of the new topic: {told}."
+                f"reads {count(number, 'record')} of the new topic: {told}."
             ),
             how=(
-                "Load these offsets of the new topic beside the stream, or reset the stream and "
-                "begin the new topic at its first offset."
+                f"To begin the new topic at its first offset, {resetting(case, output=KEEP)}. Or "
+                "load these offsets of the new topic beside the stream."
             ),
-            accepting=f"Spark goes on at the old offset, and {tell_count(number)} are lost",
+            accepting=f"Spark goes on at the old offset, and {count(number, 'record')} are lost",
             amount=Amount(number=number, unit="record"),
             follows_from=(*follows_from(case, source), "the topic ids of the last run"),
         )
@@ -89,7 +97,7 @@ RULE = Rule(
     severity=Severity.DATA_AT_RISK,
     confidence=Confidence.CERTAIN,
     effect=Effect.LOSES,
-    goal=Goal.BACKFILL,
+    goal=Goal.RESET,
     needs=Needs.SOURCE,
     judge=_judge,
 )

@@ -14,8 +14,15 @@ before that offset never reach the sink.
 ## What to do
 
 Find out whether the topic was created again: compare its creation with the last batch, and its
-first records with those in the sink. If it was, load its first records beside the stream, or
-[reset the stream](../../guides/resetting.md).
+first records with those in the sink. If it was, [reset the stream](../../guides/resetting.md). The
+rows that the sink holds stay: the new topic cannot give them again. The plan asks for `--allow
+repeats-data`, because the topic is read from its beginning:
+
+```sh
+holdfast plan reset STREAM --root ROOT --from earliest --output keep-from-here -o plan.json
+```
+
+Or load its first records with a bounded job beside the stream.
 
 ## What it cannot see
 
@@ -30,13 +37,14 @@ from collections.abc import Iterator
 from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.evidence.case import Case
 from holdfast.evidence.progress import Amount
+from holdfast.evidence.wording import count
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import KEEP, resetting
 from holdfast.rules.kafka_topics import (
     Place,
     follows_from,
     kafka_sources,
     places_where,
-    tell_count,
     tell_places,
 )
 from holdfast.rules.rule import Finding, Needs, Rule
@@ -66,9 +74,12 @@ def _judge(case: Case) -> Iterator[Finding]:
             what=(
                 "Kafka holds, before the checkpoint's offset, records that are newer than the "
                 "newest batch, so no batch has read them. The topic was probably created again. "
-                f"Spark then never reads up to {tell_count(number)}: {told}."
+                f"Spark then never reads up to {count(number, 'record')}: {told}."
             ),
-            how="Compare the first records of the topic with the sink before you start the stream.",
+            how=(
+                "Compare the first records of the topic with the sink before you start the stream. "
+                f"If the topic was created again, {resetting(case, output=KEEP)}."
+            ),
             amount=Amount(number=number, unit="record"),
             follows_from=follows_from(case, source),
         )
@@ -80,7 +91,7 @@ RULE = Rule(
     severity=Severity.DATA_AT_RISK,
     confidence=Confidence.LIKELY,
     effect=Effect.LOSES,
-    goal=Goal.BACKFILL,
+    goal=Goal.RESET,
     needs=Needs.SOURCE,
     judge=_judge,
 )

@@ -15,7 +15,12 @@ If the query subscribes to a topic by name and the topic does not exist, Spark f
 
 Check that the bootstrap servers are the right ones. If the topic was deleted for good, take it out
 of the query and [reset the stream](../../guides/resetting.md). If it was created again, begin the
-new topic at its first offset.
+new topic at its first offset. The rows that the sink holds stay: the new topic cannot give them
+again. The plan asks for `--allow repeats-data`, because the topic is read from its beginning:
+
+```sh
+holdfast plan reset STREAM --root ROOT --from earliest --output keep-from-here -o plan.json
+```
 
 ## What accepting does
 
@@ -31,6 +36,7 @@ from functools import partial
 from holdfast.evidence.case import Case
 from holdfast.evidence.sources.kafka import KafkaSource
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import KEEP, resetting
 from holdfast.rules.kafka_topics import (
     Place,
     follows_from,
@@ -53,8 +59,8 @@ def _judge(case: Case) -> Iterator[Finding]:
         yield RULE.find(
             what=f"The broker {what}, and the checkpoint needs it: {told}. Spark fails.",
             how=(
-                "Check the bootstrap servers. If the topic was deleted or created again, reset the "
-                "stream with the topics that exist now."
+                "Check the bootstrap servers. If the topic was deleted or created again, "
+                f"{resetting(case, output=KEEP)} and the topics that exist now."
             ),
             accepting=(
                 "Spark starts and fails, or, where failOnDataLoss=false lets it start, what was "

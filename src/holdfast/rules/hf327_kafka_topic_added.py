@@ -22,8 +22,9 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.evidence.progress import Amount
+from holdfast.evidence.wording import count
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.kafka_topics import Place, follows_from, kafka_sources, places_where, tell_count
+from holdfast.rules.kafka_topics import Place, follows_from, kafka_sources, places_where
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
@@ -38,7 +39,7 @@ def _judge(case: Case) -> Iterator[Finding]:
         yield RULE.find(
             what=(
                 f"The checkpoint does not name {shown}. Spark reads it from its first offset, "
-                f"whatever startingOffsets says: {tell_count(number)}."
+                f"whatever startingOffsets says: {count(number, 'record')}."
             ),
             how=(
                 "If the old records are not wanted, give the topic a stream of its own; else limit "

@@ -14,9 +14,16 @@ the old one are duplicated.
 
 ## What to do
 
-If the new table holds the old rows, start with a new checkpoint and with `startingVersion` set to
-the version after it was filled. If it holds only new rows, start from its first version. If the
-path is wrong, correct it.
+If the path is wrong, correct it. If the new table holds the old rows too, [reset the
+stream](../../guides/resetting.md) and fill the output again:
+
+```sh
+holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json
+```
+
+If the new table holds only new rows, use `--output keep-from-here`: the output keeps the old rows,
+and the stream reads the new table from its first version. For a query without Holdfast, start a new
+checkpoint with `startingVersion` set to the first version that you do not have.
 
 ## What accepting does
 
@@ -34,6 +41,7 @@ from collections.abc import Iterator
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.printable import printable
+from holdfast.rules.commands import KEEP, resetting
 from holdfast.rules.delta_sources import delta_sources, newest_entry
 from holdfast.rules.rule import Finding, Needs, Rule
 
@@ -53,8 +61,8 @@ def _judge(case: Case) -> Iterator[Finding]:
                 f"{printable(found.needed_id)}; {found.shown} {there}. Spark refuses to start."
             ),
             how=(
-                "Check the path. If the table was created again, start a new checkpoint with "
-                "startingVersion after what the old table had given."
+                "Check the path. If the table was created again and has the old rows too, "
+                f"{resetting(case)}. If it has only new rows, keep the output: --output {KEEP}."
             ),
             accepting="no row is read: Spark does not start",
             follows_from=(newest_entry(case), f"{found.shown}, its metadata"),

@@ -16,8 +16,16 @@ appended in between, and not read, is lost without an error.
 ## What to do
 
 If only versions are gone that were read, start once with `failOnDataLoss=false`: nothing is lost.
-Otherwise start with a new checkpoint and `startingVersion` set to the oldest version that is there,
-and write the missing rows with a batch job: compare the table with the sink by a key.
+
+Otherwise [reset the stream](../../guides/resetting.md). A new generation reads the rows that the
+table has now, into an output that is emptied first:
+
+```sh
+holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json
+```
+
+Or start with a new checkpoint and `startingVersion` set to the oldest version that is there, and
+write the missing rows with a batch job: compare the table with the sink by a key.
 
 ## What accepting does
 
@@ -36,8 +44,9 @@ from holdfast.evidence.case import Case
 from holdfast.evidence.outcomes import Resumes
 from holdfast.evidence.sources.delta import DeltaSource
 from holdfast.evidence.sources.probe import SourceProbe
+from holdfast.evidence.wording import count
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.delta_batches import count
+from holdfast.rules.commands import resetting
 from holdfast.rules.delta_sources import delta_sources, log_files, newest_entry, offset_after
 from holdfast.rules.rule import Finding, Needs, Rule
 
@@ -73,7 +82,8 @@ def _unread(case: Case, probe: SourceProbe, found: DeltaSource) -> Finding:
         ),
         how=(
             "Start a new checkpoint with startingVersion set to the oldest version that is there, "
-            "and write the rows between with a batch job."
+            f"and write the rows between with a batch job. Or {resetting(case)}: it reads the rows "
+            "that the table has now."
         ),
         accepting="no row is read; with failOnDataLoss=false the missing versions are skipped",
         follows_from=(newest_entry(case), *log_files(found, missing[0])),
@@ -96,7 +106,7 @@ RULE = Rule(
     severity=Severity.BLOCKS_RESTART,
     confidence=Confidence.CERTAIN,
     effect=Effect.FAILS,
-    goal=Goal.BACKFILL,
+    goal=Goal.RESET,
     needs=Needs.SOURCE,
     judge=_judge,
 )

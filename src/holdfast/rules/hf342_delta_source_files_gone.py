@@ -31,8 +31,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
+from holdfast.evidence.wording import count
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.delta_batches import count
 from holdfast.rules.delta_sources import delta_sources, log_files, newest_entry
 from holdfast.rules.rule import Finding, Needs, Rule
 

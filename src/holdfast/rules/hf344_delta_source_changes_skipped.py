@@ -27,8 +27,8 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.evidence.sources.delta import SourceCommit
+from holdfast.evidence.wording import count
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.delta_batches import count
 from holdfast.rules.delta_sources import (
     delta_sources,
     log_files,

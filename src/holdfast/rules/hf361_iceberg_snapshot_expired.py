@@ -13,9 +13,15 @@ not an ancestor of table's current snapshot`.
 
 ## What to do
 
-Begin a new generation of the stream with `stream-from-timestamp` set to the commit time of the next
-snapshot that the table still has. Load the records of the expired snapshots with a bounded job.
-From then on, expire snapshots only after every stream has read them.
+Set `stream-from-timestamp` to the commit time of the next snapshot that the table still has. Then
+begin a new generation of the stream, which keeps the rows in the sink:
+
+```sh
+holdfast plan reset STREAM --root ROOT --from earliest --output keep-from-here -o plan.json
+```
+
+Load the records of the expired snapshots with a bounded job. From then on, expire snapshots only
+after every stream has read them.
 
 ## What accepting does
 
@@ -29,6 +35,7 @@ from collections.abc import Iterator
 from holdfast.evidence.case import Case
 from holdfast.evidence.sources.iceberg import IcebergSource
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import KEEP, resetting
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
@@ -44,8 +51,8 @@ def _judge(case: Case) -> Iterator[Finding]:
                 "the table does not have any more. Spark fails at every start."
             ),
             how=(
-                "Begin a new generation with stream-from-timestamp at the next snapshot that the "
-                "table has, and load what was expired with a bounded job."
+                "Set stream-from-timestamp to the next snapshot that the table has, then "
+                f"{resetting(case, output=KEEP)}. Load what was expired with a bounded job."
             ),
             accepting="Spark fails at the start, and no data changes",
             follows_from=(f"offsets/{newest}", found.metadata),

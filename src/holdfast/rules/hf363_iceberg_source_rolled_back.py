@@ -13,9 +13,13 @@ name the cause. The sink keeps rows that the table does not have any more.
 
 ## What to do
 
-If the rollback was a mistake, set the current snapshot back: `CALL catalog.system.
-set_current_snapshot`. Otherwise remove the rows of the removed snapshots from the sink, and begin a
-new generation with `stream-from-timestamp`.
+If the rollback was a mistake, set the current snapshot back: `CALL
+catalog.system.set_current_snapshot`. Otherwise remove the rows of the removed snapshots from the
+sink, set `stream-from-timestamp`, and begin a new generation, which keeps the other rows:
+
+```sh
+holdfast plan reset STREAM --root ROOT --from earliest --output keep-from-here -o plan.json
+```
 
 ## What accepting does
 
@@ -29,6 +33,7 @@ from collections.abc import Iterator
 from holdfast.evidence.case import Case
 from holdfast.evidence.sources.iceberg import IcebergSource
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import KEEP, resetting
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
@@ -45,8 +50,8 @@ def _judge(case: Case) -> Iterator[Finding]:
                 "fails at every start."
             ),
             how=(
-                "Undo the rollback, or remove the rows of the removed snapshots from the sink and "
-                "begin a new generation with stream-from-timestamp."
+                "Undo the rollback. Or remove the rows of the removed snapshots from the sink, set "
+                f"stream-from-timestamp, and {resetting(case, output=KEEP)}."
             ),
             accepting="Spark fails at the start, and no data changes",
             follows_from=(f"offsets/{newest}", found.metadata),

@@ -30,8 +30,9 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.evidence.progress import Amount
+from holdfast.evidence.wording import count
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.file_evidence import counted, file_sources, holds_batch
+from holdfast.rules.file_evidence import file_sources, holds_batch
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
@@ -50,7 +51,7 @@ def _judge(case: Case) -> Iterator[Finding]:
                 "reports no error, and the rows are lost."
             ),
             how="Restore the files at the same paths before you start the query.",
-            accepting=f"the rows of {counted(gone, 'missing input file')} never reach the sink",
+            accepting=f"the rows of {count(gone, 'missing input file')} never reach the sink",
             amount=Amount(number=gone, unit="file"),
             follows_from=(f"sources/{source}", f"offsets/{pending}"),
         )

@@ -30,8 +30,9 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.evidence.progress import Amount
+from holdfast.evidence.wording import count
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.file_evidence import counted, file_sources
+from holdfast.rules.file_evidence import file_sources
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
@@ -42,7 +43,7 @@ def _judge(case: Case) -> Iterator[Finding]:
             continue
         yield RULE.find(
             what=(
-                f"Spark will never read {counted(number, 'file')} in {found.directory} that the "
+                f"Spark will never read {count(number, 'file')} in {found.directory} that the "
                 f"log of source {source} does not list, such as {found.listed.first_too_old}. It "
                 "ignores files more than 7 days older than the newest one it has read "
                 f"({found.listed.files:,} files listed)."

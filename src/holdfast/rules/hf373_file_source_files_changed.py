@@ -28,8 +28,9 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.evidence.progress import Amount
+from holdfast.evidence.wording import count
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.file_evidence import counted, file_sources
+from holdfast.rules.file_evidence import file_sources
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
@@ -40,7 +41,7 @@ def _judge(case: Case) -> Iterator[Finding]:
             continue
         yield RULE.find(
             what=(
-                f"Spark does not read {counted(number, 'file')} in {found.directory} again, such "
+                f"Spark does not read {count(number, 'file')} in {found.directory} again, such "
                 f"as {found.read.first_changed}, although they were written again after it read "
                 f"them ({found.read}): what was added since is lost."
             ),

@@ -22,8 +22,9 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.evidence.progress import Amount
+from holdfast.evidence.wording import count
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.file_evidence import counted, file_sources
+from holdfast.rules.file_evidence import file_sources
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
@@ -33,7 +34,7 @@ def _judge(case: Case) -> Iterator[Finding]:
             continue
         yield RULE.find(
             what=(
-                f"Spark has read {counted(found.repeated, 'file')} of source {source} twice: the "
+                f"Spark has read {count(found.repeated, 'file')} of source {source} twice: the "
                 f"log names them under {' and under '.join(found.roots)}."
             ),
             how="Look for duplicate rows in the sink, and keep the address that is used now.",

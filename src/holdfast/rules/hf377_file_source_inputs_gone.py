@@ -21,8 +21,9 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.evidence.progress import Amount
+from holdfast.evidence.wording import count
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.file_evidence import counted, file_sources
+from holdfast.rules.file_evidence import file_sources
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
@@ -33,7 +34,7 @@ def _judge(case: Case) -> Iterator[Finding]:
         yield RULE.find(
             what=(
                 "A restart does not need them, but a reset or a replay cannot read everything "
-                f"again: source {source} has lost {counted(found.read.gone, 'input file')} "
+                f"again: source {source} has lost {count(found.read.gone, 'input file')} "
                 f"({found.read}), such as {found.read.first_gone}."
             ),
             how="Restore the files before you reset or replay, or read the archive directory.",

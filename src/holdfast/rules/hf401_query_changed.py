@@ -16,6 +16,12 @@ every start.
 Start the query as it was before. If you want the new query, [reset the
 stream](../../guides/resetting.md): the checkpoint cannot be used for it.
 
+The plan for such a reset:
+
+```sh
+holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json
+```
+
 ## What accepting does
 
 Spark decides, and fails as above. The ledger does not change.
@@ -27,6 +33,7 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import resetting
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
@@ -41,7 +48,7 @@ def _judge(case: Case) -> Iterator[Finding]:
                 f"The query was changed, and its checkpoint cannot take it: {refused.because}. "
                 f"Spark would fail with: {refused.error}."
             ),
-            how="Start the query as it was, or reset the stream to begin with the new query.",
+            how=f"Start the query as it was. To begin with the new query, {resetting(case)}.",
             accepting="Spark decides; it plans a batch and fails in it, at every start",
             follows_from=refused.follows_from,
         )

@@ -21,6 +21,12 @@ is lost.
 Start the query with its old source. Give the new source a stream of its own, with another name. If
 the data itself was moved, [reset the stream](../../guides/resetting.md).
 
+The plan for such a reset:
+
+```sh
+holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json
+```
+
 ## What accepting does
 
 Spark goes on with the new source, from its beginning. What was not read of the old one is lost. The
@@ -35,6 +41,7 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import resetting
 from holdfast.rules.rule import Finding, Needs, Rule
 
 _FILES, _KAFKA = "FileSource[", "kafka "
@@ -62,7 +69,7 @@ def _judge(case: Case) -> Iterator[Finding]:
             ),
             how=(
                 "Start the query with its old source, or start the new source as a stream of its "
-                "own, with another name."
+                f"own, with another name. If the data was moved, {resetting(case)}."
             ),
             accepting=(
                 f"Spark decides; if it starts, {new} is read from its beginning, what was not "

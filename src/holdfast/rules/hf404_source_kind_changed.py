@@ -15,6 +15,12 @@ which cannot read it, and the query fails at the start.
 Start the query with its old source. Give the new source a stream of its own, with another name, or
 [reset the stream](../../guides/resetting.md).
 
+The plan for such a reset:
+
+```sh
+holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json
+```
+
 ## What accepting does
 
 Spark decides, and fails as above. The ledger does not change.
@@ -29,6 +35,7 @@ from holdfast.evidence.case import Case
 from holdfast.evidence.query_to_start import THE_LAST_CONTRACT
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.changed_query import both_contracts
+from holdfast.rules.commands import resetting
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
@@ -47,7 +54,10 @@ def _judge(case: Case) -> Iterator[Finding]:
                 f"Source {number} was {before} in the last run and is {now} now. Its offset in "
                 f"offsets/{case.newest_planned} is of another form, and Spark fails at the start."
             ),
-            how="Start the query with its old source, or give the new source its own stream.",
+            how=(
+                "Start the query with its old source, or give the new source its own stream. To "
+                f"begin again with the new source, {resetting(case)}."
+            ),
             accepting="Spark decides; it cannot read the old offset and fails at the start",
             follows_from=(f"offsets/{case.newest_planned}", THE_LAST_CONTRACT),
         )

@@ -15,6 +15,12 @@ refuses when the new sink has no ledger row of this stream.
 To move the output, copy the table together with its ledger. To begin anew, [reset the
 stream](../../guides/resetting.md).
 
+The plan for such a reset:
+
+```sh
+holdfast plan reset STREAM --root ROOT --from earliest --output new-table -o plan.json
+```
+
 ## What it cannot see
 
 Whether the new place is a copy of the old one, or the same one under another address.
@@ -28,6 +34,7 @@ from holdfast.evidence.case import Case
 from holdfast.evidence.query_to_start import THE_LAST_CONTRACT
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.changed_query import both_contracts
+from holdfast.rules.commands import NEW_TABLE, resetting
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
@@ -44,7 +51,7 @@ def _judge(case: Case) -> Iterator[Finding]:
             f"up to {case.newest_committed} are not in the new place, and Spark does not read "
             "them again."
         ),
-        how="Copy the table with its ledger, or reset the stream.",
+        how=f"Copy the table with its ledger, or {resetting(case, output=NEW_TABLE)}.",
         follows_from=(f"commits/{case.newest_committed}", THE_LAST_CONTRACT),
     )
 

@@ -15,6 +15,12 @@ over a newer one.
 Rebuild the table with the new keys: [reset the stream](../../guides/resetting.md) into a new table.
 Or restore the keys.
 
+The plan for such a reset:
+
+```sh
+holdfast plan reset STREAM --root ROOT --from earliest --output new-table -o plan.json
+```
+
 ## What it cannot see
 
 Whether both keys identify the same rows.
@@ -29,6 +35,7 @@ from holdfast.evidence.query_to_start import THE_LAST_CONTRACT
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.record.contracts import SinkContract
 from holdfast.rules.changed_query import both_contracts
+from holdfast.rules.commands import NEW_TABLE, resetting
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
@@ -46,7 +53,7 @@ def _judge(case: Case) -> Iterator[Finding]:
                 f"The sink {sink.place} merged by {_shown(old)} and merges by {_shown(sink)} now. "
                 "Rows that it holds were merged in the old way."
             ),
-            how="Restore the keys, or reset the stream into a new table.",
+            how=f"Restore the keys. For a new table, {resetting(case, output=NEW_TABLE)}.",
             follows_from=(THE_LAST_CONTRACT,),
             sink=sink.label,
         )

@@ -11,9 +11,15 @@ the batch and fail in its tasks.
 
 ## What to do
 
-Restore `state/` with the age of the logs. Without it the open windows, the keys of a deduplication
-and the sums are lost: [reset the stream](../../guides/resetting.md) and read again what they were
-made of.
+Restore `state/` with the age of the logs.
+
+Without a backup, the open windows, the keys of a deduplication and the sums in it are lost. [Reset
+a guarded stream](../../guides/resetting.md), so that it computes them again from what the source
+still has:
+
+```sh
+holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json
+```
 """
 
 from __future__ import annotations
@@ -22,6 +28,7 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import without_backup
 from holdfast.rules.predicted import find_refusal
 from holdfast.rules.rule import Finding, Needs, Rule
 
@@ -29,7 +36,7 @@ _HOW = "Restore `state/` with the age of the logs."
 
 
 def _judge(case: Case) -> Iterator[Finding]:
-    return find_refusal(RULE, case, how=_HOW)
+    return find_refusal(RULE, case, how=_HOW + without_backup(case))
 
 
 RULE = Rule(

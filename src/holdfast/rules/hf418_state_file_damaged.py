@@ -14,6 +14,14 @@ damaged snapshot is passed over, if the changes since an older one are there.
 
 Restore the file. If it cannot be restored, take the query back to a batch whose state is complete
 (`holdfast inspect` names them), together with the sink.
+
+Without a backup, the open windows, the keys of a deduplication and the sums in it are lost. [Reset
+a guarded stream](../../guides/resetting.md), so that it computes them again from what the source
+still has:
+
+```sh
+holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json
+```
 """
 
 from __future__ import annotations
@@ -22,6 +30,7 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import without_backup
 from holdfast.rules.predicted import find_refusal
 from holdfast.rules.rule import Finding, Needs, Rule
 
@@ -29,7 +38,7 @@ _HOW = "Restore the file, or take the query and its sink back to a batch whose s
 
 
 def _judge(case: Case) -> Iterator[Finding]:
-    return find_refusal(RULE, case, how=_HOW)
+    return find_refusal(RULE, case, how=_HOW + without_backup(case))
 
 
 RULE = Rule(

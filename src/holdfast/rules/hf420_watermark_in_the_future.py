@@ -33,6 +33,7 @@ from collections.abc import Iterator
 from holdfast.checkpoint.commits import CommitEntry
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import REWIND, plan_command
 from holdfast.rules.log_entries import HOUR_MS, moment_text, span_text, with_settings
 from holdfast.rules.rule import Finding, Needs, Rule
 
@@ -57,11 +58,17 @@ def _judge(case: Case) -> Iterator[Finding]:
         ),
         how=(
             "Filter event times in the future before withWatermark, and take query and sink back "
-            f"to a batch before {jumped}."
+            f"to a batch before {jumped}{_command(case, jumped)}."
         ),
         accepting="rows with an event time before the watermark are dropped",
         follows_from=(f"offsets/{batch}", f"commits/{batch}"),
     )
+
+
+def _command(case: Case, jumped: int) -> str:
+    if case.root is None or jumped < 1:
+        return ""
+    return f" with {plan_command(case, REWIND, f'--to-batch {jumped - 1}')}"
 
 
 RULE = Rule(

@@ -13,8 +13,15 @@ refuses the commit of such a batch with `STATE_STORE_COMMIT_VALIDATION_FAILED`.
 
 ## What to do
 
-Let the function consume the complete batch. Take the query back by one batch: check that the sink
-does not hold it, then move its commit entry aside, so that Spark runs it again.
+Let the function consume the complete batch. Then run the batch again, with the same range.
+`LOCATION` is the checkpoint; a guarded stream is named by `STREAM --root ROOT`:
+
+```sh
+holdfast plan replay LOCATION -o plan.json
+```
+
+The plan puts the sinks of a guarded stream back to before the batch. A sink without a ledger gets
+the rows again: the plan asks for `--allow repeats-data`.
 """
 
 from __future__ import annotations
@@ -24,6 +31,7 @@ from collections.abc import Iterator
 from holdfast.checkpoint.state.chain import BrokenChain
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import plan_command
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
@@ -50,7 +58,10 @@ def _judge(case: Case) -> Iterator[Finding]:
                 f"{len(broken)} of {len(newest)} stores did not write its state. A foreachBatch "
                 "function did not read all of the batch, or the files were deleted."
             ),
-            how=f"Let the function read all of its batch, and run batch {planned} again.",
+            how=(
+                f"Let the function read all of its batch, then run batch {planned} again with "
+                f"{plan_command(case, Goal.REPLAY)}."
+            ),
             follows_from=tuple(broken[:20]),
         )
 

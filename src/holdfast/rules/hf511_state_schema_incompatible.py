@@ -13,8 +13,14 @@ or `STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE`. The same happens at every start.
 ## What to do
 
 Start the query as it was before. If you want the new columns, [reset the
-stream](../../guides/resetting.md). Do not switch off
-Spark's check of state schemas: Spark then reads rows in the wrong layout.
+stream](../../guides/resetting.md). Do not switch off Spark's check of state schemas: Spark then
+reads rows in the wrong layout.
+
+The plan for such a reset:
+
+```sh
+holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json
+```
 
 ## What accepting does
 
@@ -33,6 +39,7 @@ from holdfast.evidence.case import Case
 from holdfast.evidence.state_columns import Differs
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.changed_query import listed, state_changes, told
+from holdfast.rules.commands import resetting
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
@@ -46,7 +53,7 @@ def _judge(case: Case) -> Iterator[Finding]:
                 f"{listed(change.now)} in the query. Spark fails in the first batch, with "
                 f"STATE_STORE_{change.part.upper()}_SCHEMA_NOT_COMPATIBLE."
             ),
-            how="Start the query as it was, or reset the stream to begin with the new columns.",
+            how=f"Start the query as it was. To begin with the new columns, {resetting(case)}.",
             accepting="Spark decides; it fails in the first batch, at every start",
             follows_from=(change.follows_from,),
         )

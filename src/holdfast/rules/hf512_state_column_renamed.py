@@ -14,6 +14,12 @@ Spark compares types, and ignores names. It binds the new column to the values o
 If it is the same column under a new name, nothing needs to be done. If it is another column, [reset
 the stream](../../guides/resetting.md).
 
+The plan for such a reset:
+
+```sh
+holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json
+```
+
 ## What it cannot see
 
 Whether the new name means the same values.
@@ -28,6 +34,7 @@ from holdfast.evidence.query_to_start import THE_LAST_CONTRACT
 from holdfast.evidence.state_columns import Differs, StateChange
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.changed_query import AGGREGATE, listed, state_changes, told
+from holdfast.rules.commands import resetting
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
@@ -41,7 +48,7 @@ def _judge(case: Case) -> Iterator[Finding]:
                 "Spark binds by position: the new columns continue with the values of the old "
                 "ones."
             ),
-            how="If it is another column, and not a new name for the same one, reset the stream.",
+            how=f"If it is another column, and not a new name for the same one, {resetting(case)}.",
             follows_from=(change.follows_from,),
         )
 

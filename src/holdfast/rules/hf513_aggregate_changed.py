@@ -15,6 +15,12 @@ had made it: a maximum begins with the old sum.
 Restore the function, or [reset the stream](../../guides/resetting.md) to compute the new one from
 the beginning.
 
+The plan for such a reset:
+
+```sh
+holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json
+```
+
 ## What accepting does
 
 Spark starts and continues with the wrong state. The aggregates of every group that has state are
@@ -34,6 +40,7 @@ from holdfast.evidence.query_to_start import THE_LAST_CONTRACT
 from holdfast.evidence.state_columns import Differs
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.changed_query import AGGREGATE, both_contracts, listed, state_changes
+from holdfast.rules.commands import resetting
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
@@ -53,7 +60,7 @@ def _judge(case: Case) -> Iterator[Finding]:
                 f"{listed(new)} now. The state has the same types, so Spark starts without a "
                 "warning and continues the old state with the new function."
             ),
-            how="Restore the function, or reset the stream.",
+            how=f"Restore the function, or {resetting(case)}.",
             accepting=(
                 "Spark continues the old state with the new function: the aggregates of every "
                 "group that has state are wrong from the next batch on"

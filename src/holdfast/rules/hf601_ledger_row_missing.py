@@ -16,7 +16,12 @@ again. A pending batch that it already holds would be written twice.
 ## What to do
 
 Restore the row from a backup of the ledger. If there is none, compare the rows of the newest
-batches with the source, then accept, or [reset the stream](../../guides/resetting.md).
+batches with the source, then accept. Or [reset the stream](../../guides/resetting.md), so that the
+table is filled again:
+
+```sh
+holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json
+```
 
 ## What accepting does
 
@@ -31,6 +36,7 @@ from collections.abc import Iterator
 from holdfast.evidence.case import Case
 from holdfast.evidence.stream import SinkEvidence, StreamEvidence
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import resetting
 from holdfast.rules.rule import Finding, Rule, proven_batch
 
 
@@ -39,7 +45,7 @@ def _judge(case: Case) -> Iterator[Finding]:
     if evidence is None:
         return
     for sink in evidence.sinks:
-        is_new = sink.is_added and not sink.forgotten_epoch
+        is_new = (sink.is_added or evidence.is_seeded) and not sink.forgotten_epoch
         is_explained = evidence.is_adopting or is_new or sink.unreadable is not None
         has_batches = evidence.newest_planned >= 0 or sink.forgotten_epoch > 0
         if sink.row is not None or not has_batches or is_explained:
@@ -47,7 +53,7 @@ def _judge(case: Case) -> Iterator[Finding]:
         yield RULE.find(
             what=_what(evidence, sink),
             how="If the table or the database is not that of before, start with that of before. "
-            "Else restore the row from a backup of the ledger, or reset the stream.",
+            f"Else restore the row from a backup of the ledger, or {resetting(case)}.",
             accepting=f"the sink is assumed to hold batches up to {evidence.newest_committed}",
             accepted_batch=proven_batch(evidence, sink),
             follows_from=(_read_from(evidence, sink),),

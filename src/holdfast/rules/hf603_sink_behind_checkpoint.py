@@ -12,8 +12,19 @@ Spark would continue after the newest committed batch. The batches in between wo
 
 ## What to do
 
-Restore a newer backup of the sink. If there is none, the missing batches must run again. There is
-no command for such a rewind yet, so [reset the stream](../../guides/resetting.md).
+Restore a newer backup of the sink. If there is none, rewind the stream to the last batch that the
+sink holds. The finding prints the command with the number of that batch:
+
+```sh
+holdfast plan rewind STREAM --root ROOT --to-batch 2 -o plan.json
+```
+
+Spark keeps the entries of about the last 100 batches. If the batch is older, there is no such plan:
+[reset the stream](../../guides/resetting.md).
+
+```sh
+holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json
+```
 
 ## What accepting does
 
@@ -26,6 +37,7 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import REWIND, plan_command, resetting
 from holdfast.rules.rule import Finding, Rule, proven_batch
 
 
@@ -47,12 +59,22 @@ def _judge(case: Case) -> Iterator[Finding]:
                 f"{committed} are missing in the sink: it was restored from a backup or failed "
                 "over to a copy that lagged behind. Spark would not run them again."
             ),
-            how=f"Restore a newer backup, or rewind the stream to batch {sink.last_batch}.",
+            how=_how(case, sink.last_batch),
             accepting=f"batches {first} to {committed} stay missing for good",
             accepted_batch=proven_batch(evidence, sink),
             follows_from=(f"commits/{committed}",),
             sink=sink.sink,
         )
+
+
+def _how(case: Case, held: int) -> str:
+    if held < 0:
+        return f"Restore a newer backup, or {resetting(case)}."
+    command = plan_command(case, REWIND, f"--to-batch {held}")
+    return (
+        f"Restore a newer backup, or rewind the stream to batch {held} with {command}. If the "
+        f"checkpoint no longer has batch {held}, {resetting(case)}."
+    )
 
 
 RULE = Rule(

@@ -12,7 +12,20 @@ only compares batch numbers would skip rows.
 
 ## What to do
 
-Restore the newest copy of the checkpoint, complete with `sources/` and `state/`.
+Restore the newest copy of the checkpoint, complete with `sources/` and `state/`. If it is gone, the
+ledgers bring the checkpoint of a stream without state to where its sinks end. Nothing is lost and
+nothing is duplicated:
+
+```sh
+holdfast plan resume STREAM --root ROOT -o plan.json
+```
+
+The state of the batches since then is in no ledger. Restore a newer copy of a query with state, or
+[reset the stream](../../guides/resetting.md), so that the state is computed again:
+
+```sh
+holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json
+```
 
 ## What accepting does
 
@@ -25,6 +38,7 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import can_rebuild, resetting, resuming
 from holdfast.rules.rule import Finding, Rule, proven_batch
 
 
@@ -45,7 +59,8 @@ def _judge(case: Case) -> Iterator[Finding]:
                 f"checkpoint is older than the data: Spark would plan batches {planned + 1} to "
                 f"{sink.last_batch} again, with other ranges."
             ),
-            how="If an old copy of the checkpoint was restored, restore the newest one.",
+            how=_how(case),
+            goal=Goal.RESET if case.is_stateful else None,
             accepting=(
                 f"batches {evidence.newest_committed + 1} to {sink.last_batch} stay in the sink, "
                 "and Spark reads their data again: those rows are duplicated"
@@ -54,6 +69,13 @@ def _judge(case: Case) -> Iterator[Finding]:
             follows_from=(f"offsets/{planned}",),
             sink=sink.sink,
         )
+
+
+def _how(case: Case) -> str:
+    if can_rebuild(case):
+        return resuming(case, otherwise="")
+    lost = " Without it the state since then is lost." if case.is_stateful else ""
+    return f"Restore the newest copy of the checkpoint.{lost} To begin again, {resetting(case)}."
 
 
 RULE = Rule(

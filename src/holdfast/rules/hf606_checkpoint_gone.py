@@ -13,8 +13,21 @@ since the last batch is lost.
 
 ## What to do
 
-Start the stream with the root of before, or restore the checkpoint. If you want to begin again,
-[reset the stream](../../guides/resetting.md).
+If the stream was started with another `root=` before, start it with that. If the checkpoint was
+deleted, the ledgers know where the data ends. They give the checkpoint back to a stream without
+state, and nothing is read twice or skipped:
+
+```sh
+holdfast plan resume STREAM --root ROOT -o plan.json
+```
+
+The state of a query is in no ledger. Without a backup of the checkpoint, its open windows, running
+totals and seen keys are lost. [Reset the stream](../../guides/resetting.md), so that they are
+computed again from what the source still has:
+
+```sh
+holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json
+```
 
 ## What accepting does
 
@@ -29,6 +42,7 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import can_rebuild, resetting, resuming
 from holdfast.rules.rule import Finding, Rule, proven_batch
 
 
@@ -47,8 +61,8 @@ def _judge(case: Case) -> Iterator[Finding]:
                 "Spark would begin with batch 0 where the source's options say: it would "
                 "duplicate what the sink holds, or skip what came since."
             ),
-            how="Start it with the root of before, or restore the checkpoint. To begin anew on "
-            "purpose, reset the stream.",
+            how=_how(case),
+            goal=Goal.RESET if case.is_stateful else None,
             accepting=(
                 "Spark begins with batch 0 where the source's options say: rows that it reads "
                 "again are duplicated, rows before that position are skipped"
@@ -59,12 +73,23 @@ def _judge(case: Case) -> Iterator[Finding]:
         )
 
 
+def _how(case: Case) -> str:
+    root = "If the stream had another root before, start it with that."
+    if can_rebuild(case):
+        return f"{root} Otherwise: {resuming(case, otherwise='')}"
+    lost = " Without it the state is lost: open windows, running totals and seen keys."
+    return (
+        f"{root} Otherwise restore the checkpoint.{lost if case.is_stateful else ''} To begin "
+        f"again, {resetting(case)}."
+    )
+
+
 RULE = Rule(
     code="HF606",
     name="checkpoint-gone",
     severity=Severity.DATA_AT_RISK,
     confidence=Confidence.CERTAIN,
     effect=Effect.REPEATS,
-    goal=Goal.RESET,
+    goal=Goal.RESUME,
     judge=_judge,
 )

@@ -12,8 +12,14 @@ else in the sink.
 
 ## What to do
 
-Finish the reset, or restore a backup that was made after it. Restore the sink if its number is
-lower, or the record if the record's number is lower.
+Restore a backup of the sink that was made after the reset. If there is none and the sink's number
+is lower, [reset the stream](../../guides/resetting.md) again:
+
+```sh
+holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json
+```
+
+If the sink's number is higher, the record is older than the sink: restore the record.
 
 ## What accepting does
 
@@ -26,6 +32,7 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import resetting
 from holdfast.rules.rule import Finding, Rule, proven_batch
 
 
@@ -43,12 +50,19 @@ def _judge(case: Case) -> Iterator[Finding]:
                 f"but the record says {current}: the sink was restored from before a reset, or a "
                 "reset was not finished."
             ),
-            how="Finish the reset, or restore a backup of the sink from after it.",
+            how=_how(case, sink.row.generation),
             accepting="the sink is assumed to hold what this generation has committed",
             accepted_batch=proven_batch(evidence, sink),
             follows_from=(f"generations/{current:04d}.json",),
             sink=sink.sink,
         )
+
+
+def _how(case: Case, theirs: int) -> str:
+    assert case.stream is not None
+    if theirs > case.stream.generation.number:
+        return "Restore the record of the stream from after the reset, or the sink from before it."
+    return f"Restore a backup of the sink from after the reset, or {resetting(case)}."
 
 
 RULE = Rule(

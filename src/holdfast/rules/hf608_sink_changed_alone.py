@@ -20,7 +20,11 @@ be written again.
 ## What to do
 
 Restore table and ledger together from one backup. If there is none, [reset the
-stream](../../guides/resetting.md) to fill the table again.
+stream](../../guides/resetting.md) to fill the table again:
+
+```sh
+holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json
+```
 
 ## What accepting does
 
@@ -38,6 +42,7 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import resetting
 from holdfast.rules.rule import Finding, Rule, proven_batch
 
 
@@ -54,7 +59,7 @@ def _judge(case: Case) -> Iterator[Finding]:
                 f"{sink.row.last_batch}, but {sink.contradicts}. The table was changed without "
                 "its ledger, and Spark would not run those batches again."
             ),
-            how="Restore table and ledger together, or reset the stream to fill the table again.",
+            how=f"Restore table and ledger together. To fill the table again, {resetting(case)}.",
             accepting="missing rows stay missing, duplicate rows stay, and the stream goes on",
             accepted_batch=proven_batch(evidence, sink),
             follows_from=(f"batch {sink.row.last_batch} in the ledger",),

@@ -33,8 +33,9 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.evidence.outcomes import Resumes, RunsAgain
+from holdfast.evidence.wording import batch_range
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.delta_batches import delta_holdings, is_forgotten, span
+from holdfast.rules.delta_batches import delta_holdings, is_forgotten
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
@@ -54,15 +55,15 @@ def _judge(case: Case) -> Iterator[Finding]:
         yield RULE.find(
             what=(
                 f"{holding.output.shown} holds batch {held} of this query, but the newest entry "
-                f"of the checkpoint is batch {planned}. Spark plans {span(first, held)} anew, from "
-                "what the source has then. Delta skips every batch number that it has, and the "
-                "rows that are new in it are lost."
+                f"of the checkpoint is batch {planned}. Spark plans {batch_range(first, held)} "
+                "anew, from what the source has then. Delta skips every batch number that it has, "
+                "and the rows that are new in it are lost."
             ),
             how=(
                 "Stop every query that runs on a copy of this checkpoint, then restore the newest "
                 "copy of the checkpoint, complete with sources/ and state/."
             ),
-            accepting=f"Delta skips {span(first, held)}, with the new rows",
+            accepting=f"Delta skips {batch_range(first, held)}, with the new rows",
             follows_from=(
                 f"offsets/{planned}",
                 *holding.files(*(each.version for each in (holding.newest_commit,) if each)),

@@ -13,9 +13,16 @@ Spark runs again. The rows stay missing, and nothing reports it.
 
 ## What to do
 
-If RESTORE was right (the batches were bad), rewind the checkpoint to the last batch that the
-restored version holds, and put a new UUID into `metadata`: then Delta accepts the batches again. If
-it was a mistake, restore the table to the version before the RESTORE.
+If the RESTORE was a mistake, restore the table to the version before it. If it was right (the
+batches were bad), rewind the stream to the last batch that the restored version holds. For a
+guarded stream the finding prints the command with the number of that batch:
+
+```sh
+holdfast plan rewind STREAM --root ROOT --to-batch 1 -o plan.json
+```
+
+There is no plan for a query without Holdfast. Rewind its checkpoint by hand, and put a new UUID
+into `metadata`: then Delta accepts the batches again.
 
 ## What accepting does
 
@@ -33,8 +40,10 @@ from collections.abc import Iterator
 from holdfast.evidence.case import Case
 from holdfast.evidence.outputs.delta import DeltaOutput, OutputCommit
 from holdfast.evidence.progress import Amount
+from holdfast.evidence.wording import count
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.delta_batches import Holding, count, delta_holdings, listed
+from holdfast.rules.commands import REWIND, plan_command
+from holdfast.rules.delta_batches import Holding, delta_holdings, listed
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
@@ -57,7 +66,7 @@ def _judge(case: Case) -> Iterator[Finding]:
             ),
             how=(
                 "Restore the table to the version before the RESTORE, or rewind the checkpoint to "
-                f"batch {batches[0] - 1} and put a new UUID into its metadata file."
+                f"batch {batches[0] - 1}{_how_to_rewind(case, batches[0] - 1)}."
             ),
             accepting="these rows stay missing",
             follows_from=(
@@ -66,6 +75,12 @@ def _judge(case: Case) -> Iterator[Finding]:
             ),
             amount=None if lost is None else Amount(number=lost, unit="record"),
         )
+
+
+def _how_to_rewind(case: Case, batch: int) -> str:
+    if case.root is None or batch < 0:
+        return " and put a new UUID into its metadata file"
+    return f" with {plan_command(case, REWIND, f'--to-batch {batch}')}"
 
 
 def _taken(holding: Holding, newest: int) -> dict[int, OutputCommit]:

@@ -12,8 +12,15 @@ Spark continues with the next batch. The rows of the earlier batches are not wri
 
 ## What to do
 
-If the table was meant to be rebuilt by this query, reset it: start with a new checkpoint, which
-reads the source from its beginning. If not, RESTORE the table to the version before.
+If the table was emptied by mistake, RESTORE it to the version before. If this query is to fill it
+again, [reset the stream](../../guides/resetting.md). The plan for a guarded stream:
+
+```sh
+holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json
+```
+
+For a query without Holdfast, start with a new checkpoint, which reads the source from its
+beginning.
 
 ## What it cannot see
 
@@ -28,6 +35,7 @@ from holdfast.evidence.case import Case
 from holdfast.evidence.outputs.delta import OutputCommit
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.printable import printable
+from holdfast.rules.commands import resetting
 from holdfast.rules.delta_batches import Holding, at, delta_holdings
 from holdfast.rules.rule import Finding, Needs, Rule
 
@@ -60,8 +68,8 @@ def _judge(case: Case) -> Iterator[Finding]:
                 "it. Spark continues after them and does not write them again."
             ),
             how=(
-                f"Restore the table to version {emptied.version - 1}, or reset the query if the "
-                "table is to be filled again."
+                f"Restore the table to version {emptied.version - 1}. If it is to be filled "
+                f"again, {resetting(case)}."
             ),
             follows_from=(*holding.files(emptied.version), f"offsets/{case.newest_planned}"),
         )

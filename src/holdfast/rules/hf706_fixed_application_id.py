@@ -28,9 +28,10 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.evidence.outcomes import Resumes, RunsAgain, StartsFresh
+from holdfast.evidence.wording import batch_range
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.printable import printable
-from holdfast.rules.delta_batches import delta_holdings, span
+from holdfast.rules.delta_batches import delta_holdings
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
@@ -47,8 +48,8 @@ def _judge(case: Case) -> Iterator[Finding]:
             what=(
                 f"{holding.output.shown} counts batch {held} for the application id "
                 f"{printable(holding.application)}, but the checkpoint plans batch {first} next. "
-                f"If the query still uses that id, Delta skips {span(first, held)}, and their rows "
-                "are lost."
+                f"If the query still uses that id, Delta skips {batch_range(first, held)}, and "
+                "their rows are lost."
             ),
             how=(
                 "Change txnAppId in the query's code before you start it: put the query id or a "

@@ -31,10 +31,10 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.evidence.progress import Amount
+from holdfast.evidence.wording import count
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.delta_batches import (
     Holding,
-    count,
     delta_holdings,
     earlier_queries,
     pending_batch,

@@ -26,9 +26,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
+from holdfast.evidence.wording import count
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.delta_batches import (
-    count,
     delta_holdings,
     earlier_queries,
     pending_batch,

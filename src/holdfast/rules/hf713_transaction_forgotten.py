@@ -29,8 +29,9 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.evidence.progress import Amount
+from holdfast.evidence.wording import count
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.delta_batches import at, count, delta_holdings, is_forgotten, pending_batch
+from holdfast.rules.delta_batches import at, delta_holdings, is_forgotten, pending_batch
 from holdfast.rules.rule import Finding, Needs, Rule
 
 

@@ -13,9 +13,14 @@ batches are not written again.
 
 ## What to do
 
-Check that the location is the one that the query writes to. If the table was dropped, restore it,
-or reset the query so that it reads the source from its beginning. If the query was moved to a new
-table, copy the old table there first.
+Check that the location is the one that the query writes to. If the query was moved to a new table,
+copy the old table there first. If the table was dropped, restore it, or [reset the
+stream](../../guides/resetting.md) so that it reads the source from its beginning. The plan for a
+guarded stream:
+
+```sh
+holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json
+```
 
 ## What accepting does
 
@@ -31,8 +36,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
+from holdfast.evidence.wording import batch_range
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.delta_batches import Holding, at, delta_holdings, planned_ms, span
+from holdfast.rules.commands import resetting
+from holdfast.rules.delta_batches import Holding, at, delta_holdings, planned_ms
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
@@ -46,12 +53,12 @@ def _judge(case: Case) -> Iterator[Finding]:
         yield RULE.find(
             what=(
                 f"{holding.output.shown} {why}, but the checkpoint has committed batch "
-                f"{committed}. Spark continues after it: {span(0, last)} of this query "
+                f"{committed}. Spark continues after it: {batch_range(0, last)} of this query "
                 f"{'is' if last == 0 else 'are'} not written again."
             ),
             how=(
-                "Check the location. If the table was dropped, restore it or reset the query; if "
-                "the query was moved, copy the old table first."
+                "Check the location. If the query was moved, copy the old table first. If the "
+                f"table was dropped, restore it or {resetting(case)}."
             ),
             accepting="rows of the earlier batches stay missing",
             follows_from=(f"commits/{committed}", f"{holding.output.shown}, its log"),

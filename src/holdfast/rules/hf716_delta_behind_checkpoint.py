@@ -12,8 +12,14 @@ Spark continues after the newest committed batch. The batches between are not wr
 
 ## What to do
 
-Restore the newest copy of the table. If it is gone, rewind the checkpoint to the batch that the
-table has.
+Restore the newest copy of the table. If it is gone, rewind the stream to the batch that the table
+has. For a guarded stream the finding prints the command with the number of that batch:
+
+```sh
+holdfast plan rewind STREAM --root ROOT --to-batch 1 -o plan.json
+```
+
+There is no plan for a query without Holdfast: rewind its checkpoint by hand.
 
 ## What accepting does
 
@@ -29,8 +35,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
+from holdfast.evidence.wording import batch_range
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.delta_batches import delta_holdings, span
+from holdfast.rules.commands import REWIND, plan_command
+from holdfast.rules.delta_batches import delta_holdings
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
@@ -40,7 +48,7 @@ def _judge(case: Case) -> Iterator[Finding]:
         held = holding.batch
         if not holding.is_native or held is None or held >= committed:
             continue
-        gone = span(held + 1, committed)
+        gone = batch_range(held + 1, committed)
         yield RULE.find(
             what=(
                 f"{holding.output.shown} ends with batch {held} of this query, but the checkpoint "
@@ -49,7 +57,7 @@ def _judge(case: Case) -> Iterator[Finding]:
             ),
             how=(
                 "Restore the newest copy of the table. If it is gone, rewind the checkpoint to "
-                f"batch {held}."
+                f"batch {held}{_how_to_rewind(case, held)}."
             ),
             accepting=f"the rows of {gone} stay missing",
             follows_from=(
@@ -57,6 +65,12 @@ def _judge(case: Case) -> Iterator[Finding]:
                 *holding.files(*(each.version for each in (holding.newest_commit,) if each)),
             ),
         )
+
+
+def _how_to_rewind(case: Case, batch: int) -> str:
+    if case.root is None:
+        return " by hand"
+    return f" with {plan_command(case, REWIND, f'--to-batch {batch}')}"
 
 
 RULE = Rule(

@@ -31,8 +31,9 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.evidence.progress import Amount
+from holdfast.evidence.wording import batch_range, count
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.file_evidence import batch_range, counted, file_outputs
+from holdfast.rules.file_evidence import file_outputs
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
@@ -44,7 +45,7 @@ def _judge(case: Case) -> Iterator[Finding]:
         yield RULE.find(
             what=(
                 f"Spark will start with batch 0 and discard the output of "
-                f"{counted(newest + 1, 'batch')}: {output.shown} has batches "
+                f"{count(newest + 1, 'batch')}: {output.shown} has batches "
                 f"up to {newest} in its log, written with another checkpoint. Their rows "
                 "are lost without an error."
             ),

@@ -26,8 +26,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
+from holdfast.evidence.wording import batch_range
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.file_evidence import batch_range, count_rows, file_outputs, split_writers
+from holdfast.rules.file_evidence import count_rows, file_outputs, split_writers
 from holdfast.rules.rule import Finding, Needs, Rule
 
 

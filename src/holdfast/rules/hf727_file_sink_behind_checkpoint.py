@@ -28,8 +28,9 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.evidence.progress import Amount
+from holdfast.evidence.wording import batch_range
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.file_evidence import batch_range, file_outputs, when_compacted
+from holdfast.rules.file_evidence import file_outputs, when_compacted
 from holdfast.rules.rule import Finding, Needs, Rule
 
 

@@ -22,8 +22,9 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.evidence.progress import Amount
+from holdfast.evidence.wording import count
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.file_evidence import counted, file_outputs
+from holdfast.rules.file_evidence import file_outputs
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
@@ -33,7 +34,7 @@ def _judge(case: Case) -> Iterator[Finding]:
             continue
         yield RULE.find(
             what=(
-                f"Spark's readers do not see {counted(output.unlisted, 'data file')} in "
+                f"Spark's readers do not see {count(output.unlisted, 'data file')} in "
                 f"{output.shown} that the log does not list, such as {output.first_unlisted} "
                 f"({output.looked:,} looked at); other readers do."
             ),

@@ -13,8 +13,7 @@ batches again. Their rows stay out of the table, without an error.
 ## What to do
 
 If the rollback was a mistake, set the current snapshot back. Otherwise load the range of the
-missing batches with a bounded job, from the offset entries of the checkpoint, or run those batches
-again: `holdfast plan replay`.
+missing batches with a bounded job, from the offset entries of the checkpoint.
 
 ## What accepting does
 

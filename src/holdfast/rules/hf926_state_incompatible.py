@@ -15,6 +15,12 @@ with the wrong layout.
 Start the old code, or [reset the stream](../../guides/resetting.md). `holdfast check` compares new
 code with a checkpoint before a deployment.
 
+The plan for such a reset:
+
+```sh
+holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json
+```
+
 ## What it cannot see
 
 The error is of the past. Whether its cause is still there, only the checkpoint, the source and the
@@ -28,6 +34,7 @@ from collections.abc import Iterator
 from holdfast.evidence.case import Case
 from holdfast.evidence.error_causes import Cause
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import resetting
 from holdfast.rules.error_findings import find_error
 from holdfast.rules.rule import Finding, Needs, Rule
 
@@ -37,8 +44,12 @@ CAUSES = (
 )
 
 
+def _reset(case: Case) -> str:
+    return "" if case.root is None else f"For the new code, {resetting(case)}."
+
+
 def _judge(case: Case) -> Iterator[Finding]:
-    yield from find_error(case, RULE, CAUSES)
+    yield from find_error(case, RULE, CAUSES, then=_reset(case))
 
 
 RULE = Rule(

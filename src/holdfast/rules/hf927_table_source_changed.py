@@ -13,8 +13,15 @@ advises, reads every row again.
 
 ## What to do
 
-Follow the remedy in the finding. Put a reset with a `startingVersion` in the place of a deleted
-checkpoint.
+Follow the remedy in the finding. If the table was created again or has lost its history, [reset the
+stream](../../guides/resetting.md). The plan for a guarded stream:
+
+```sh
+holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json
+```
+
+If rows of the table were updated or deleted, the goal is a backfill: start with
+`skipChangeCommits`, and write the changed rows with a batch job. Do not delete the checkpoint.
 
 ## What it cannot see
 
@@ -29,18 +36,22 @@ from collections.abc import Iterator
 from holdfast.evidence.case import Case
 from holdfast.evidence.error_causes import Cause
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import resetting
 from holdfast.rules.error_findings import find_error
 from holdfast.rules.rule import Finding, Needs, Rule
 
-CAUSES = (
-    Cause.DELTA_OTHER_TABLE,
-    Cause.DELTA_HISTORY_GONE,
-    Cause.TABLE_NOT_APPEND,
-)
+REPLACED = (Cause.DELTA_OTHER_TABLE, Cause.DELTA_HISTORY_GONE)
+CHANGED = (Cause.TABLE_NOT_APPEND,)
+CAUSES = (*REPLACED, *CHANGED)
+
+
+def _reset(case: Case) -> str:
+    return "" if case.root is None else f"To fill the output again, {resetting(case)}."
 
 
 def _judge(case: Case) -> Iterator[Finding]:
-    yield from find_error(case, RULE, CAUSES)
+    yield from find_error(case, RULE, REPLACED, then=_reset(case))
+    yield from find_error(case, RULE, CHANGED, goal=Goal.BACKFILL)
 
 
 RULE = Rule(

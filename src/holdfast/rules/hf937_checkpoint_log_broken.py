@@ -14,7 +14,12 @@ knows the batch then drops the new one, and its rows are lost.
 ## What to do
 
 Restore the file from a backup. `holdfast inspect` says which files are there and what each version
-of Spark does.
+of Spark does. This plan writes again what neighbours or ledgers know, and says so if nothing does.
+A guarded stream is named by `STREAM --root ROOT`:
+
+```sh
+holdfast plan resume LOCATION -o plan.json
+```
 
 ## What it cannot see
 
@@ -29,6 +34,7 @@ from collections.abc import Iterator
 from holdfast.evidence.case import Case
 from holdfast.evidence.error_causes import Cause
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import plan_command
 from holdfast.rules.error_findings import find_error
 from holdfast.rules.rule import Finding, Needs, Rule
 
@@ -40,8 +46,13 @@ CAUSES = (
 )
 
 
+def _resume(case: Case) -> str:
+    command = plan_command(case, Goal.RESUME)
+    return f"Or run {command}: it writes again what is known, and says so if nothing is."
+
+
 def _judge(case: Case) -> Iterator[Finding]:
-    yield from find_error(case, RULE, CAUSES)
+    yield from find_error(case, RULE, CAUSES, then=_resume(case))
 
 
 RULE = Rule(

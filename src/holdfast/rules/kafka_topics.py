@@ -30,11 +30,6 @@ def tell_places(places: Sequence[Place], what: Callable[[KafkaPartition], object
     return ", ".join(shown) + (f" and {more:,} more partitions" if more > 0 else "")
 
 
-def tell_count(number: int) -> str:
-    """Return `1 record`, `12,340 records`."""
-    return f"{number:,} record" if number == 1 else f"{number:,} records"
-
-
 def follows_from(case: Case, source: KafkaSource) -> tuple[str, ...]:
     """Return what a finding about a source was read from."""
     return (f"offsets/{case.newest_planned}", f"the broker's answer about {source.shown}")

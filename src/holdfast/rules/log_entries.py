@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from holdfast.checkpoint.offsets import OffsetEntry, OffsetMetadata
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.evidence.progress import Amount, SourceRange
+from holdfast.evidence.wording import batch_range, count
 from holdfast.ids import BatchId
 
 MINUTE_MS, HOUR_MS, DAY_MS = 60_000, 3_600_000, 86_400_000
@@ -33,18 +34,13 @@ def total_of(ranges: Iterable[SourceRange]) -> Amount | None:
 
 def amount_text(amount: Amount | None) -> str:
     """Return ` (12 records)`, or nothing when it is not known."""
-    if amount is None:
-        return ""
-    plural = amount.unit if amount.number == 1 else _plural(amount.unit)
-    return f" ({amount.number:,} {plural})"
+    return "" if amount is None else f" ({count(amount.number, amount.unit)})"
 
 
 def batches_text(batches: Sequence[int]) -> str:
     """Return `batch 4`, `batches 4 to 6` or `batches 4, 7 and 9`."""
-    if len(batches) == 1:
-        return f"batch {batches[0]}"
     if list(batches) == list(range(batches[0], batches[-1] + 1)):
-        return f"batches {batches[0]} to {batches[-1]}"
+        return batch_range(batches[0], batches[-1])
     if len(batches) > 6:
         return f"{len(batches)} batches between {batches[0]} and {batches[-1]}"
     return f"batches {', '.join(map(str, batches[:-1]))} and {batches[-1]}"
@@ -66,7 +62,3 @@ def moment_text(milliseconds: int) -> str:
     except OverflowError:
         return f"{milliseconds} ms after 1970"
     return f"{moment:%Y-%m-%d %H:%M} UTC"
-
-
-def _plural(unit: str) -> str:
-    return f"{unit[:-1]}ies" if unit.endswith("try") else f"{unit}s"

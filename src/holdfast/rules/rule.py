@@ -112,15 +112,19 @@ class Rule:
         sink: str | None = None,
         accepted_batch: int | None = None,
         question: str | None = None,
+        goal: Goal | None = None,
     ) -> Finding:
-        """Return a finding of this rule; names and paths in its texts may come from anybody."""
+        """Return a finding of this rule; names and paths in its texts may come from anybody.
+
+        Its goal is the rule's, unless what is known of the stream makes another one right.
+        """
         return Finding(
             code=self.code,
             name=self.name,
             severity=self.severity,
             confidence=self.confidence,
             effect=self.effect,
-            goal=self.goal,
+            goal=goal or self.goal,
             what=_shown(_as_sentence(what)),
             how=_shown(how),
             accepting=_shown(accepting),

@@ -7,7 +7,7 @@ comes again after a kill is the function's to know: nothing here can tell what h
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -72,9 +72,11 @@ def resolve_writer(sink: ForeachBatch, df: Any, stream: str) -> FunctionWriter:
     return FunctionWriter(sink)
 
 
-def open_ledger(sink: ForeachBatch, spark: Any = None) -> None:
+def open_ledger(
+    sink: ForeachBatch, spark: Any = None, *, options: Mapping[str, str] | None = None
+) -> None:
     """Return None: nothing here can tell what has arrived."""
-    del sink, spark
+    del sink, spark, options
 
 
 class FunctionWriter(SinkWriter):

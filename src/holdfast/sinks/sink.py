@@ -100,6 +100,8 @@ class SinkSpec(Complete, abstract=True):
     """Columns by which rows are merged; none when they are appended."""
     sequence_by: str | None = None
     """The column that says which of two rows with one key is newer."""
+    settles_with_spark: ClassVar[bool] = False
+    """Whether only a Spark session can change its rows and its ledger row."""
 
     def __init_subclass__(cls, *, abstract: bool = False, **options: Any) -> None:
         """Register the kind.

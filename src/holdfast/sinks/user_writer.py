@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -30,9 +31,11 @@ def resolve_writer(sink: Sink, df: Any, stream: str) -> UserSinkWriter:
     return writer
 
 
-def open_ledger(sink: Sink, spark: Any = None) -> UserLedgerStore:
+def open_ledger(
+    sink: Sink, spark: Any = None, *, options: Mapping[str, str] | None = None
+) -> UserLedgerStore:
     """Open the ledger of a sink; no session is needed."""
-    del spark
+    del spark, options
     return UserLedgerStore(sink)
 
 

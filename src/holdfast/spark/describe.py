@@ -62,25 +62,8 @@ def describe_query(
     sinks: tuple[str, ...],
     output_mode: str,
     sink_places: tuple[SinkContract, ...] = (),
-) -> Contract:
-    """Return the contract of a query that is about to be started.
-
-    Args:
-        df: The streaming DataFrame.
-        sinks: The label of each sink.
-        output_mode: As for Spark.
-        sink_places: Of each sink that has a ledger, where the ledger is.
-    """
-    described = describe_with_state(
-        df, sinks=sinks, output_mode=output_mode, sink_places=sink_places
-    )
-    return described[0]
-
-
-def describe_with_state(
-    df: Any, *, sinks: tuple[str, ...], output_mode: str, sink_places: tuple[SinkContract, ...]
 ) -> tuple[Contract, tuple[PlannedState | None, ...]]:
-    """Return a query's contract, and what each of its stateful operators would bind to its state.
+    """Return the contract of a query, and what each stateful operator would bind to its state.
 
     Args:
         df: The streaming DataFrame.

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from holdfast.redact import redact
+
+_STACK = ("at ", "Caused by", "...")
+_WORKER = "thrown from the Python worker"
+
 
 def spark_errors() -> tuple[type[Exception], ...]:
     """Return them: Spark's own, py4j's for what Spark does not translate, and those of its socket.
@@ -26,3 +31,18 @@ def condition_of(error: Any) -> str:
         return ""
     name = getattr(error, "getCondition", None) or error.getErrorClass  # the latter in 3.5
     return name() or ""
+
+
+def first_line(error: BaseException) -> str:
+    """Return the line of an error that says what went wrong, without secrets.
+
+    It is the first one, where it is not py4j's or a Python worker's heading; the rest is a plan or
+    a stack.
+    """
+    lines = [line.strip() for line in redact(str(error)).splitlines() if line.strip()]
+    told = [line for line in lines if not line.startswith(_STACK)]
+    if len(told) > 1 and told[0].startswith("An error occurred while calling"):
+        return told[1].removeprefix(": ")
+    if told and _WORKER in told[0]:
+        return next((line for line in reversed(told) if not line.startswith("SQLSTATE")), told[0])
+    return told[0] if told else type(error).__name__

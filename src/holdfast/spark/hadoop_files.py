@@ -101,6 +101,19 @@ class HadoopReader(DirectoryReader):
             return bytes(data.toByteArray())
         return None
 
+    def pour(self, path: str, stream: Any) -> None:
+        """Write a whole file into a Java stream, within the driver's JVM.
+
+        Raises:
+            ReadError: There is no such file, or Hadoop did not let us read it.
+        """
+        with self._asking(ReadError, path):
+            file = self._files.open(self._path(path))
+            try:
+                self._jvm.org.apache.hadoop.io.IOUtils.copyBytes(file, stream, _BUFFER, False)
+            finally:
+                file.close()
+
     def _fields(self, statuses: Any) -> list[tuple[str, bool, int, int]]:
         """Return path, whether it is a directory, length and time of every status."""
         text = str(self._jvm.org.apache.commons.lang3.ArrayUtils.toString(statuses))

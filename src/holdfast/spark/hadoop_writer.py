@@ -9,15 +9,16 @@ copies would give two drivers the same lease.
 from __future__ import annotations
 
 import posixpath
-import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from holdfast.errors import ConfigError, WriteError
 from holdfast.spark.errors import spark_errors
 from holdfast.spark.hadoop_files import HadoopReader, class_of
+from holdfast.storage.half_made import half_made_name
 from holdfast.storage.location import Location
+from holdfast.storage.read import Reader, read_chunks
 
 RENAMES_IN_ONE_STEP = "org.apache.hadoop.hdfs.DistributedFileSystem"
 """The class on which the storage contract and races of two writers were run.
@@ -55,7 +56,7 @@ class HadoopWriter(HadoopReader):
 
     def put_if_absent(self, path: str, data: bytes) -> bool:
         """Create a file; return False, and change nothing, when one is there."""
-        with self._asking(WriteError, path), self._hidden(path, data) as hidden:
+        with self._asking(WriteError, path), self._hidden(path, _writes(data)) as hidden:
             try:
                 self._context.rename(hidden, self._path(path), self._once)
             except spark_errors() as error:
@@ -68,7 +69,7 @@ class HadoopWriter(HadoopReader):
 
     def put(self, path: str, data: bytes) -> None:
         """Create or replace a file."""
-        with self._asking(WriteError, path), self._hidden(path, data) as hidden:
+        with self._asking(WriteError, path), self._hidden(path, _writes(data)) as hidden:
             try:
                 self._context.rename(hidden, self._path(path), self._over)
             except spark_errors() as error:
@@ -82,21 +83,35 @@ class HadoopWriter(HadoopReader):
 
     def copy(self, source: str, target: str) -> None:
         """Copy a file to another path below the same location, replacing what is there."""
-        data = self.read(source)
-        if data is None:
-            where = str(self.location.join(target))
-            raise WriteError(where, why=f"There is no {source} to copy.", how="List it first.")
-        self.put(target, data)
+        self.copy_from(self, source, to=target)
+
+    def copy_from(self, source: Reader, path: str, *, to: str) -> None:
+        """Copy a file of another reader to a path here, replacing what is there.
+
+        From a Hadoop file system, the bytes stay in the driver's JVM.
+        """
+        if source.stat(path) is None:
+            where = str(self.location.join(to))
+            raise WriteError(where, why=f"There is no {path} to copy.", how="List it first.")
+
+        def fill(stream: Any) -> None:
+            if isinstance(source, HadoopReader):
+                source.pour(path, stream)
+                return
+            for chunk in read_chunks(source, path):
+                stream.write(chunk)
+
+        with self._asking(WriteError, to), self._hidden(to, fill) as hidden:
+            self._context.rename(hidden, self._path(to), self._over)
 
     @contextmanager
-    def _hidden(self, path: str, data: bytes) -> Iterator[Any]:
+    def _hidden(self, path: str, fill: Callable[[Any], None]) -> Iterator[Any]:
         """Write a file under another name in the same directory; remove what is left of it."""
-        name = posixpath.join(posixpath.dirname(path), f".holdfast-{uuid.uuid4().hex}.tmp")
-        hidden = self._path(name)
+        hidden = self._path(posixpath.join(posixpath.dirname(path), half_made_name()))
         try:
             stream = self._files.create(hidden, False)
             try:
-                stream.write(data)
+                fill(stream)
                 stream.hsync()
             finally:
                 stream.close()
@@ -104,3 +119,7 @@ class HadoopWriter(HadoopReader):
         finally:
             with suppress(*spark_errors()):
                 self._files.delete(hidden, False)
+
+
+def _writes(data: bytes) -> Callable[[Any], None]:
+    return lambda stream: stream.write(data)

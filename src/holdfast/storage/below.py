@@ -51,6 +51,11 @@ class ReaderBelow:
         """Return the bytes of a file, or of a part of it; None when it is not there."""
         return self._reader.read(self._full(path), start=start, length=length)
 
+    @property
+    def wrapped(self) -> tuple[Reader, str]:
+        """The reader that it wraps, and the directory below that reader's location."""
+        return self._reader, self._directory
+
     def _full(self, path: str) -> str:
         return f"{self._directory}/{path}" if path else self._directory
 
@@ -59,3 +64,11 @@ class ReaderBelow:
 
     def _all_own(self, files: tuple[FileInfo, ...]) -> tuple[FileInfo, ...]:
         return tuple(map(self._own, files))
+
+
+def reader_of_file(reader: Reader, path: str) -> tuple[Reader, str]:
+    """Return the reader that is wrapped, and the path it knows a file by: a store knows its own."""
+    while isinstance(reader, ReaderBelow):
+        reader, directory = reader.wrapped
+        path = f"{directory}/{path}"
+    return reader, path

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from holdfast.errors import WriteError
 from holdfast.storage.location import Location
-from holdfast.storage.read import PAGE_ENTRIES, FileInfo, Listing, Page, WalkPage, cut_page
+from holdfast.storage.read import PAGE_ENTRIES, FileInfo, Listing, Page, Reader, WalkPage, cut_page
 
 _EPOCH = datetime.fromtimestamp(0, tz=UTC)
 
@@ -87,6 +87,13 @@ class MemoryStorage:
         if source not in self.files:
             raise WriteError(target, why=f"There is no {source} to copy.", how="List it first.")
         self.files[target] = self.files[source]
+
+    def copy_from(self, source: Reader, path: str, *, to: str) -> None:
+        """Copy a file of another reader to a path here."""
+        data = source.read(path)
+        if data is None:
+            raise WriteError(to, why=f"There is no {path} to copy.", how="List it first.")
+        self.files[to] = data
 
     def _info(self, path: str) -> FileInfo:
         data = self.files[path]

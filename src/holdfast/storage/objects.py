@@ -84,6 +84,27 @@ def _make_azure(location: Location, chosen: dict[str, Any]) -> AzureStore:
     return AzureStore(container, **chosen)
 
 
+def whole_bucket(store: Store) -> Store:
+    """Return a client of the same bucket, with the same settings, that is not rooted at a path."""
+    if isinstance(store, MemoryStore):
+        return store
+    settings: dict[str, Any] = {
+        "config": store.config,
+        "client_options": store.client_options,
+        "retry_config": store.retry_config,
+    }
+    if store.credential_provider is not None:
+        settings["credential_provider"] = store.credential_provider
+    return type(store)(**settings)
+
+
+def has_same_settings(one: Store, other: Store) -> bool:
+    """Return whether two clients are of one bucket, with the same endpoint and credentials."""
+    if isinstance(one, MemoryStore) or isinstance(other, MemoryStore):
+        return False  # it has no prefix
+    return type(one) is type(other) and one.config == other.config
+
+
 class ObjectReader:
     """Reads below a prefix of a bucket."""
 

@@ -50,6 +50,22 @@ class Writer(Reader, Protocol):
             WriteError: The store did not copy it, or there is no such source.
         """
 
+    def copy_from(self, source: Reader, path: str, *, to: str) -> None:
+        """Copy a file of another reader to a path here, replacing what is there.
+
+        The store copies it itself where both are in one store. Otherwise the file is read and
+        written in pieces, so that its size does not matter.
+
+        Args:
+            source: Where the file is read.
+            path: The file, below the source's location.
+            to: The copy, below this location.
+
+        Raises:
+            ReadError: The source did not let us read it.
+            WriteError: The store did not take it, or there is no such file.
+        """
+
 
 def open_writer(location: str | Location, options: Mapping[str, str] | None = None) -> Writer:
     """Return a writer of a directory on disk or in a bucket; nothing is changed yet.

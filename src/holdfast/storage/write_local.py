@@ -1,7 +1,7 @@
 """Changing this machine's disk: what is made is on disk before we say so.
 
-The file is synced under a name of its own, given its real name in one step, then its directory is
-synced.
+The file is synced under another name and renamed in one step; then its directory is synced. A new
+directory is synced into the one above it.
 """
 
 from __future__ import annotations
@@ -9,13 +9,15 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import uuid
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 from holdfast.errors import WriteError
+from holdfast.storage.half_made import half_made_name
 from holdfast.storage.local import LocalReader
 from holdfast.storage.location import Location
+from holdfast.storage.read import Reader, read_chunks
 
 _NO_LINKS = (errno.ENOSYS, errno.ENOTSUP, errno.EPERM)
 """What mounts of object stores answer, such as a Volume's."""
@@ -27,42 +29,56 @@ class LocalWriter(LocalReader):
     def put_if_absent(self, path: str, data: bytes) -> bool:
         """Create a file; return False, and change nothing, when one is there."""
         with self._writing(path) as attempt:
-            half_made = attempt.make(data)
+            half_made = attempt.make([data])
             try:
                 # A link is made only if the name is free, and never to half a file.
                 os.link(half_made, attempt.target)
             except FileExistsError:
+                attempt.sync_directory()  # its writer may have been killed before it did
                 return False
             except OSError as error:
                 if error.errno in _NO_LINKS:
                     raise attempt.unlinkable() from error
                 raise
+            half_made.unlink()  # before the sync, so that no power cut brings it back later
             attempt.sync_directory()
             return True
 
     def put(self, path: str, data: bytes) -> None:
         """Create or replace a file."""
         with self._writing(path) as attempt:
-            attempt.make(data).rename(attempt.target)
-            attempt.sync_directory()
+            attempt.make([data])
+            attempt.replace()
 
     def delete(self, path: str) -> None:
         """Delete a file; one that is not there is no error."""
         # A link is deleted itself, wherever it leads.
         with _Attempt(self.location.join(path), self.entry(path)) as attempt:
-            attempt.target.unlink(missing_ok=True)
-            attempt.sync_directory()
+            with suppress(NotADirectoryError):
+                attempt.target.unlink(missing_ok=True)
+            if attempt.target.parent.is_dir():
+                attempt.sync_directory()
 
     def copy(self, source: str, target: str) -> None:
         """Copy a file to another path below the same location, replacing what is there."""
-        with self._writing(target) as attempt:
-            shutil.copyfile(self.inside(source), attempt.half_made)
-            _sync(attempt.half_made)
-            attempt.half_made.rename(attempt.target)
-            attempt.sync_directory()
+        self.copy_from(self, source, to=target)
+
+    def copy_from(self, source: Reader, path: str, *, to: str) -> None:
+        """Copy a file of another reader to a path here, replacing what is there."""
+        with self._writing(to) as attempt:
+            if isinstance(source, LocalReader):
+                shutil.copyfile(source.inside(path), attempt.half_made)
+                _sync(attempt.half_made)
+            else:
+                if source.stat(path) is None:
+                    raise attempt.nothing_to_copy(path)
+                attempt.make(read_chunks(source, path))
+            attempt.replace()
 
     def _writing(self, path: str) -> _Attempt:
-        return _Attempt(self.location.join(path), self.inside(path))
+        attempt = _Attempt(self.location.join(path), self.inside(path))
+        attempt.make_directory()
+        return attempt
 
 
 class _Attempt:
@@ -71,24 +87,30 @@ class _Attempt:
     def __init__(self, location: Location, target: Path) -> None:
         self._location = location
         self.target = target
-        # Hidden, and not a name Spark would take for an entry.
-        self.half_made = target.with_name(f".holdfast-{uuid.uuid4().hex}.tmp")
+        self.half_made = target.with_name(half_made_name())
 
-    def make(self, data: bytes) -> Path:
+    def make_directory(self) -> None:
+        try:
+            _make_directory(self.target.parent)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def make(self, chunks: Iterable[bytes]) -> Path:
         with self.half_made.open("xb") as file:
-            file.write(data)
+            for chunk in chunks:
+                file.write(chunk)
             file.flush()
             os.fsync(file.fileno())
         return self.half_made
+
+    def replace(self) -> None:
+        self.half_made.rename(self.target)
+        self.sync_directory()
 
     def sync_directory(self) -> None:
         _sync(self.target.parent)
 
     def __enter__(self) -> _Attempt:
-        try:
-            self.target.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise self._unwritable(error) from error
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
@@ -96,6 +118,11 @@ class _Attempt:
             self.half_made.unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise self._unwritable(error) from error
+
+    def nothing_to_copy(self, path: str) -> WriteError:
+        return WriteError(
+            str(self._location), why=f"There is no {path} to copy.", how="List it first."
+        )
 
     def unlinkable(self) -> WriteError:
         return WriteError(
@@ -110,6 +137,15 @@ class _Attempt:
             why=f"The system answered: {error.strerror}.",
             how="Run as an account that may write there, on a disk that has room.",
         )
+
+
+def _make_directory(directory: Path) -> None:
+    """Create a directory and those above it: each is in a directory that was synced."""
+    if directory.is_dir():
+        return
+    _make_directory(directory.parent)
+    directory.mkdir(exist_ok=True)
+    _sync(directory.parent)
 
 
 def _sync(path: Path) -> None:

@@ -15,6 +15,7 @@ from holdfast.ledger.coverage import Coverage, read_coverage
 from holdfast.ledger.decide import Refuse, Skip
 from holdfast.ledger.row import Attempt, Binding
 from holdfast.points import reached, tell
+from holdfast.record.read_files import InputFile, keep_input_files
 from holdfast.spark.running import is_running, running_offsets, same_offsets
 from holdfast.streams.announce import say
 from holdfast.streams.heartbeat import Keeper
@@ -126,6 +127,12 @@ class BatchWriter:
             # A fenced driver can still write the checkpoint; on S3 its late request replaces ours.
             why = f"offsets/{batch_id} is not what this query has planned: another driver wrote it."
             raise BatchRefusedError(self.stream, batch_id, why=why)
+        generation, record = self.generation, self.journal.record
+        files = {
+            source: [InputFile(each.log_offset, each.timestamp_ms, each.path) for each in entries]
+            for source, entries in covered.files.items()
+        }
+        keep_input_files(record, files, generation=generation, batch=batch_id)
         lease = self.keeper.lease
         first = Attempt(
             stream=self.stream,

@@ -22,7 +22,7 @@ from holdfast.rules import RULES, Needs, judge
 from holdfast.rules.compatibility import StreamCheck
 from holdfast.sinks.kinds import describe_sink, resolve_writer
 from holdfast.sinks.sink import SinkSpec
-from holdfast.spark.describe import describe_with_state
+from holdfast.spark.describe import describe_query
 from holdfast.spark.errors import spark_errors
 from holdfast.streams.declared import Declared, build_one
 from holdfast.streams.future_tables import FutureTables
@@ -71,7 +71,8 @@ def _build(streams: Mapping[str, Declared], spark: SparkSession) -> Iterator[tup
 
 def _check(declared: Declared, built: Any, spark: SparkSession, *, root: str | None) -> StreamCheck:
     place = find_place(spark, declared.name, root, checkpoint=declared.options.get("checkpoint"))
-    before = contract_before(place.record, epoch=MAX_EPOCH + 1)
+    since = place.generation.begins_anew
+    before = contract_before(place.record, epoch=MAX_EPOCH + 1, since=since)
     if isinstance(built, str):
         has_run = before is not None
         return StreamCheck(stream=declared.name, unknown=(built,) if has_run else ())
@@ -93,7 +94,7 @@ def _case(
     """Return what the rules judge, and the sinks that could not be looked at."""
     mode = declared.options["outputMode"]
     labels, places, unseen = _resolve_sinks(declared, df, before)
-    now, state = describe_with_state(df, sinks=labels, output_mode=mode, sink_places=places)
+    now, state = describe_query(df, sinks=labels, output_mode=mode, sink_places=places)
     version = check_session(df.sparkSession)
     evidence = collect_stream(
         StreamPlaces(
@@ -108,7 +109,8 @@ def _case(
         )
     )
     query = QueryToStart(now=now, before=before, state=state, spark=version)
-    return Case(checkpoint=evidence.checkpoint, stream=evidence, query=query), unseen
+    root = place.plan_root
+    return Case(checkpoint=evidence.checkpoint, stream=evidence, root=root, query=query), unseen
 
 
 def _resolve_sinks(

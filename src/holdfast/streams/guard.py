@@ -17,6 +17,8 @@ from holdfast.ledger.store import LedgerStore
 from holdfast.points import reached
 from holdfast.record.contracts import Contract, keep_contract, tell_changes
 from holdfast.record.leases import Lease
+from holdfast.record.read_files import merge_input_files
+from holdfast.record.repairs import unfinished_repair
 from holdfast.rules import judge
 from holdfast.sinks.sink import SinkWriter
 from holdfast.streams.accepting import (
@@ -29,7 +31,11 @@ from holdfast.streams.accepting import (
 )
 from holdfast.streams.orphan import move_orphans_aside
 from holdfast.streams.place import Place
-from holdfast.streams.refusal import FenceNotTakenError, StartRefusedError
+from holdfast.streams.refusal import (
+    FenceNotTakenError,
+    StartRefusedError,
+    UnfinishedRepairStartError,
+)
 from holdfast.streams.source_probes import SourceProbes
 
 _LOG = logging.getLogger("holdfast")
@@ -74,7 +80,13 @@ class Guard:
         query = QueryToStart(
             now=self.contract, before=self.before, state=self.state, spark=self.spark
         )
-        return Case(checkpoint=evidence.checkpoint, stream=evidence, sources=sources, query=query)
+        return Case(
+            checkpoint=evidence.checkpoint,
+            stream=evidence,
+            root=self.place.plan_root,
+            sources=sources,
+            query=query,
+        )
 
     def check(self, given: Given) -> Checked:
         """Collect what is there, ask the sources, and judge it by the rules (G3).
@@ -84,6 +96,7 @@ class Guard:
         Raises:
             StartRefusedError: Starting would lose or duplicate data, and that is not accepted.
         """
+        refuse_unfinished_repair(self.place)
         evidence = _readable(collect_stream(self._places))
         sources = self.probes.ask(evidence)
         findings = judge(self._case(evidence, sources))
@@ -96,6 +109,7 @@ class Guard:
 
     def open(self, evidence: StreamEvidence) -> StreamEvidence:
         """Create what is missing (G4): generation, contract, tables; return what is there then."""
+        merge_input_files(self.place.record, generation=self.place.generation.number)
         moved = move_orphans_aside(evidence.checkpoint, self.place.checkpoint, self.place.record)
         self.place.write_down()
         self._keep_contract()
@@ -181,6 +195,18 @@ class Guard:
             _LOG.warning("holdfast: %s: %s", self.place.stream, change)
         if self.before != self.contract:  # else it was read from its file just now
             keep_contract(self.place.record, self.contract)
+
+
+def refuse_unfinished_repair(place: Place) -> None:
+    """Refuse a start while a plan is half applied; with the lease in hand (G3).
+
+    Raises:
+        UnfinishedRepairStartError: One is.
+        ReadError, RecordError: The record cannot be read.
+    """
+    found = unfinished_repair(place.record)
+    if found is not None:
+        raise UnfinishedRepairStartError(place.stream, goal=found.goal, journal=found.journal)
 
 
 def _readable(evidence: StreamEvidence) -> StreamEvidence:

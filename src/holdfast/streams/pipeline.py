@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import ConfigError, HoldfastError
+from holdfast.proof.values import Proof
 from holdfast.record.layout import check_stream_name
 from holdfast.redact import redact
-from holdfast.sinks.kinds import resolve_writer
-from holdfast.sinks.sink import SinkSpec, SinkWriter, as_sinks
-from holdfast.spark.errors import spark_errors
+from holdfast.sinks.sink import SinkSpec, as_sinks
+from holdfast.streams.backfill.prepare import BackfillRequest
+from holdfast.streams.backfill.run import StreamBackfill, as_text
+from holdfast.streams.building import build_streams, nodes_of
 from holdfast.streams.checking import check_streams
-from holdfast.streams.declared import Build, Declared, build_one
-from holdfast.streams.future_tables import FutureTables
-from holdfast.streams.graph import Node, draw, find_edges, find_reads, normal
-from holdfast.streams.resolve import check_trigger
-from holdfast.streams.start import start
+from holdfast.streams.declared import Build, Declared
+from holdfast.streams.graph import draw, find_edges
+from holdfast.streams.own_table import OwnTable
+from holdfast.streams.proving import prove_streams
+from holdfast.streams.resolve import check_reset, check_trigger
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,20 +52,6 @@ class PipelineStartError(HoldfastError):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Built:
-    declared: Declared
-    df: Any
-    """None when it reads a table that is not there yet: built again at its own start."""
-    node: Node
-
-    def start(self, spark: SparkSession, options: dict[str, Any]) -> StreamingQuery:
-        """Start the stream."""
-        df = self.declared.build(spark) if self.df is None else self.df
-        given = {**self.declared.options, **options}
-        return start(df, stream=self.declared.name, into=self.declared.sinks, **given)
-
-
 class Pipeline:
     """Streams that belong together."""
 
@@ -86,7 +72,7 @@ class Pipeline:
         """Its streams by name, in the order of their declaration."""
         return self._streams
 
-    def stream(
+    def stream(  # noqa: PLR0913 - as for `start`, each by name
         self,
         name: str,
         *,
@@ -94,6 +80,7 @@ class Pipeline:
         trigger: dict[str, Any] | None = None,
         outputMode: str = "append",  # noqa: N803 - Spark's own word
         checkpoint: str | None = None,
+        reset: str | None = None,
     ) -> Callable[[Build], Build]:
         """Declare a stream by the function that builds its DataFrame from a session.
 
@@ -103,6 +90,7 @@ class Pipeline:
             trigger: As for `start`.
             outputMode: As for `start`.
             checkpoint: As for `start`.
+            reset: As for `start`.
 
         Raises:
             ConfigError: There is a stream of this name already, or an option is not one.
@@ -112,7 +100,9 @@ class Pipeline:
             raise ConfigError(f"The pipeline {self.name} has a stream {name} already.")
         sinks = as_sinks(into)
         check_trigger(trigger)
-        given = {"outputMode": outputMode, "trigger": trigger, "checkpoint": checkpoint}
+        check_reset(reset)
+        given = {"outputMode": outputMode, "trigger": trigger}
+        given |= {"checkpoint": checkpoint, "reset": reset}
         options = {option: value for option, value in given.items() if value is not None}
 
         def declare(build: Build) -> Build:
@@ -143,8 +133,8 @@ class Pipeline:
             ConfigError: Streams read each other in a circle, or append to one table.
             PipelineStartError: Some could not be started; it has those that run.
         """
-        built = self._build(spark)
-        find_edges(_nodes(built))
+        built = build_streams(spark, self._streams)
+        find_edges(nodes_of(built))
         wanted = self._named(only)
         given: dict[str, Any] = {"takeover": takeover, "accept": accept, "root": self._root}
         given |= {} if trigger is None else {"trigger": trigger}
@@ -176,14 +166,65 @@ class Pipeline:
         wanted = self._named(only)
         return check_streams(self._streams, spark, only=wanted, root=root or self._root)
 
+    def backfill(
+        self,
+        spark: SparkSession,
+        stream: str,
+        *,
+        start: str | int | Mapping[str, Any],
+        end: str | int | Mapping[str, Any],
+        chunk: int | None = None,
+    ) -> StreamBackfill:
+        """Return a backfill of a stream, to be planned and run: see `StreamBackfill`.
+
+        Args:
+            spark: The session.
+            stream: Its name.
+            start: `earliest`, Kafka offsets, or a version of a Delta table.
+            end: Where it ends; not part of it.
+            chunk: How much of each source a chunk has at most.
+
+        Raises:
+            ConfigError: A value is not one, or the pipeline has no such stream.
+        """
+        self._named([stream])
+        request = BackfillRequest(
+            start=as_text(start), end=as_text(end), chunk=chunk, root=self._root
+        )
+        return StreamBackfill(spark=spark, declared=self._streams[stream], request=request)
+
+    def prove(
+        self,
+        spark: SparkSession,
+        *,
+        only: Iterable[str] | None = None,
+        root: str | None = None,
+        own: Mapping[str, OwnTable] | None = None,
+    ) -> Proof:
+        """Prove from the data that the sinks hold exactly what they must; nothing is written.
+
+        Args:
+            spark: The session, which runs the jobs.
+            only: Names of the streams to prove; by default all.
+            root: Where checkpoints and records are, instead of the pipeline's own root.
+            own: By a stream's name, a table that its own code writes.
+
+        Raises:
+            ConfigError: A stream is not one of the pipeline's, or there is no root.
+        """
+        self._named(own or {})
+        wanted = [self._streams[name] for name in self._named(only)]
+        found = prove_streams(wanted, spark, root=root or self._root, own=own or {})
+        return Proof(pipeline=self.name, tables=found)
+
     def show(self, spark: SparkSession) -> str:
         """Return the streams as lines, each below those it reads from."""
-        nodes = _nodes(self._build(spark))
+        nodes = nodes_of(build_streams(spark, self._streams))
         return draw(nodes, find_edges(nodes))
 
     def describe(self, spark: SparkSession) -> dict[str, Any]:
         """Return the streams as JSON has them: what each reads and writes, and who follows it."""
-        nodes = _nodes(self._build(spark))
+        nodes = nodes_of(build_streams(spark, self._streams))
         edges = find_edges(nodes)
         streams = [
             {"name": name, "reads": node.reads, "writes": node.writes, "followed_by": edges[name]}
@@ -201,58 +242,3 @@ class Pipeline:
         if unknown := [name for name in wanted if name not in self._streams]:
             raise ConfigError(f"The pipeline {self.name} has no stream {', '.join(unknown)}.")
         return wanted
-
-    def _build(self, spark: SparkSession) -> dict[str, _Built]:
-        """Call the functions in the order of their declaration; nothing is created.
-
-        A later one may read what an earlier one will write: a table that is not there yet is read
-        as an empty stream. A stream that cannot be built so is built at its own start.
-        """
-        built = {}
-        future = FutureTables(spark)
-        with ExitStack() as opened:
-            for name, declared in self._streams.items():
-                try:
-                    df, reads = build_one(spark, declared, future)
-                except spark_errors() as error:
-                    if not future:
-                        raise
-                    built[name] = _Built(declared=declared, df=None, node=_unbuilt(declared, error))
-                    continue
-                mode = declared.options["outputMode"]
-                writers = []
-                for sink in declared.sinks:
-                    writers.append(resolve_writer(sink, df, stream=name, output_mode=mode))
-                    opened.callback(writers[-1].close)
-                    future.add(writers[-1].place, df.schema)
-                node = _node(declared, writers, reads=(*find_reads(df), *reads))
-                built[name] = _Built(declared=declared, df=None if reads else df, node=node)
-        return built
-
-
-def _unbuilt(declared: Declared, error: Exception) -> Node:
-    """Return a stream that may read, in another way, a table that is not there yet."""
-    places = tuple(normal(sink.place) for sink in declared.sinks)
-    return Node(
-        name=declared.name,
-        reads=(),
-        writes=places,
-        tables=places,
-        appends=tuple(normal(sink.place) for sink in declared.sinks if sink.is_appending),
-        unknown=redact(str(error)).partition("\n")[0],
-    )
-
-
-def _nodes(built: dict[str, _Built]) -> dict[str, Node]:
-    return {name: each.node for name, each in built.items()}
-
-
-def _node(declared: Declared, writers: Sequence[SinkWriter], *, reads: tuple[str, ...]) -> Node:
-    both = list(zip(declared.sinks, writers, strict=True))
-    return Node(
-        name=declared.name,
-        reads=reads,
-        writes=tuple(normal(writer.place) for writer in writers),
-        tables=tuple(writer.identity for writer in writers),
-        appends=tuple(writer.identity for sink, writer in both if sink.is_appending),
-    )

@@ -34,6 +34,7 @@ from holdfast.record.generations import (
     refuse_generation,
 )
 from holdfast.record.layout import (
+    HOME,
     changing_part,
     check_stream_name,
     checkpoint_location,
@@ -48,6 +49,7 @@ from holdfast.storage.read import Reader
 from holdfast.storage.write import Writer
 
 _LOG = logging.getLogger("holdfast")
+_NEEDS_A_SESSION = ("hdfs:", "viewfs:")
 ROOT_SETTING = "spark.holdfast.root"
 
 
@@ -76,6 +78,12 @@ class Place:
     checkpoint: Writer
     is_written_down: bool
     """Whether the record has this generation; a new one is written once the rules have passed."""
+
+    @property
+    def plan_root(self) -> str | None:
+        """The root as `holdfast plan` takes it; None where only a Spark session can write."""
+        root = str(self.record.location).removesuffix(f"/{HOME}/{self.stream}")
+        return None if root.startswith(_NEEDS_A_SESSION) else root
 
     def refreshed(self) -> Place:
         """Return the place as of now: another start may have opened the stream meanwhile.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from shlex import quote
 
 from holdfast.errors import HoldfastError
+from holdfast.grades import Goal
 from holdfast.rules import Finding
 from holdfast.spark.versions import SUPPORTED
 
@@ -73,7 +74,9 @@ class StartRefusedError(HoldfastError):
 
     def _block(self, finding: Finding) -> list[str]:
         nonce = self.nonces[finding.code]
-        lines = [_sentence(finding.what), finding.how]
+        is_goal = finding.goal is not Goal.NONE
+        todo = f"What to do ({finding.goal}): {finding.how}" if is_goal else finding.how
+        lines = [_sentence(finding.what), todo]
         if finding.code in self.stale:
             lines.append(
                 f"{finding.code}:{self.stale[finding.code]} does not accept this: it is for "
@@ -86,6 +89,21 @@ class StartRefusedError(HoldfastError):
 def _sentence(text: str) -> str:
     """Return what was found with a capital, where it begins with a sink and not with a name."""
     return f"The {text.removeprefix('the ')}" if text.startswith("the ") else text
+
+
+class UnfinishedRepairStartError(HoldfastError):
+    """A plan was begun on the stream and has not ended: its checkpoint may be half changed."""
+
+    code = "UNFINISHED_REPAIR_AT_START"
+
+    def __init__(self, stream: str, *, goal: str, journal: str) -> None:
+        self.journal = journal
+        super().__init__(
+            what=f"{stream} was not started; nothing was written.",
+            why=f"A {goal} was begun and has not ended; its journal is {journal}.",
+            how=f"Finish it: holdfast apply {quote(journal)} --continue. Or take it back: "
+            f"holdfast undo {quote(journal)} --execute",
+        )
 
 
 class FenceNotTakenError(HoldfastError):

@@ -21,6 +21,7 @@ from holdfast.spark.versions import supported
 from holdfast.storage.location import refuse_credentials
 from holdfast.streams.refusal import UnsupportedSparkError
 
+FORBIDDEN = "forbidden"
 _TRIGGERS = {"processingTime", "once", "continuous", "availableNow", "realTime"}
 
 
@@ -68,6 +69,17 @@ def check_trigger(trigger: object) -> None:
         f"trigger={trigger!r} is not a trigger. Write Spark's own options as a dictionary, for "
         'example trigger={"processingTime": "10 seconds"} or trigger={"availableNow": True}.'
     )
+
+
+def check_reset(reset: str | None) -> str:
+    """Return how a stream is locked against a reset; empty when it is not.
+
+    Raises:
+        ConfigError: It is not a word for that.
+    """
+    if reset not in (None, "allowed", FORBIDDEN):
+        raise ConfigError(f'reset={reset!r} is neither "{FORBIDDEN}" nor "allowed".')
+    return FORBIDDEN if reset == FORBIDDEN else ""
 
 
 def resolve_sinks(

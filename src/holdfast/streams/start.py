@@ -7,6 +7,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from holdfast import clock
 from holdfast.errors import without_our_frames
 from holdfast.evidence.sources.probe import SourceProbe
@@ -19,7 +21,7 @@ from holdfast.record.owner import this_process
 from holdfast.record.runs import Run
 from holdfast.sinks.kinds import describe_sink
 from holdfast.sinks.sink import SinkSpec, SinkWriter, as_sinks
-from holdfast.spark.describe import describe_with_state
+from holdfast.spark.describe import describe_query
 from holdfast.spark.repeatable import is_repeatable
 from holdfast.storage.location import spark_location
 from holdfast.streams.accepting import accepted_by_operator
@@ -32,6 +34,7 @@ from holdfast.streams.place import Place, find_place
 from holdfast.streams.query_end import stop_named
 from holdfast.streams.resolve import (
     check_identities,
+    check_reset,
     check_session,
     check_streaming,
     check_trigger,
@@ -58,6 +61,7 @@ def start(  # noqa: PLR0913 - what Spark and the guard need, each by name
     checkpoint: str | None = None,
     accept: str | None = None,
     takeover: bool = False,
+    reset: str | None = None,
 ) -> StreamingQuery:
     """Start a guarded query; return Spark's `StreamingQuery`.
 
@@ -66,26 +70,25 @@ def start(  # noqa: PLR0913 - what Spark and the guard need, each by name
         stream: The stream's stable name.
         into: The sink, or several: each batch goes to all of them, in this order.
         root: Where checkpoints and records are; by default the session's `spark.holdfast.root`.
-        trigger: As for Spark's `trigger`: `{"processingTime": "10 seconds"}`.
+        trigger: As for Spark: `{"processingTime": "10 seconds"}`.
         outputMode: As for Spark.
         checkpoint: An existing checkpoint that this stream takes over, wherever it is.
         accept: A refusal to go on past, once, as it was printed: `HF604:7c1f`.
         takeover: Do not wait for another driver that still holds the lease.
+        reset: `"forbidden"` locks the stream: `holdfast plan reset` and `rewind` are refused.
 
     Raises:
-        StartRefusedError: Starting would lose or duplicate data.
-        HoldfastError: The place, the sink or the session cannot be used.
+        HoldfastError: A start would lose or duplicate data, or something cannot be used.
     """
+    given = dict[str, Any](root=root, checkpoint=checkpoint, accept=accept, takeover=takeover)
     return Start(
         df=df,
         writer=_write(df, trigger, outputMode),
         stream=stream,
         sinks=as_sinks(into),
-        root=root,
         output_mode=outputMode,
-        checkpoint=checkpoint,
-        accept=accept,
-        takeover=takeover,
+        reset=check_reset(reset),
+        **given,
     ).go()
 
 
@@ -111,6 +114,8 @@ class Start:
     checkpoint: str | None
     accept: str | None
     takeover: bool
+    reset: str = ""
+    """`forbidden` when the code locks the stream against a reset."""
 
     def go(self) -> StreamingQuery:
         """Resolve, check, open, start: G1 to G6, in this order.
@@ -167,12 +172,15 @@ class Start:
         names = tuple(sink.name for sink in sinks)
         both = zip(self.sinks, sinks, strict=True)
         places = tuple(describe_sink(*each) for each in both if each[1].ledger is not None)
-        contract, state = describe_with_state(
+        contract, state = describe_query(
             self.df, sinks=names, output_mode=self.output_mode, sink_places=places
         )
-        before = contract_before(place.record, epoch=lease.epoch)
+        contract = msgspec.structs.replace(contract, reset=self.reset)
+        place = place.refreshed()  # who held the lease may have opened the stream meanwhile
+        since = place.generation.begins_anew
+        before = contract_before(place.record, epoch=lease.epoch, since=since)
         return Guard(
-            place=place.refreshed(),  # who held the lease may have opened the stream meanwhile
+            place=place,
             sinks=sinks,
             lease=lease,
             contract=contract,

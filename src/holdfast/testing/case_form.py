@@ -20,7 +20,8 @@ from holdfast.evidence.sources.kafka import KafkaSource
 from holdfast.testing.query_cases import QueryCase, StateCase
 
 STREAM = "readings"
-CHECKPOINT = "s3://lake/streams/readings"
+ROOT = "s3://lake/streams"
+CHECKPOINT = f"{ROOT}/{STREAM}"
 QUERY_ID = "6f0c0000-0000-4000-8000-000000000000"
 
 
@@ -93,6 +94,8 @@ class RuleCase(CasePart, frozen=True, kw_only=True):
     """The version that is started; by default the newest that can have written the checkpoint."""
     is_bare: bool = False
     """Whether it is a checkpoint without a stream of Holdfast."""
+    is_diagnosed: bool = False
+    """Whether a guarded stream is looked at from outside, so that its next start is predicted."""
     kafka: KafkaSource | None = None
     """What was found of source 0; likewise of the other kinds."""
     delta: DeltaSource | None = None

@@ -49,6 +49,7 @@ from holdfast.storage.memory import MemoryStorage
 from holdfast.testing.case_form import (
     CHECKPOINT,
     QUERY_ID,
+    ROOT,
     STREAM,
     CasePart,
     ExpectedFinding,
@@ -64,6 +65,7 @@ __all__ = [
     "RowCase",
     "RuleCase",
     "SinkCase",
+    "case_files",
     "find_differences",
     "make_case",
     "make_evidence",
@@ -92,12 +94,14 @@ def make_case(case: RuleCase) -> Case:
     probed = next((each for each in found if each is not None), None)
     unknown = None if case.not_probed is None else NotProbed(why=case.not_probed)
     looked = probed or unknown
+    is_predicted = case.is_bare or case.is_diagnosed
     outputs = (case.delta_output, *case.delta_outputs, case.iceberg_output, case.file_output)
     return Case(
         checkpoint=evidence.checkpoint,
         now=case.now,
-        overview=overview_of(evidence, spark=spark) if case.is_bare else None,
+        overview=overview_of(evidence, spark=spark) if is_predicted else None,
         stream=None if case.is_bare else make_evidence(case),
+        root=None if case.is_bare else ROOT,
         sources=() if looked is None else (_probe(looked, case.lossless_for),),
         outputs=tuple(each for each in outputs if each is not None),
         times=case.times,
@@ -114,14 +118,15 @@ def _probe(found: Found, lossless_for: timedelta | None) -> SourceProbe:
 
 
 def _evidence(case: RuleCase) -> Evidence:
-    storage = MemoryStorage(_files(case))
+    storage = MemoryStorage(case_files(case))
     if case.location:
         storage.location = parse_location(case.location)
     found = collect(storage)
     return replace(found, checkpoint=replace(found.checkpoint, is_file=case.is_file))
 
 
-def _files(case: RuleCase) -> dict[str, bytes]:
+def case_files(case: RuleCase) -> dict[str, bytes]:
+    """Return the files of the checkpoint of a case, by path."""
     files = {"metadata": msgspec.json.encode({"id": QUERY_ID})}
     files |= {f"offsets/{batch}": _ENTRY for batch in range(case.planned + 1)}
     files |= {f"commits/{batch}": b"v1\n{}" for batch in range(case.committed + 1)}
@@ -143,7 +148,7 @@ def make_evidence(case: RuleCase) -> StreamEvidence:
             why=OPENED if case.adopted_at is None else ADOPTED,
             opened_at="2026-11-15T06:00:00+00:00",
         ),
-        checkpoint=read_checkpoint(MemoryStorage(_files(case))),
+        checkpoint=read_checkpoint(MemoryStorage(case_files(case))),
         binding=Binding(query_id=QueryId(QUERY_ID), checkpoint=CHECKPOINT),
         sinks=tuple(_sink_evidence(sink, case) for sink in case.sinks),
         sources=case.sources,

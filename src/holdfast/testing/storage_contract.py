@@ -13,8 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from holdfast.errors import WriteError
-from holdfast.storage.read import PAGE_ENTRIES, Reader, read_chunks
+from holdfast.errors import ReadError, WriteError
+from holdfast.storage.memory import MemoryStorage
+from holdfast.storage.read import CHUNK_BYTES, PAGE_ENTRIES, Reader, read_chunks
 from holdfast.storage.write import Writer
 
 AWKWARD_NAMES = ["a b", "a#b", "a%20b", "a+b", "a?b=c&d", "ü", ".hidden", ".0.1b2c.tmp", "a:b", "~"]
@@ -249,6 +250,45 @@ class StorageContract:
         with pytest.raises(WriteError):
             storage.copy("none", "target")
         assert storage.read("target") is None
+
+    @pytest.mark.parametrize("size", [0, 5, CHUNK_BYTES, 2 * CHUNK_BYTES + 5])
+    def test_a_file_of_another_store_is_copied_in_pieces(self, storage: Writer, size: int) -> None:
+        """Byte for byte, whatever its size; what was there is replaced."""
+        data = bytes(range(256)) * (size // 256) + bytes(size % 256)
+        other = MemoryStorage({"state/0/1.zip": data})
+        storage.put("copy/of/it", b"old")
+        storage.copy_from(other, "state/0/1.zip", to="copy/of/it")
+        assert storage.read("copy/of/it") == data
+        assert [info.path for info in storage.walk()] == ["copy/of/it"]
+
+    def test_a_file_of_the_same_store_is_copied(self, storage: Writer) -> None:
+        """As `copy` does it."""
+        storage.put("a b/ü", b"1")
+        storage.copy_from(storage, "a b/ü", to="c/.d.crc")
+        assert storage.read("c/.d.crc") == b"1"
+
+    def test_to_copy_what_another_store_does_not_have_is_an_error(self, storage: Writer) -> None:
+        """And nothing appears."""
+        with pytest.raises(WriteError):
+            storage.copy_from(MemoryStorage(), "none", to="target")
+        assert list(storage.walk()) == []
+
+    def test_a_copy_that_breaks_off_leaves_nothing(self, storage: Writer) -> None:
+        """Not even the part that was read."""
+        source = BreaksOff({"a": bytes(2 * CHUNK_BYTES + 5)})
+        with pytest.raises(ReadError):
+            storage.copy_from(source, "a", to="target")
+        assert list(storage.walk()) == []
+
+
+class BreaksOff(MemoryStorage):
+    """A store that gives the first piece of a file and no more."""
+
+    def read(self, path: str, *, start: int = 0, length: int | None = None) -> bytes | None:
+        """Return the first piece."""
+        if start or length is None:
+            raise ReadError(path, why="It broke off.", how="Try again.")
+        return super().read(path, start=start, length=length)
 
 
 def _pages(storage: Reader, directory: str) -> Iterator[list[str]]:

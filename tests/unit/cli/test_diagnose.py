@@ -64,6 +64,22 @@ def test_where_there_is_no_checkpoint_nothing_is_judged(call: Call, tmp_path: Pa
     assert out.startswith("There is no checkpoint at ")
 
 
+def test_the_notes_on_nothing_are_not_shown(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "orders.csv").write_text("1,2\n")
+    _, with_notes = call("diagnose", tmp_path, "--notes")
+    assert "HF" in with_notes, "there is a note to fold"
+    _, out = call("diagnose", tmp_path)
+    assert len(out.splitlines()) == 1
+
+
+def test_facts_begin_with_it_where_there_is_no_checkpoint(call: Call, tmp_path: Path) -> None:
+    _, diagnosed = call("diagnose", tmp_path)
+    code, out = call("facts", tmp_path)
+    assert code == ExitCode.NOT_JUDGED
+    assert out.splitlines()[0] == diagnosed.splitlines()[0]
+    assert out.splitlines()[2].split()[:2] == ["1", "checkpoint"]
+
+
 def test_a_sink_that_cannot_be_read_makes_the_answer_unknown(call: Call, healthy: Path) -> None:
     code, out = call("diagnose", healthy, "--sink", healthy / "dropped")
     assert code == ExitCode.NOT_JUDGED

@@ -12,6 +12,8 @@ import pytest
 
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.inspect_form import FORMAT, AnyInspectJson, InspectJson
+from holdfast.evidence.sources.kafka import KafkaSource
+from holdfast.evidence.sources.probe import Found, NotProbed, SourceProbe
 from tests.house.repository import ROOT
 from tests.unit.checkpoint.archives import ARCHIVES
 from tests.unit.cli.inspecting import Inspect, unpack
@@ -236,3 +238,29 @@ def test_sinks_that_commit_entries_name_are_shown(inspect: Inspect, tmp_path: Pa
         {"name": "first_sink", "provider": provider, "isActive": False},
         {"name": "second_sink", "provider": provider, "isActive": True},
     ]
+
+
+_ASKED = KafkaSource(shown="kafka sensors")
+_NOT_ASKED = NotProbed(why="it does not answer")
+
+
+@pytest.mark.parametrize(
+    ("found", "is_unchecked"),
+    [((_ASKED,), False), ((_NOT_ASKED,), True), ((_ASKED, _NOT_ASKED), True), ((), True)],
+)
+def test_a_source_that_could_not_be_asked_is_not_checked(
+    inspect: Inspect,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    found: tuple[Found, ...],
+    is_unchecked: bool,
+) -> None:
+    probes = tuple(
+        SourceProbe(source=f"{number}", shown="kafka sensors", found=each)
+        for number, each in enumerate(found)
+    )
+    monkeypatch.setattr("holdfast.cli.inspection.probe_sources", lambda *_: probes)
+    _, lines = inspect(unpack("4.2-kafka", tmp_path), "--probe")
+    _, _, unchecked = lines[-1].partition("Not checked: ")
+    assert ("whether the source still has the data" in unchecked) == is_unchecked

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from holdfast.cli.main import run
 from holdfast.cli.status_line import status_line
-from holdfast.cli.watch import watch
+from holdfast.cli.watch import show_wait, watch
+from holdfast.diagnosis import collect_case
 from holdfast.storage.memory import MemoryStorage
+from tests.unit.cli.inspecting import unpack
 
 
 def make_terminal(monkeypatch: pytest.MonkeyPatch, *, columns: int) -> None:
@@ -72,3 +77,45 @@ def test_a_long_search_says_how_many_checkpoints_it_has_judged(
         while "312 checkpoints" not in err:
             err += capsys.readouterr().err
     assert f"Reading {reader.location}: 312 checkpoints, 0 files listed" in err
+
+
+@pytest.mark.timeout(20)
+def test_a_long_wait_is_shown_without_credentials(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast.cli.watch.SHOWN_AFTER_S", 0)
+    make_terminal(monkeypatch, columns=80)
+    err = ""
+    with show_wait("s3a://KEY:SECRET@lake/orders"):
+        while " s " not in err:
+            err += capsys.readouterr().err
+    assert "Reading s3a://***@lake/orders: 0 s" in err
+    assert "SECRET" not in err
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("verb", ["diagnose", "facts", "evidence --output sent.zip"])
+def test_these_verbs_do_not_wait_in_silence(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    verb: str,
+) -> None:
+    monkeypatch.setattr("holdfast.cli.watch.SHOWN_AFTER_S", 0)
+    make_terminal(monkeypatch, columns=200)
+    seen = []
+
+    def collect_slowly(*looks: Any) -> Any:
+        err = ""
+        while "Reading" not in err:
+            err += capsys.readouterr().err
+        seen.append(err)
+        return collect_case(*looks)
+
+    name, *more = verb.split()
+    monkeypatch.setattr(f"holdfast.cli.{name}.collect_case", collect_slowly)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit):
+        run([name, str(unpack("4.2-stateless", tmp_path)), *more])
+    assert seen

@@ -100,6 +100,7 @@ def test_a_guarded_stream_whose_ledgers_are_not_seen_is_not_safe(
     found = diagnose_case(collect_case(Looks(location=str(stream.checkpoint))))
     assert found.verdict is RestartVerdict.UNKNOWN
     assert found.not_judged[0].startswith("the ledger")
+    assert len(set(found.not_judged)) == len(found.not_judged), "each is told once"
 
 
 def test_a_guarded_stream_without_any_run_is_not_safe(tmp_path: Path) -> None:

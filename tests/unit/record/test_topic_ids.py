@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from holdfast.record.documents import RecordError, encode
-from holdfast.record.runs import Run, bounded_topic_ids, last_topic_ids, write_run
+from holdfast.record.runs import Run, bounded_topic_ids, first_run, last_topic_ids, write_run
 from holdfast.storage.memory import MemoryStorage
 
 RUN = Run(
@@ -84,3 +84,14 @@ def test_the_most_that_is_kept_can_be_read_again() -> None:
     assert [len(each) for each in most.values()] == [1_000] * 3
     record = runs(run(7, topic_ids=most))
     assert last_topic_ids(record, before=9, generation=2) == most
+
+
+def test_the_first_run_of_a_generation() -> None:
+    record = runs(run(5, generation=1), run(7), run(6), run(9, generation=3))
+    found = {number: first_run(record, generation=number) for number in range(1, 5)}
+    assert {number: each and each.epoch for number, each in found.items()} == {
+        1: 5,
+        2: 6,
+        3: 9,
+        4: None,
+    }

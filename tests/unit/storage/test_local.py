@@ -70,7 +70,9 @@ def test_a_write_that_fails_leaves_nothing_behind(
 def test_a_reader_has_no_way_to_write() -> None:
     reader = open_reader("/nowhere")
     assert [
-        name for name in ("put", "put_if_absent", "delete", "copy") if hasattr(reader, name)
+        name
+        for name in ("put", "put_if_absent", "delete", "copy", "copy_from")
+        if hasattr(reader, name)
     ] == []
 
 
@@ -149,3 +151,42 @@ def test_a_mount_without_hard_links_is_refused_by_its_reason(
     with pytest.raises(WriteError, match="has no hard links"):
         open_writer(str(tmp_path)).put_if_absent("lease", b"1")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What was synced, by path."""
+    found: list[str] = []
+    real = os.fsync
+
+    def sync(descriptor: int) -> None:
+        found.append(str(Path(f"/proc/self/fd/{descriptor}").readlink()))
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    return found
+
+
+def test_a_new_directory_is_synced_into_the_one_above_it(
+    checkpoint: Path, synced: list[str]
+) -> None:
+    """Otherwise a power cut takes the directory, with the files that were synced into it."""
+    open_writer(str(checkpoint)).put_if_absent("journal/plan/1.json", b"{}")
+    assert synced[:2] == [str(checkpoint), str(checkpoint / "journal")]
+    assert synced[-1] == str(checkpoint / "journal" / "plan")
+
+
+def test_a_file_that_another_made_is_synced_before_we_say_it_is_there(
+    checkpoint: Path, synced: list[str]
+) -> None:
+    (checkpoint / "offsets" / "0").write_bytes(b"1")
+    assert open_writer(str(checkpoint)).put_if_absent("offsets/0", b"1") is False
+    assert synced[-1] == str(checkpoint / "offsets")
+
+
+def test_to_delete_what_is_not_there_makes_no_directory(checkpoint: Path) -> None:
+    storage = open_writer(str(checkpoint))
+    (checkpoint / "file").write_bytes(b"")
+    storage.delete("commits/0")
+    storage.delete("file/below")
+    assert sorted(path.name for path in checkpoint.iterdir()) == ["file", "offsets"]

@@ -12,9 +12,11 @@ from holdfast.storage import FileInfo, Location, open_reader, parse_location
 from holdfast.storage.objects import (
     ObjectReader,
     _without_markers,
+    has_same_settings,
     open_store,
     reason,
     remedy,
+    whole_bucket,
 )
 from holdfast.storage.write import Writer, open_writer
 from holdfast.storage.write_objects import ObjectWriter
@@ -43,6 +45,36 @@ def test_each_scheme_has_its_client(text: str, kind: type) -> None:
     store = open_store(parse_location(text), options)
     assert isinstance(store, kind)
     assert store.prefix == ("cp" if text.endswith("cp") else None)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "bucket", ["s3a://lake", "gs://lake", "abfss://lake@acme.dfs.core.windows.net"]
+)
+def test_a_client_of_the_whole_bucket_has_the_same_settings(bucket: str) -> None:
+    """So that the store itself copies from one place in it to another."""
+    options = {"region": "eu-west-1"} if bucket.startswith("s3") else {}
+    one, other = (open_store(parse_location(f"{bucket}/{path}"), options) for path in "ab")
+    assert has_same_settings(one, other)
+    whole = whole_bucket(one)
+    assert has_same_settings(one, whole)
+    assert (one.prefix, whole.prefix) == ("a", None)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("location", "options"),
+    [
+        ("s3://lake/cp", {"region": "eu-west-1", "skip_signature": "true"}),
+        ("s3://lake/cp", {"region": "eu-west-1", "endpoint": "https://store.example"}),
+        ("s3://pond/cp", {"region": "eu-west-1"}),
+        ("gs://lake/cp", {}),
+    ],
+)
+def test_another_account_endpoint_or_bucket_is_another_store(
+    location: str, options: dict[str, str]
+) -> None:
+    one = open_store(parse_location("s3://lake/cp"), {"region": "eu-west-1"})
+    assert not has_same_settings(one, open_store(parse_location(location), options))
+    assert not has_same_settings(MemoryStore(), MemoryStore())
 
 
 @pytest.mark.parametrize(("length", "read"), [(3, b"123"), (5, b"12345"), (99, b"12345")])

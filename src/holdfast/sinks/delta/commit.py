@@ -45,6 +45,15 @@ def append(rows: Any, target: Target, identity: Identity) -> None:
     writer.option("userMetadata", identity.note).append()
 
 
+def overwrite(rows: Any, target: Target, identity: Identity) -> None:
+    """Put rows in the place of everything that the table holds, in one commit."""
+    from pyspark.sql.functions import lit
+
+    writer = rows.writeTo(target.name).option("txnAppId", identity.app)
+    writer = writer.option("txnVersion", str(identity.version))
+    writer.option("userMetadata", identity.note).overwrite(lit(True))
+
+
 def merge(rows: Any, target: Target, identity: Identity) -> None:
     """Merge rows by the target's keys."""
     session = rows.sparkSession

@@ -5,8 +5,9 @@ Reading needs no Spark, only the table's log. A fence and a row are commits, whi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import ConfigError, HoldfastError
@@ -20,27 +21,39 @@ from holdfast.ledger.delta import (
     find_native_batch,
     transaction_version,
 )
-from holdfast.ledger.delta_notes import encode_fence, encode_replaced, encode_row
+from holdfast.ledger.delta_log import walk_back
+from holdfast.ledger.delta_notes import decode_row, encode_fence, encode_replaced, encode_row
+from holdfast.ledger.output import (
+    CannotSettleError,
+    EmptyOutput,
+    KeepOutput,
+    Output,
+    RestoreOutput,
+)
 from holdfast.ledger.store import LedgerStore, Unreadable
 from holdfast.points import reached
 from holdfast.sinks.delta.change import find_change
-from holdfast.sinks.delta.commit import Identity, append
+from holdfast.sinks.delta.commit import Identity, append, overwrite
 from holdfast.sinks.delta.failures import SAME_APPLICATION, failure_of
 from holdfast.sinks.delta.table import open_target, sql_name
 from holdfast.sinks.delta.target import Target
 from holdfast.spark.errors import spark_errors
-from holdfast.storage.location import parse_location
+from holdfast.storage.location import parse_location, spark_location
 from holdfast.storage.open import open_reader
 
 if TYPE_CHECKING:
     from holdfast.ledger.row import LedgerRow
     from holdfast.sinks.delta.sink import Delta
 
+COMMITS_LOOKED_AT = 1_000
+"""For streams that share the table."""
 COMMITS_BEFORE_ANEW = 8
 """After so many commits a start writes its row anew: Delta cleans old ones up."""
 
 
-def open_ledger(sink: Delta, spark: Any = None) -> DeltaLedgerStore:
+def open_ledger(
+    sink: Delta, spark: Any = None, *, options: Mapping[str, str] | None = None
+) -> DeltaLedgerStore:
     """Open the ledger of a table that is there.
 
     Raises:
@@ -50,12 +63,14 @@ def open_ledger(sink: Delta, spark: Any = None) -> DeltaLedgerStore:
         return DeltaLedgerStore(sink, open_target(spark, sink), spark)
     if sink.path is None:
         raise ConfigError(f"{sink.shown} is named in a catalog: only a Spark session knows it.")
-    reader = open_reader(parse_location(sink.path))
+    reader = open_reader(parse_location(sink.path), options)
     return DeltaLedgerStore(sink, Target(name=sql_name(sink), reader=reader))
 
 
 class DeltaLedgerStore(LedgerStore):
     """The ledger of one table; what it has read of the log it does not read again."""
+
+    keeps_versions = True
 
     def __init__(self, sink: Delta, target: Target, spark: Any = None) -> None:
         """Read nothing yet."""
@@ -108,10 +123,55 @@ class DeltaLedgerStore(LedgerStore):
         fenced = self._fence(new.stream, new.generation, epoch=new.epoch, nonce=new.nonce)
         if fenced is None:
             return False
-        expected = None if old is None else replace(old, epoch=new.epoch, nonce=new.nonce)
-        if fenced.row != expected:
+        return _is_row(fenced.row, old, new) and self._commit_row(new, fenced)
+
+    def settle(self, old: LedgerRow | None, new: LedgerRow, output: Output) -> bool:
+        """Empty, restore or keep the table, and set its row, in one commit behind a fence."""
+        if isinstance(output, KeepOutput):
+            return self.replace(old, new)
+        fenced = self._fence(new.stream, new.generation, epoch=new.epoch, nonce=new.nonce)
+        if fenced is None or not _is_row(fenced.row, old, new):
             return False
-        return self._commit_row(new, fenced)
+        identity = Identity(
+            app=app_id(new.stream, self.label(new.stream)),
+            version=transaction_version(new.generation, new.epoch, ROW_SLOT),
+            note=self.note(new, fenced),
+        )
+        self._overwrite(output, identity, is_there=lambda: self.find(new.stream, identity))
+        reached("settled")
+        return self.find(new.stream, identity) is not None
+
+    def table_version(self, stream: str) -> str | None:
+        """Return the newest version of the table; None when there is no table."""
+        standing = self.standing(stream)
+        return None if standing is None else str(standing.newest)
+
+    def other_streams(self, stream: str) -> tuple[str, ...]:
+        """Return the other streams whose rows the newest commits carry."""
+        standing = self.standing(stream)
+        newest = -1 if standing is None else standing.newest
+        commits = islice(walk_back(self.target.reader, newest), COMMITS_LOOKED_AT)
+        rows = (decode_row(commit.note) for commit in commits)
+        return tuple(sorted({row.stream for row in rows if row is not None} - {stream}))
+
+    def batch_versions(self, stream: str) -> Mapping[int, str]:
+        """Return the version of the newest commit that carries each batch, as far as the log goes.
+
+        Of the current generation only: in another one the same number is another batch.
+        """
+        standing = self.standing(stream)
+        newest = None if standing is None else standing.newest
+        found: dict[int, str] = {}
+        generation = None
+        for commit in walk_back(self.target.reader, newest) if newest is not None else ():
+            row = decode_row(commit.note)
+            if row is None or row.stream != stream:
+                continue
+            generation = row.generation if generation is None else generation
+            if row.generation != generation:
+                break
+            found.setdefault(row.last_batch, str(commit.version))
+        return found
 
     def find_native(self, query_id: str) -> int | None:
         """Return the last batch that a query has committed by Delta's own sink."""
@@ -167,6 +227,29 @@ class DeltaLedgerStore(LedgerStore):
         reached("fenced")
         return self.find(stream, identity)
 
+    def _overwrite(
+        self,
+        output: EmptyOutput | RestoreOutput,
+        identity: Identity,
+        *,
+        is_there: Callable[[], object],
+    ) -> None:
+        """Put no rows, or those of an older version, in the place of all."""
+        if self._spark is None:
+            raise ConfigError(f"Changing {self._sink.shown} takes a Spark session.")
+        try:
+            table = self._spark.table(self.target.name)
+            rows = table.limit(0)
+            if isinstance(output, RestoreOutput):
+                version = _version(output.kept, self._sink.shown)
+                reader = self._spark.read.format("delta").option("versionAsOf", version)
+                rows = reader.load(spark_location(self.target.reader.location))
+                rows = rows.select(*table.columns)
+            overwrite(rows, self.target, identity)
+        except spark_errors() as error:
+            if SAME_APPLICATION not in str(error) and not is_there():
+                raise failure_of(error, self._sink.shown) or error from error
+
     def _append_nothing(self, identity: Identity, *, is_there: Callable[[], bool]) -> None:
         """Append no rows; what is in the log counts, whatever was said of it."""
         if self._spark is None:
@@ -178,3 +261,14 @@ class DeltaLedgerStore(LedgerStore):
         except spark_errors() as error:
             if SAME_APPLICATION not in str(error) and not is_there():
                 raise failure_of(error, self._sink.shown) or error from error
+
+
+def _is_row(found: LedgerRow | None, old: LedgerRow | None, new: LedgerRow) -> bool:
+    """Return whether a fenced row is the one that is to be replaced."""
+    return found == (None if old is None else replace(old, epoch=new.epoch, nonce=new.nonce))
+
+
+def _version(kept: str, shown: str) -> int:
+    if not kept.isdecimal():
+        raise CannotSettleError(shown, f"{kept!r} is not a version of the table.")
+    return int(kept)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from holdfast.errors import ConfigError, created_without_our_frames
 from holdfast.sinks.merging import check_keys
 from holdfast.sinks.sink import SinkSpec
-from holdfast.storage.location import refuse_credentials
+from holdfast.storage.location import parse_location, refuse_credentials, spark_location
 
 if TYPE_CHECKING:
     from holdfast.record.contracts import SinkContract
@@ -38,6 +38,7 @@ class Delta(SinkSpec):
     """
 
     kind: ClassVar[str] = "delta"
+    settles_with_spark: ClassVar[bool] = True
     module: ClassVar[str] = "holdfast.sinks.delta.writer"
 
     path: str | None = None
@@ -76,7 +77,8 @@ class Delta(SinkSpec):
         name = contract.place.removeprefix(CATALOG)
         is_named = name != contract.place
         return cls(
-            path=None if is_named else contract.place,
+            # As Spark's file systems know it; without Spark it is read the same.
+            path=None if is_named else spark_location(parse_location(contract.place)),
             table=name if is_named else None,
             keys=contract.keys,
             sequence_by=contract.sequence_by,

@@ -11,6 +11,7 @@ from holdfast.ledger.row import advance
 from holdfast.points import reached
 from holdfast.sinks.delta.commit import Identity, append, merge
 from holdfast.sinks.delta.failures import CONFLICT, LeftOutError, failure_of
+from holdfast.sinks.delta.held import open_held
 from holdfast.sinks.delta.ledger import DeltaLedgerStore, open_ledger
 from holdfast.sinks.delta.sink import CATALOG
 from holdfast.sinks.delta.table import find_target, has_single_writer_log, make_table
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from holdfast.sinks.delta.target import Target
     from holdfast.sinks.sink import BeforeCommit
 
-__all__ = ["DeltaWriter", "open_ledger", "resolve_writer"]
+__all__ = ["DeltaWriter", "open_held", "open_ledger", "resolve_writer"]
 _LOG = logging.getLogger("holdfast")
 TRIES = 3
 """Against other writers of the table: somebody optimises it, or appends to it."""

@@ -13,6 +13,7 @@ from holdfast.sinks.postgres.target import Table, quote_table
 if TYPE_CHECKING:
     import psycopg
 
+    from holdfast.ledger.output import Output
     from holdfast.ledger.row import LedgerRow
     from holdfast.sinks.postgres.sink import Postgres
 
@@ -99,6 +100,55 @@ class PostgresLedgerStore(LedgerStore):
         with naming_refusals(self.shown):
             connection, name = self.session.connection(), self._named_table().name
             return take(connection, new, lambda: replace_row(connection, old, new, target=name))
+
+    def settle(self, old: LedgerRow | None, new: LedgerRow, output: Output) -> bool:
+        """Empty, restore or keep the table, and set its row, in one transaction."""
+        from holdfast.sinks.postgres.fence import take
+        from holdfast.sinks.postgres.settle import OtherRowError, settle_table
+
+        with naming_refusals(self.shown):
+            connection, table = self.session.connection(), self._named_table()
+            try:
+                take(
+                    connection,
+                    new,
+                    lambda: settle_table(connection, old, new, table=table, output=output),
+                )
+            except OtherRowError:
+                return False
+        return True
+
+    def table_version(self, stream: str) -> str | None:
+        """Return the table's storage and how many rows it has; None when there is no table."""
+        del stream
+        found = self._describe()
+        return None if found is None else found[0]
+
+    def count_rows(self) -> int | None:
+        """Return how many rows the table has; None when there is no table."""
+        found = self._describe()
+        return None if found is None else found[1]
+
+    def other_streams(self, stream: str) -> tuple[str, ...]:
+        """Return the other streams that have a row for this table."""
+        from holdfast.ledger.postgres import find_other_streams
+
+        with naming_refusals(self.shown):
+            table = self._find_table()
+            if table is None:
+                return ()
+            return self.session.ask(
+                lambda connection: find_other_streams(connection, stream, table.oid)
+            )
+
+    def _describe(self) -> tuple[str, int] | None:
+        from holdfast.sinks.postgres.settle import describe_table
+
+        with naming_refusals(self.shown):
+            table = self._find_table()
+            if table is None:
+                return None
+            return self.session.ask(lambda connection: describe_table(connection, table))
 
     def fence(self, row: LedgerRow, *, epoch: int, nonce: str) -> LedgerRow | None:
         """Let only this epoch write from now on; None if the row is not this start's to take."""

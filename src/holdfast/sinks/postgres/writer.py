@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from holdfast.ledger.decide import Apply, Decision, decide
 from holdfast.sinks.postgres.failures import LostAnswerError, is_gone, naming_refusals, refusal_of
+from holdfast.sinks.postgres.held import open_held
 from holdfast.sinks.postgres.ledger import PostgresLedgerStore
 from holdfast.sinks.postgres.session import Patience
 from holdfast.sinks.sink import SinkWriter
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from holdfast.sinks.postgres.target import Target
     from holdfast.sinks.sink import BeforeCommit
 
+__all__ = ["PostgresWriter", "open_held", "open_ledger", "resolve_writer"]
 _LOG = logging.getLogger("holdfast")
 
 
@@ -48,9 +51,11 @@ def resolve_writer(sink: Postgres, df: Any, stream: str) -> PostgresWriter:
     )
 
 
-def open_ledger(sink: Postgres, spark: Any = None) -> PostgresLedgerStore:
+def open_ledger(
+    sink: Postgres, spark: Any = None, *, options: Mapping[str, str] | None = None
+) -> PostgresLedgerStore:
     """Open the ledger of a table; no session is needed."""
-    del spark
+    del spark, options
     return PostgresLedgerStore(sink)
 
 

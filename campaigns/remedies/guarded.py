@@ -1,0 +1,150 @@
+"""Remedies of guarded streams: what the ledgers give back, and what is computed again."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+
+from campaigns.remedies.remedy import Bench, CarriedOut, Remedy
+from campaigns.remedies.streams import (
+    DeltaStream,
+    FileStream,
+    TotalsStream,
+    copy_checkpoint,
+    cut_off,
+    delete,
+)
+
+BATCHES = 4
+Damage = Callable[[FileStream], None]
+
+
+def _after(damage: Damage, made: type[FileStream] = FileStream) -> Callable[..., CarriedOut]:
+    """Return what runs a stream of four batches, damages it and repairs it."""
+
+    def carry_out(bench: Bench, code: str) -> CarriedOut:
+        stream = made(bench)
+        stream.add(BATCHES)
+        stream.run()
+        damage(stream)
+        return stream.repair(code)
+
+    return carry_out
+
+
+def _old_copy(bench: Bench, code: str) -> CarriedOut:
+    """Put an old copy of the checkpoint back."""
+    stream = FileStream(bench)
+    stream.add(2)
+    stream.run()
+    kept = copy_checkpoint(stream)
+    stream.add(2)
+    stream.run()
+    shutil.rmtree(stream.checkpoint)
+    kept.rename(stream.checkpoint)
+    return stream.repair(code)
+
+
+def _sink_restored(bench: Bench, code: str) -> CarriedOut:
+    """Put an old backup of the table and its ledger back."""
+    stream = FileStream(bench)
+    stream.add(2)
+    stream.run()
+    stream.execute("CREATE TABLE kept AS TABLE readings")
+    stream.execute("CREATE TABLE kept_rows AS TABLE holdfast.ledger")
+    stream.add(2)
+    stream.run()
+    stream.execute("DELETE FROM readings; INSERT INTO readings TABLE kept")
+    stream.execute("DELETE FROM holdfast.ledger; INSERT INTO holdfast.ledger TABLE kept_rows")
+    return stream.repair(code)
+
+
+def _table_restored(stream: FileStream) -> None:
+    """Take the last two batches out of a Delta table."""
+    assert isinstance(stream, DeltaStream)
+    table = f"delta.`{stream.table}`"
+    history = stream.bench.spark.sql(f"DESCRIBE HISTORY {table}").collect()
+    newest = max(row.version for row in history)
+    stream.bench.spark.sql(f"RESTORE TABLE {table} TO VERSION AS OF {newest - 2}")
+
+
+def _table_emptied(stream: FileStream) -> None:
+    """Overwrite a Delta table with nothing."""
+    assert isinstance(stream, DeltaStream)
+    empty = stream.bench.spark.createDataFrame([], "value string")
+    empty.write.format("delta").mode("overwrite").save(stream.table)
+
+
+def _delete_everything(stream: FileStream) -> None:
+    shutil.rmtree(stream.checkpoint)
+
+
+def _delete_logs(*names: str) -> Damage:
+    def damage(stream: FileStream) -> None:
+        for name in names:
+            shutil.rmtree(stream.checkpoint / name)
+
+    return damage
+
+
+def _delete(*paths: str) -> Damage:
+    return lambda stream: delete(stream.checkpoint, *paths)
+
+
+def _cut_off(path: str) -> Damage:
+    return lambda stream: cut_off(stream.checkpoint, path)
+
+
+def _sql(statement: str) -> Damage:
+    return lambda stream: stream.execute(statement)
+
+
+_RESUMED: dict[str, tuple[str, Damage]] = {
+    "checkpoint-deleted": ("HF606", _delete_everything),
+    "metadata-deleted": ("HF102", _delete("metadata")),
+    "metadata-cut-off": ("HF101", _cut_off("metadata")),
+    "offsets-deleted": ("HF201", _delete_logs("offsets")),
+    "logs-deleted": ("HF606", _delete_logs("offsets", "commits")),
+    "newest-offset-cut-off": ("HF202", _cut_off("offsets/3")),
+    "newest-commit-cut-off": ("HF202", _cut_off("commits/3")),
+    "previous-offset-deleted": ("HF203", _delete("offsets/2")),
+    "newest-offset-deleted": ("HF207", _delete("offsets/3")),
+}
+_RESET: dict[str, tuple[str, Damage, type[FileStream]]] = {
+    "ledger-row-deleted": ("HF601", _sql("DELETE FROM holdfast.ledger"), FileStream),
+    "table-emptied": ("HF608", _sql("TRUNCATE readings"), FileStream),
+    "checkpoint-with-state-deleted": ("HF606", _delete_everything, TotalsStream),
+    "state-deleted": ("HF414", _delete_logs("state"), TotalsStream),
+    "state-file-deleted": ("HF419", _delete("state/0/0/2.delta"), TotalsStream),
+    "delta-table-emptied": ("HF705", _table_emptied, DeltaStream),
+}
+REMEDIES = (
+    *(
+        Remedy(name=name, code=code, goal="resume", carry_out=_after(damage))
+        for name, (code, damage) in _RESUMED.items()
+    ),
+    Remedy(name="old-checkpoint-restored", code="HF604", goal="resume", carry_out=_old_copy),
+    Remedy(
+        name="checkpoint-deleted-into-delta",
+        code="HF606",
+        goal="resume",
+        carry_out=_after(_delete_everything, DeltaStream),
+    ),
+    *(
+        Remedy(name=name, code=code, goal="reset", carry_out=_after(damage, made))
+        for name, (code, damage, made) in _RESET.items()
+    ),
+    Remedy(
+        name="state-partly-written",
+        code="HF423",
+        goal="replay",
+        carry_out=_after(_delete("state/0/0/4.delta"), TotalsStream),
+    ),
+    Remedy(name="sink-restored", code="HF603", goal="rewind", carry_out=_sink_restored),
+    Remedy(
+        name="delta-sink-restored",
+        code="HF704",
+        goal="rewind",
+        carry_out=_after(_table_restored, DeltaStream),
+    ),
+)

@@ -1,0 +1,1 @@
+"""Kills `holdfast apply` at every point of every goal, and compares what `--continue` leaves."""

@@ -1,0 +1,266 @@
+"""Applies a plan (A1 to A8). What is on disk after a kill at each number is in the docs.
+
+A1 the permissions that the plan needs · A2 the lease of every stream that it changes · A3 no other
+repair is unfinished; every precondition holds; every step is still to be done · A4 write the plan
+into the journal, and a mark into the record of each stream: from here on no start goes ahead ·
+for each step: A5 journal that it begins · A6 carry it out · A7 journal that it is done · A8 end the
+journal, then the marks, and release the leases.
+
+A plan that was killed is continued by the same way: A3 then asks only that this plan is the
+unfinished one. A step that is done is left alone; one that is not is carried out.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Iterator
+
+from holdfast import clock
+from holdfast.apply.applying import Applying, Telling
+from holdfast.apply.checks import find_moved, refuse_other_streams
+from holdfast.apply.errors import (
+    InterruptedPlanError,
+    JournalError,
+    NotAllowedError,
+    StalePlanError,
+    StreamRunsError,
+    UnfinishedRepairError,
+)
+from holdfast.apply.leases import Leases
+from holdfast.apply.movement import find_movement
+from holdfast.apply.standing import Done, Moved, NotDone
+from holdfast.apply.stores import Stores
+from holdfast.errors import HoldfastError
+from holdfast.ledger.output import KeepOutput, RestoreOutput
+from holdfast.plan.describe import describe
+from holdfast.plan.plan_file import Plan
+from holdfast.plan.preconditions import GenerationIs, ListingIs
+from holdfast.plan.steps import CopyTree, DiscardTree, Permission, SettleSink, Step
+from holdfast.points import reached
+from holdfast.record.repairs import RepairBegun, RepairEnded, mark_repair, unfinished_repairs
+from holdfast.redact import redact
+from holdfast.spark.errors import spark_errors
+
+
+def apply_plan(
+    plan: Plan, stores: Stores, *, allowed: Collection[str], telling: Telling | None = None
+) -> str:
+    """Apply a plan; return where its journal is.
+
+    Raises:
+        NotAllowedError, StalePlanError, StreamRunsError, UnfinishedRepairError, JournalError:
+            Nothing was changed.
+        InterruptedPlanError: It stopped part-way.
+    """
+    needed = dict(_needed(plan))
+    missing = tuple((word, why) for word, why in needed.items() if word not in allowed)
+    if missing:  # A1
+        raise NotAllowedError(plan.id, missing)
+    applying = Applying(plan=plan, stores=stores, telling=telling or Telling())
+    with stores.in_use(), _leases(applying) as leases:  # A2
+        reached("A2")
+        _check(applying)  # A3
+        _refuse_movement(applying)
+        reached("A3")
+        _open(applying)  # A4
+        return _carry_out(applying, leases)
+
+
+def _needed(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Yield every permission that a plan needs: by its steps, whatever the file says, and by it."""
+    for step in plan.steps:
+        output = step.output if isinstance(step, SettleSink) else None
+        gives_back = isinstance(output, RestoreOutput) and plan.undoes is not None
+        is_kept = gives_back or isinstance(output, KeepOutput | None)
+        if isinstance(step, DiscardTree) or not is_kept:
+            yield f"{Permission.DESTRUCTIVE}:{step.stream}", f"{describe(step)}."
+    for need in plan.needs:
+        yield need.word, need.why
+
+
+def continue_plan(plan: Plan, stores: Stores, *, telling: Telling | None = None) -> str:
+    """Go on with a plan that was begun and has not ended; return where its journal is.
+
+    Raises:
+        JournalError: It was not begun, so nobody has allowed it; or it has ended without effect.
+        StalePlanError: No step was done, and the world has moved: the plan is closed.
+        StreamRunsError: A stream is running; nothing was changed.
+        InterruptedPlanError: It stopped part-way again.
+    """
+    applying = Applying(plan=plan, stores=stores, telling=telling or Telling())
+    at, how = str(applying.journal.location), applying.journal.ended()
+    if not applying.journal.is_open():
+        raise JournalError(at, why="No plan was begun there: apply it first.")
+    if how is not None:
+        _end(applying, how)
+        if how != "applied":
+            raise JournalError(at, why=f"The plan was {how}.")
+        return at
+    with stores.in_use(), _leases(applying) as leases:
+        for stream in plan.streams:
+            _refuse_other_repair(applying, stream)
+        moved = () if applying.journal.begun() else _find_moved(applying)
+        if moved:
+            _end(applying, "abandoned")
+            raise StalePlanError(plan.id, moved)
+        _open(applying)  # A4
+        return _carry_out(applying, leases)
+
+
+def _leases(applying: Applying) -> Leases:
+    """Return the leases to take; a sink that cannot be changed from here fails before that."""
+    plan = applying.plan
+    for step in plan.steps:
+        if isinstance(step, SettleSink):
+            applying.stores.ledger(step.sink, writes=True)
+    epochs: dict[str, int | None] = dict.fromkeys(plan.streams)
+    for step in plan.steps:
+        if isinstance(step, SettleSink):
+            row = applying.stores.ledger(step.sink, writes=False).read(step.stream)
+            epoch = getattr(row, "epoch", 0)
+            epochs[step.stream] = max(epochs[step.stream] or 0, epoch)
+    records = {stream: applying.record(stream) for stream in plan.streams}
+    return Leases(records, epochs, tell=applying.telling.waiting)
+
+
+def _check(applying: Applying) -> None:
+    """Refuse a plan that is not for the world as it is (A3)."""
+    refuse_other_streams(applying.plan, applying.stores)
+    for stream in applying.plan.streams:
+        _refuse_other_repair(applying, stream)
+    _refuse_used(applying)
+    moved = _find_moved(applying)
+    if moved:
+        raise StalePlanError(applying.plan.id, moved)
+
+
+def _refuse_movement(applying: Applying) -> None:
+    """Refuse a bare checkpoint that a query may be writing to: it has no lease.
+
+    Raises:
+        StreamRunsError: It moves.
+    """
+    for each in applying.plan.preconditions:
+        if isinstance(each, GenerationIs) and each.number == 0:
+            place = _checkpoint_of(applying.plan, each.stream)
+            moves = None if place is None else find_movement(applying.stores.at(place))
+            if moves is not None:
+                raise StreamRunsError(each.stream, moves)
+
+
+def _checkpoint_of(plan: Plan, stream: str) -> str | None:
+    listed = (each for each in plan.preconditions if isinstance(each, ListingIs))
+    return next((each.place for each in listed if each.stream == stream), None)
+
+
+def _refuse_used(applying: Applying) -> None:
+    """Refuse a plan that has a journal: its steps count as done there, and would be left out."""
+    plan, at, how = applying.plan, str(applying.journal.location), applying.journal.ended()
+    if how is not None:
+        raise JournalError(at, why=f"The plan was {how} already. Make it again.")
+    if applying.journal.is_open():
+        raise UnfinishedRepairError(plan.stream, goal=plan.goal, journal=at)
+
+
+def _find_moved(applying: Applying) -> tuple[str, ...]:
+    moved = list(find_moved(applying.plan, applying.stores))
+    looks = (applying.look(step) for step in applying.plan.steps)
+    moved += [each.why for each in looks if isinstance(each, Moved)]
+    return tuple(dict.fromkeys(moved))
+
+
+def _refuse_other_repair(applying: Applying, stream: str) -> None:
+    # Also what the plan that is taken back was taking back: else neither of them could be ended.
+    for found in unfinished_repairs(applying.record(stream)):
+        if found.id not in applying.repairs():
+            raise UnfinishedRepairError(stream, goal=found.goal, journal=found.journal)
+
+
+def _open(applying: Applying) -> None:
+    """Write the plan down, and mark every stream (A4)."""
+    plan, journal = applying.plan, applying.journal
+    journal.open()
+    reached("A4")
+    for stream in plan.streams:
+        mark = RepairBegun(
+            id=plan.id, goal=plan.goal, journal=str(journal.location), begun_at=_now()
+        )
+        mark_repair(applying.record(stream), mark)
+        reached("A4-marked")
+
+
+def _carry_out(applying: Applying, leases: Leases) -> str:
+    plan, journal = applying.plan, applying.journal
+    done = journal.done()
+    for number, step in enumerate(plan.steps, start=1):
+        what = describe(step)
+        if number not in done:
+            try:
+                _one(applying, step, number, leases=leases)
+            except _failures() as error:
+                shown, at = f"{number} of {len(plan.steps)} ({what})", str(journal.location)
+                raise InterruptedPlanError(journal=at, step=shown, why=_say(error)) from error
+        applying.telling.step(number, what)
+    _end(applying, "applied")  # A8
+    return str(journal.location)
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    """Return the errors by which a step can fail; PySpark need not be installed."""
+    return (HoldfastError, *(spark_errors() if "pyspark" in sys.modules else ()))
+
+
+def _say(error: Exception) -> str:
+    """Return why a step failed; what Spark says begins with its answer, and can hold secrets."""
+    if isinstance(error, HoldfastError):
+        return f"{error.what} {error.why}"
+    return redact(str(error)).partition("\n")[0][:500]
+
+
+def _one(applying: Applying, step: Step, number: int, *, leases: Leases) -> None:
+    journal = applying.journal
+    reached("A5-before")
+    journal.begin(number, describe(step))  # A5
+    reached("A5")
+    match applying.look(step):
+        case Done() if not isinstance(step, CopyTree):
+            pass
+        case NotDone() | Done():  # a copy that was cut short after its last file is compared again
+            applying.change(step, number, leases)  # A6
+            _confirm(applying, step)
+        case Moved(why=why):
+            raise StalePlanError(applying.plan.id, (why,))
+    reached("A6")
+    journal.finish(number)  # A7
+    reached("A7")
+
+
+def _confirm(applying: Applying, step: Step) -> None:
+    """See that a step has done what it says.
+
+    Raises:
+        StalePlanError: Something else has changed it in the same moment.
+    """
+    found = applying.look(step)
+    if not isinstance(found, Done):
+        why = found.why if isinstance(found, Moved) else f"{describe(step)}: it did not take."
+        raise StalePlanError(applying.plan.id, (why,))
+
+
+def _end(applying: Applying, how: str) -> None:
+    """End the journal, then the marks (A8); of a plan that this one undoes too."""
+    plan = applying.plan
+    applying.journal.end(how)
+    if plan.undoes is not None:
+        applying.journal.end_undone(plan.undoes)
+    reached("A8")
+    for stream in plan.streams:
+        record = applying.record(stream)
+        for each in unfinished_repairs(record):
+            if each.id in (plan.id, plan.undoes):
+                mark_repair(record, RepairEnded(id=each.id, ended_at=_now()))
+        reached("A8-marked")
+
+
+def _now() -> str:
+    return clock.now().isoformat(timespec="seconds")

@@ -1,0 +1,99 @@
+"""One application of a plan: what each of its steps stands for, and who carries it out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import assert_never
+
+from holdfast.apply.file_steps import change_file, look_at_file
+from holdfast.apply.journal import Journal, read_journalled_plan
+from holdfast.apply.leases import Leases
+from holdfast.apply.sink_steps import change_sink, look_at_sink
+from holdfast.apply.standing import Standing
+from holdfast.apply.stores import Stores
+from holdfast.apply.tree_steps import change_tree, look_at_tree
+from holdfast.plan.plan_file import Plan
+from holdfast.plan.steps import (
+    CopyTree,
+    DiscardTree,
+    PutFile,
+    RemoveFile,
+    RemoveTree,
+    RestoreFile,
+    SettleSink,
+    Step,
+)
+from holdfast.record.layout import record_location
+from holdfast.record.leases import Waiting
+from holdfast.storage.location import parse_location
+from holdfast.storage.write import Writer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Telling:
+    """Who is told how it goes."""
+
+    step: Callable[[int, str], None] = lambda *_: None
+    """Called after each step, with its number."""
+    progress: Callable[[int, int], None] = lambda *_: None
+    """Called within a long step."""
+    waiting: Callable[[Waiting], None] = lambda *_: None
+    """Called while a lease is waited for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applying:
+    """One application of a plan."""
+
+    plan: Plan
+    stores: Stores
+    telling: Telling
+
+    def record(self, stream: str) -> Writer:
+        """Return the record of a stream."""
+        return self.stores.at(str(record_location(parse_location(self.plan.root), stream)))
+
+    @property
+    def journal(self) -> Journal:
+        """The journal, in the record of the plan's first stream."""
+        return Journal(self.record(self.plan.stream), self.plan)
+
+    def repairs(self) -> frozenset[str]:
+        """Return the ids of this plan, of the one that it takes back, and of what that one does.
+
+        Raises:
+            JournalError: The journal of a plan that is taken back cannot be read.
+        """
+        ids, undoes = {self.plan.id}, self.plan.undoes
+        while undoes is not None and undoes not in ids:
+            ids.add(undoes)
+            undoes = read_journalled_plan(self.record(self.plan.stream), undoes).undoes
+        return frozenset(ids)
+
+    def look(self, step: Step) -> Standing:
+        """Say how the world stands to a step."""
+        match step:
+            case PutFile() | RemoveFile() | RestoreFile():
+                return look_at_file(step, self.stores.at(step.place))
+            case CopyTree() | RemoveTree() | DiscardTree():
+                return look_at_tree(step, self.stores)
+            case SettleSink():
+                return look_at_sink(step, self.stores.ledger(step.sink, writes=False))
+            case _:
+                assert_never(step)
+
+    def change(self, step: Step, number: int, leases: Leases) -> None:
+        """Carry a step out."""
+        lease = leases.of(step.stream)
+        match step:
+            case PutFile() | RemoveFile() | RestoreFile():
+                journal, there = self.journal, self.stores.at(step.place)
+                change_file(step, there, journal=journal.record, kept=journal.kept(number))
+            case CopyTree() | RemoveTree() | DiscardTree():
+                change_tree(step, self.stores, self.telling.progress)
+            case SettleSink():
+                change_sink(step, self.stores.ledger(step.sink, writes=True), lease)
+                self.stores.forget_ledgers()
+            case _:
+                assert_never(step)

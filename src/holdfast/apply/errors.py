@@ -1,0 +1,97 @@
+"""Why a plan was not applied, or not to its end."""
+
+from __future__ import annotations
+
+from shlex import quote
+
+from holdfast.errors import HoldfastError
+
+
+class StalePlanError(HoldfastError):
+    """The world has moved since the plan was made."""
+
+    code = "STALE_PLAN"
+
+    def __init__(self, plan_id: str, moved: tuple[str, ...]) -> None:
+        self.moved = moved
+        """What is no longer as the plan was made for, one sentence each."""
+        shown = " ".join(moved[:5])
+        more = f" And {len(moved) - 5} more." if len(moved) > 5 else ""
+        super().__init__(
+            what=f"Plan {plan_id} was not applied; nothing was changed.",
+            why=f"Something has changed since the plan was made. {shown}{more}",
+            how="Make the plan again with the same `holdfast plan` command, and look at it again.",
+        )
+
+
+class NotAllowedError(HoldfastError):
+    """The plan does something that nobody has allowed."""
+
+    code = "NOT_ALLOWED"
+
+    def __init__(self, plan_id: str, missing: tuple[tuple[str, str], ...]) -> None:
+        self.missing = tuple(word for word, _ in missing)
+        """What `--allow` must be given."""
+        super().__init__(
+            what=f"Plan {plan_id} was not applied; nothing was changed.",
+            why=" ".join(why for _, why in missing),
+            how=f"To allow it, add: {' '.join(f'--allow {word}' for word, _ in missing)}",
+        )
+
+
+class StreamRunsError(HoldfastError):
+    """A stream that the plan would change is running, or may be."""
+
+    code = "STREAM_RUNS"
+    retryable = True
+
+    def __init__(self, stream: str, why: str) -> None:
+        self.stream = stream
+        super().__init__(
+            what=f"The plan was not applied; nothing was changed: {stream} is running, or may be.",
+            why=why,
+            how="Stop the query, wait until its driver has ended, and apply the plan again.",
+        )
+
+
+class UnfinishedRepairError(HoldfastError):
+    """Another plan was begun on a stream and has not ended."""
+
+    code = "UNFINISHED_REPAIR"
+
+    def __init__(self, stream: str, *, goal: str, journal: str) -> None:
+        self.journal = journal
+        super().__init__(
+            what=f"Nothing was changed: a {goal} of {stream} was begun and has not ended.",
+            why=f"Its journal is {journal}.",
+            how=f"Finish it: holdfast apply {quote(journal)} --continue. Or take it back: "
+            f"holdfast undo {quote(journal)} --execute",
+        )
+
+
+class InterruptedPlanError(HoldfastError):
+    """A step could not be carried out; the steps before it are done."""
+
+    code = "PLAN_STOPPED"
+
+    def __init__(self, *, journal: str, step: str, why: str) -> None:
+        self.journal = journal
+        super().__init__(
+            what=f"The plan stopped at step {step}; the steps before it are done.",
+            why=why,
+            how=f"Remove the cause, then: holdfast apply {quote(journal)} --continue. Or take back "
+            f"what was done: holdfast undo {quote(journal)} --execute",
+        )
+
+
+class JournalError(HoldfastError):
+    """A journal cannot be used."""
+
+    code = "JOURNAL"
+
+    def __init__(self, location: str, *, why: str) -> None:
+        super().__init__(
+            what=f"Nothing was changed: {location} cannot be used.",
+            why=why,
+            how="Give the directory of a journal: ROOT/_holdfast/STREAM/journal/ID",
+        )

@@ -1,0 +1,110 @@
+"""The leases of the streams that a plan changes, held and renewed while it is applied."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
+from types import TracebackType
+
+from holdfast.apply.errors import StreamRunsError
+from holdfast.errors import HoldfastError
+from holdfast.record.leases import (
+    TERM_S,
+    Lease,
+    LeaseHeldError,
+    Waiting,
+    release,
+    renew,
+    take_lease,
+)
+from holdfast.record.owner import this_process
+from holdfast.storage.write import Writer
+
+
+class Leases:
+    """Takes the lease of every stream, in the order of their names, and renews them."""
+
+    def __init__(
+        self,
+        records: Mapping[str, Writer],
+        epochs: Mapping[str, int | None],
+        *,
+        tell: Callable[[Waiting], None],
+    ) -> None:
+        """Take nothing yet.
+
+        Args:
+            records: Of the streams, by name.
+            epochs: The highest epoch that the sinks of each stream hold; None without a ledger.
+            tell: Called while a lease is waited for that is not released.
+        """
+        self._tell = tell
+        self._records = records
+        self._epochs = epochs
+        self._held: dict[str, Lease] = {}
+        self._lost: list[str] = []
+        self._is_over = threading.Event()
+        self._keeper = threading.Thread(target=self._keep, daemon=True)
+
+    def __enter__(self) -> Leases:
+        with ExitStack() as undone:
+            undone.callback(self._release)
+            for stream in sorted(self._records):
+                self._held[stream] = self._take(stream)
+            undone.pop_all()
+        self._keeper.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._is_over.set()
+        self._keeper.join()
+        self._release()
+
+    def of(self, stream: str) -> Lease:
+        """Return the lease of a stream.
+
+        Raises:
+            StreamRunsError: Another driver has taken it meanwhile.
+        """
+        self.check()
+        return self._held[stream]
+
+    def check(self) -> None:
+        """Refuse to go on once a lease was lost.
+
+        Raises:
+            StreamRunsError: Another driver has taken one.
+        """
+        if self._lost:
+            raise StreamRunsError(self._lost[0], "Another driver has taken its lease meanwhile.")
+
+    def _take(self, stream: str) -> Lease:
+        try:
+            after = self._epochs.get(stream)
+            return take_lease(self._records[stream], this_process(), after=after, tell=self._tell)
+        except LeaseHeldError as error:
+            raise StreamRunsError(stream, error.why) from error
+
+    def _keep(self) -> None:
+        while not self._is_over.wait(TERM_S / 3):
+            for stream, lease in list(self._held.items()):
+                try:
+                    fresh = renew(self._records[stream], lease)
+                except HoldfastError:
+                    continue  # the store does not answer: the term runs on
+                if fresh is None:
+                    self._lost.append(stream)
+                else:
+                    self._held[stream] = fresh
+
+    def _release(self) -> None:
+        for stream, lease in self._held.items():
+            if stream not in self._lost:
+                with suppress(HoldfastError):  # it expires; what the plan did is done
+                    release(self._records[stream], lease)

@@ -1,0 +1,100 @@
+"""Rehearses a plan: the same steps on an overlay in memory, and what Spark would do then.
+
+Sinks are only looked at. No lease is taken and nothing is written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from holdfast.apply.applying import Applying, Telling
+from holdfast.apply.checks import find_moved
+from holdfast.apply.errors import StalePlanError
+from holdfast.apply.file_steps import change_file
+from holdfast.apply.standing import Moved, NotDone
+from holdfast.apply.stores import RehearsalStores
+from holdfast.errors import HoldfastError
+from holdfast.evidence.collect import collect
+from holdfast.evidence.overview import Overview, overview_of
+from holdfast.plan.plan_file import Plan
+from holdfast.plan.steps import CopyTree, PutFile, RemoveFile, RestoreFile, Step
+from holdfast.record.layout import HOME
+from holdfast.storage.overlay import Change, OverlayWriter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rehearsal:
+    """What a plan would change, and what Spark would do then."""
+
+    changes: tuple[tuple[str, Change], ...]
+    """Each with the place that its path is below; without the journal."""
+    next_starts: tuple[Overview, ...]
+    """Of each checkpoint that files were changed in, what its next start does."""
+    not_rehearsed: tuple[str, ...]
+    """What only carrying it out can show."""
+
+
+def rehearse(plan: Plan, stores: RehearsalStores) -> Rehearsal:
+    """Carry a plan out on an overlay.
+
+    Raises:
+        StalePlanError: The world has moved since the plan was made.
+    """
+    with stores.in_use():
+        return _rehearse(plan, stores)
+
+
+def _rehearse(plan: Plan, stores: RehearsalStores) -> Rehearsal:
+    applying = Applying(plan=plan, stores=stores, telling=Telling())
+    moved = list(find_moved(plan, stores))
+    skipped: list[str] = []
+    for number, step in enumerate(plan.steps, start=1):
+        found = applying.look(step)
+        if isinstance(found, Moved):
+            moved.append(found.why)
+        elif isinstance(found, NotDone):
+            skipped += _carry_out(applying, step, number)
+    if moved:
+        raise StalePlanError(plan.id, tuple(dict.fromkeys(moved)))
+    return Rehearsal(
+        changes=tuple(_changes(stores)),
+        next_starts=tuple(_next_starts(plan, stores)),
+        not_rehearsed=tuple(skipped),
+    )
+
+
+def _carry_out(applying: Applying, step: Step, number: int) -> list[str]:
+    match step:
+        case PutFile() | RemoveFile() | RestoreFile():
+            there, journal = applying.stores.at(step.place), applying.journal
+            change_file(step, there, journal=journal.record, kept=journal.kept(number))
+            return []
+        case CopyTree():
+            return [f"{step.files:,} files are copied to {step.target}"]
+        case _:
+            return []
+
+
+def _changes(stores: RehearsalStores) -> list[tuple[str, Change]]:
+    return [
+        (place, change)
+        for place, overlay in stores.overlays.items()
+        if isinstance(overlay, OverlayWriter)
+        for change in overlay.changes()
+        if not change.path.startswith("journal/")
+    ]
+
+
+def _next_starts(plan: Plan, stores: RehearsalStores) -> list[Overview]:
+    """Return what the next start of each changed checkpoint does."""
+    places = [step.place for step in plan.steps if isinstance(step, PutFile | RemoveFile)]
+    copied = {step.target for step in plan.steps if isinstance(step, CopyTree)}
+    found = []
+    for place in dict.fromkeys(places):
+        if f"/{HOME}/" in place or place in copied:
+            continue
+        try:
+            found.append(overview_of(collect(stores.at(place))))
+        except HoldfastError:
+            continue
+    return found

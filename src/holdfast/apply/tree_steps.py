@@ -1,0 +1,60 @@
+"""Steps on whole directories: copied and compared, and copies removed again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from holdfast.apply.standing import Done, Moved, NotDone, Standing
+from holdfast.apply.stores import Stores
+from holdfast.plan.steps import CopyTree, DiscardTree, RemoveTree
+from holdfast.plan.trees import find_foreign, list_files
+from holdfast.storage.copying import copy_tree
+from holdfast.storage.in_order import walk_in_order
+from holdfast.storage.write import Writer
+
+TreeStep = CopyTree | RemoveTree | DiscardTree
+Progress = Callable[[int, int], None]
+
+
+def look_at_tree(step: TreeStep, stores: Stores) -> Standing:
+    """Say how a directory stands to a step."""
+    match step:
+        case DiscardTree():
+            return NotDone() if stores.at(step.place).walk_page("").files else Done()
+        case RemoveTree():
+            copied = list_files(stores.at(step.target), leaves_out=step.leaves_out)
+            return Done() if not copied.count else _unless_moved(step, stores)
+        case CopyTree():
+            copied = list_files(stores.at(step.target), leaves_out=step.leaves_out)
+            is_there = copied.fingerprint == step.fingerprint
+            return Done() if is_there else _unless_moved(step, stores)
+
+
+def _unless_moved(step: CopyTree | RemoveTree, stores: Stores) -> Standing:
+    source, target = stores.at(step.source), stores.at(step.target)
+    if list_files(source, leaves_out=step.leaves_out).fingerprint != step.fingerprint:
+        return Moved(f"{step.source} has other files than it had.")
+    foreign = find_foreign(target, source, leaves_out=step.leaves_out)
+    if foreign is not None:
+        return Moved(f"{target.location.join(foreign)} is not part of the copy.")
+    return NotDone()
+
+
+def change_tree(step: TreeStep, stores: Stores, tell: Progress) -> None:
+    """Carry a step out; a copy that was cut short is finished and compared."""
+    match step:
+        case DiscardTree():
+            _delete_all(stores.at(step.place), leaves_out=())
+        case RemoveTree():
+            _delete_all(stores.at(step.target), leaves_out=step.leaves_out)
+        case CopyTree():
+            source, target = stores.at(step.source), stores.at(step.target)
+            for progress in copy_tree(source, target, leaves_out=step.leaves_out):
+                tell(progress.verified, step.files)
+
+
+def _delete_all(there: Writer, *, leaves_out: tuple[str, ...]) -> None:
+    hidden = frozenset(leaves_out)
+    for info in list(walk_in_order(there)):
+        if info.path not in hidden:
+            there.delete(info.path)

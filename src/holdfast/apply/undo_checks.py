@@ -1,0 +1,79 @@
+"""Whether a plan that is taken back leaves things as they were before it.
+
+A plan can be taken back only while nothing has used what it left. Where a query has written to the
+checkpoint since, or the checkpoint to go back to was deleted, there is nothing to go back to.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from holdfast.apply.applying import Applying, Telling
+from holdfast.apply.checks import find_moved
+from holdfast.apply.file_steps import change_file
+from holdfast.apply.standing import NotDone
+from holdfast.apply.stores import RehearsalStores, Stores
+from holdfast.errors import HoldfastError
+from holdfast.plan.plan_file import Plan
+from holdfast.plan.preconditions import FileIs, ListingIs, Precondition
+from holdfast.plan.steps import DiscardTree, PutFile, RemoveFile, RestoreFile, Step
+from holdfast.plan.trees import list_files
+from holdfast.record.generations import Generation
+from holdfast.record.layout import GENERATIONS
+
+
+def find_deleted(plan: Plan, stores: Stores) -> bool:
+    """Return whether a plan has deleted a file for good, also when it was cut short within."""
+    return any(
+        list_files(stores.at(step.place)).count < step.files
+        for step in plan.steps
+        if isinstance(step, DiscardTree)
+    )
+
+
+def find_unlike_before(plan: Plan, undo: Plan, stores: Stores) -> tuple[str, ...]:
+    """Return what would not be as it was before a plan, one sentence each.
+
+    Args:
+        plan: What is taken back.
+        undo: What takes it back.
+        stores: What both name.
+    """
+    overlay = stores.rehearsal()
+    with overlay.in_use():
+        return _find_unlike(plan, undo, overlay)
+
+
+def _find_unlike(plan: Plan, undo: Plan, overlay: RehearsalStores) -> tuple[str, ...]:
+    applying = Applying(plan=undo, stores=overlay, telling=Telling())
+    try:
+        for number, step in enumerate(undo.steps, start=1):
+            if isinstance(step, PutFile | RemoveFile | RestoreFile) and isinstance(
+                applying.look(step), NotDone
+            ):
+                journal, there = applying.journal, overlay.at(step.place)
+                change_file(step, there, journal=journal.record, kept=journal.kept(number))
+    except HoldfastError as error:
+        return (f"{error.what} {error.why}",)
+    return find_moved(msgspec.structs.replace(plan, preconditions=_held(plan, undo)), overlay)
+
+
+def _held(plan: Plan, undo: Plan) -> tuple[Precondition, ...]:
+    """Return the preconditions of a plan that must hold again once it was taken back."""
+    files = [step for step in undo.steps if isinstance(step, PutFile | RemoveFile | RestoreFile)]
+    changed = {step.place for step in files}
+    # A driver that was fenced can have planned one more batch in a checkpoint that is gone back to.
+    again = {_checkpoint(step) for step in files}
+    return tuple(
+        each
+        for each in plan.preconditions
+        if (isinstance(each, FileIs | ListingIs) and each.place in changed)
+        or (isinstance(each, FileIs) and each.place in again)
+    )
+
+
+def _checkpoint(step: Step) -> str | None:
+    """Return the checkpoint of the generation that a step opens."""
+    if not isinstance(step, PutFile) or not step.path.startswith(f"{GENERATIONS}/"):
+        return None
+    return msgspec.json.decode(step.content, type=Generation).checkpoint

@@ -1,0 +1,84 @@
+"""A plan as a tired person reads it: what it does to the data, what it needs, what comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from shlex import quote
+
+from holdfast.plan.plan_file import Impact, NoPlan, Plan
+from holdfast.plan.steps import SettleSink
+from holdfast.sinks.kinds import sink_of
+
+_WIDTH = 22
+
+
+def render_no_plan(found: NoPlan) -> Iterator[str]:
+    """Yield why there is no plan."""
+    reason = found.reason.replace("the ", "The ", 1) if found.reason[:4] == "the " else found.reason
+    yield reason if found.is_fine else f"No plan. {reason}"
+    if found.nearest:
+        yield f"Nearest: {found.nearest}"
+
+
+def render_plan(plan: Plan, file: str | None) -> Iterator[str]:
+    """Yield a plan as text; the first line is what it does."""
+    yield f"{plan.summary} Nothing has been changed."
+    yield ""
+    for impact in plan.impact:
+        yield from _impact(impact)
+    yield ""
+    yield _line("lost for good", _amounts(plan, "loses") or "nothing")
+    yield _line("skipped", _amounts(plan, "skips") or "nothing")
+    yield _line("repeated", _repeated(plan))
+    yield _line("undo", plan.undo)
+    for number, need in enumerate(plan.needs):
+        yield _line("" if number else "needs", f"--allow {need.word}   {need.why}")
+    if needs_spark(plan):
+        yield _line("Spark", "some steps change a Delta table: they run as Spark jobs")
+    yield _line("steps", f"{len(plan.steps)}; the plan is {plan.id}")
+    yield ""
+    yield from _next(plan, file)
+
+
+def _impact(impact: Impact) -> Iterator[str]:
+    yield _line(impact.stream, impact.position)
+    for output in impact.outputs:
+        yield _line("", output)
+    for change in impact.changes:
+        yield _line("", change.what)
+
+
+def _amounts(plan: Plan, kind: str) -> str:
+    found = [each for impact in plan.impact for each in impact.changes if each.kind == kind]
+    if any(each.amount is None for each in found):
+        return "; ".join(each.what for each in found)
+    return f"{sum(each.amount or 0 for each in found):,} records" if found else ""
+
+
+def _repeated(plan: Plan) -> str:
+    found = _amounts(plan, "repeats")
+    allowed = [need for need in plan.needs if need.permission == "repeats-data"]
+    return found or ("; ".join(need.why for need in allowed) if allowed else "nothing")
+
+
+def _next(plan: Plan, file: str | None) -> Iterator[str]:
+    if file is None:
+        yield "To keep this plan, add: -o plan.json"
+        return
+    yield f"Rehearse it: holdfast apply {quote(file)}"
+    allow = "".join(f" --allow {word}" for word in plan.words)
+    yield f"Carry it out: holdfast apply {quote(file)} --execute{allow}"
+
+
+def needs_spark(plan: Plan) -> bool:
+    """Return whether a step of a plan needs a Spark session."""
+    for step in plan.steps:
+        if isinstance(step, SettleSink):
+            spec = sink_of(step.sink)
+            if spec is not None and spec.settles_with_spark:
+                return True
+    return False
+
+
+def _line(head: str, text: str) -> str:
+    return f"  {head:<{_WIDTH}}{text}" if len(head) < _WIDTH else f"  {head}  {text}"

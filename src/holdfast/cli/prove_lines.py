@@ -1,0 +1,120 @@
+"""The answer of `holdfast prove` for people: the verdict first, then every table."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from holdfast.printable import printable
+from holdfast.proof.values import CounterExample, Fault, Proof, TableProof, Verdict
+from holdfast.redact import redact
+
+MOST_CHARACTERS = 60
+"""Of one value in a counter-example."""
+
+
+def proof_lines(proof: Proof) -> Iterator[str]:
+    """Yield the answer, line by line."""
+    yield _said(_answer(proof))
+    width = max((len(_name(each)) for each in proof.tables), default=0)
+    for each in proof.tables:
+        yield _said(f"  {_name(each):<{width}}  {_how(each)}")
+        yield from (_said(f"    {line}") for line in _figures(each))
+    for table, sentence in not_compared(proof):
+        yield _said(f"Not compared: {table}: {sentence}")
+
+
+def not_compared(proof: Proof) -> Iterator[tuple[str, str]]:
+    """Yield what was not compared: the table, and a sentence."""
+    for each in proof.tables:
+        if each.reason:
+            yield each.table, each.reason
+        for sentence in each.left_out:
+            yield each.table, sentence
+
+
+def shown_row(row: Mapping[str, Any]) -> str:
+    """Return a row in one line; long values are cut."""
+    return ", ".join(f"{name}={_shown(value)}" for name, value in row.items())
+
+
+def _answer(proof: Proof) -> str:
+    compared = [each.compared for each in proof.tables if each.compared and not each.reason]
+    streams = len({each.stream for each in proof.tables})
+    figures = [
+        f"{sum(getattr(each, fault.value) for each in compared):,} {fault.value}"
+        for fault in Fault
+        if fault is not Fault.UNEXPECTED or any(each.unexpected for each in compared)
+    ]
+    records = {each.stream: each.records for each in proof.tables if each.records is not None}
+    if records:
+        figures.insert(0, f"{sum(records.values()):,} source records")
+    counted = f"{_count(streams, 'stream')}, {_count(len(proof.tables), 'table')}"
+    unseen = sum(each.verdict is Verdict.NOT_COMPARED for each in proof.tables)
+    if unseen:
+        counted += f" ({unseen} not compared)"
+    return f"{proof.verdict.capitalize()}: {', '.join([counted, *figures])}."
+
+
+def _how(table: TableProof) -> str:
+    if table.compared is None:
+        return "not compared"
+    rows = _count(table.compared.expected, "key" if table.keys else "row")
+    if table.keys:
+        order = f"newest by {table.sequence_by}" if table.sequence_by else "one row"
+        told = f"{order} per {_listed(table.keys)}"
+    elif table.by:
+        told = f"appended, compared by {_listed(table.by)}"
+    else:
+        told = "appended, compared as whole rows"
+    return f"{table.verdict}  {rows}, {told}, up to batch {table.last_batch}"
+
+
+def _figures(table: TableProof) -> Iterator[str]:
+    compared = table.compared
+    if compared is None or compared.exact:
+        return
+    counts = {fault: getattr(compared, fault.value) for fault in Fault}
+    yield ", ".join(f"{count:,} {fault.value}" for fault, count in counts.items() if count)
+    yield from map(_example, compared.examples)
+
+
+def _example(example: CounterExample) -> str:
+    row = example.found if example.expected is None else example.expected
+    assert row is not None
+    told = f"{example.fault}: {shown_row(row)}"
+    if example.fault is Fault.DUPLICATED:
+        return f"{told}  ({example.found_copies} times, must be {example.expected_copies})"
+    if example.fault is Fault.ALTERED and example.found is not None:
+        # By their text: NaN is not equal to itself, and 0.0 is to -0.0.
+        found = example.found.items()
+        changed = {name: value for name, value in found if str(value) != str(row[name])}
+        return f"{told}  (found {shown_row(changed)})"
+    return told
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bytes | bytearray):
+        text = value.hex()
+    elif isinstance(value, dt.datetime | dt.date):
+        text = value.isoformat()
+    else:
+        text = "NULL" if value is None else str(value)
+    return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 1]}…"
+
+
+def _name(table: TableProof) -> str:
+    return table.table.removeprefix("the ")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _said(text: str) -> str:
+    return printable(redact(text))

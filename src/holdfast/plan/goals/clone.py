@@ -1,0 +1,182 @@
+"""clone, move and snapshot: a checkpoint copied as it is, under a new name, place or identity."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterator
+from dataclasses import replace
+
+import msgspec
+
+from holdfast import clock
+from holdfast.checkpoint.layout import METADATA
+from holdfast.ids import QueryId
+from holdfast.ledger.output import KeepOutput
+from holdfast.ledger.row import Binding
+from holdfast.plan.draft import Heading, Part, new_plan_id, put_together
+from holdfast.plan.entries import metadata_file
+from holdfast.plan.plan_file import Impact, NoPlan, Plan
+from holdfast.plan.steps import CopyTree, PutFile, SettleSink, Step, row_value
+from holdfast.plan.trees import list_files
+from holdfast.plan.world import StreamNow
+from holdfast.record.documents import encode
+from holdfast.record.generations import (
+    CLONED,
+    MOVED,
+    Generation,
+    newest_generation,
+    read_generations,
+)
+from holdfast.record.layout import (
+    SNAPSHOTS,
+    check_stream_name,
+    contract_path,
+    generation_name,
+    record_location,
+    run_path,
+)
+from holdfast.storage.location import Location, parse_location
+from holdfast.storage.open import open_reader
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
+_COPY = "The copy is removed, if nothing has used it."
+
+
+def plan_snapshot(now: StreamNow, *, name: str) -> Plan | NoPlan:
+    """Return the plan that keeps a named copy of a checkpoint, beside the record."""
+    if not _NAME.fullmatch(name):
+        return NoPlan(reason="The name of a snapshot is lower-case letters, digits and hyphens.")
+    target = now.record.location.join(SNAPSHOTS, name)
+    if open_reader(target, now.options).list().files:
+        return NoPlan(reason=f"{now.stream} has a snapshot {name} already.")
+    step = _copy(now, target, leaves_out=(), why="Every file of the checkpoint, compared.")
+    shown = f"snapshot {name}: batch {now.case.newest_committed}, {step.files:,} files"
+    heading = Heading(
+        goal="snapshot",
+        summary=f"Keep a copy of {now.stream} as {name}.",
+        undo=_COPY,
+        afterwards=(f"holdfast plan restore {now.stream} --root {now.root} --snapshot {name}",),
+    )
+    part = Part(steps=(step,), impact=Impact(stream=now.stream, position=shown))
+    return put_together(heading, (now,), (part,), plan_id=new_plan_id())
+
+
+def plan_clone(now: StreamNow, *, name: str) -> Plan | NoPlan:
+    """Return the plan that copies a stream under a new name, with a query id of its own."""
+    check_stream_name(name)
+    target = now.root.join(name)
+    record = record_location(now.root, name)
+    if _is_taken(now, target, record):
+        return NoPlan(reason=f"{now.root} has a stream {name} already.")
+    query_id = str(uuid.uuid4())
+    opened = Generation(
+        number=1,
+        checkpoint=str(target),
+        query_id=query_id,
+        first_batch=now.case.newest_committed + 1,
+        why=CLONED,
+        opened_at=clock.now().isoformat(timespec="seconds"),
+    )
+    steps: tuple[Step, ...] = (
+        _copy(now, target, leaves_out=_METADATA, why="The checkpoint; the stream is left alone."),
+        _put(name, target, METADATA, content=metadata_file(query_id)),
+        _put(name, record, opened.path, content=encode(opened).decode()),
+    )
+    heading = Heading(
+        goal="clone",
+        summary=f"Copy {now.stream} as {name}, with an identity of its own.",
+        undo=_COPY,
+        afterwards=(f"Start {name} with sinks of its own.",),
+    )
+    shown = f"{name} goes on with batch {now.case.newest_committed + 1}, into sinks of its own"
+    part = Part(steps=steps, impact=Impact(stream=now.stream, position=shown))
+    return put_together(heading, (now,), (part,), plan_id=new_plan_id())
+
+
+def plan_move(now: StreamNow, *, target: str) -> Plan | NoPlan:
+    """Return the plan that moves a stream to another root; the old place is left as it is."""
+    root = parse_location(target)
+    guard = now.guard
+    if guard is None or guard.contract is None or guard.run is None:
+        return NoPlan(reason=f"{now.stream} has no record of a guarded run: copy it by hand.")
+    if any(sink.unreadable or sink.row is None for sink in now.sinks):
+        return NoPlan(reason=f"A ledger of {now.stream} cannot be read, so it cannot follow.")
+    place = root.join(generation_name(now.stream, guard.generation.number))
+    record = record_location(root, now.stream)
+    if _is_taken(now, place, record):
+        return NoPlan(reason=f"{root} has a stream {now.stream} already.")
+    steps = (
+        _copy(now, place, leaves_out=(), why="The checkpoint, as it is."),
+        *_record(now, record, place),
+        *_rebind(now, place),
+    )
+    heading = Heading(
+        goal="move",
+        summary=f"Move {now.stream} to {root}.",
+        undo="The ledger rows, and the copies are removed, if nothing has used them.",
+        afterwards=(f'Start the stream with root="{root}". The old place is never used again.',),
+    )
+    shown = f"goes on with batch {now.case.newest_committed + 1} in {place}"
+    impact = Impact(stream=now.stream, position=shown)
+    part = Part(steps=steps, impact=impact, roots=(str(root),))
+    return put_together(heading, (now,), (part,), plan_id=new_plan_id())
+
+
+def _is_taken(now: StreamNow, checkpoint: Location, record: Location) -> bool:
+    """Return whether a stream is there; leases alone are left by a copy that was taken back."""
+    files = open_reader(checkpoint, now.options).walk_page("").files
+    return bool(files) or newest_generation(open_reader(record, now.options)) > 0
+
+
+_METADATA = (METADATA, f".{METADATA}.crc")
+
+
+def _copy(now: StreamNow, target: Location, *, leaves_out: tuple[str, ...], why: str) -> CopyTree:
+    files = list_files(now.checkpoint, leaves_out=leaves_out)
+    return CopyTree(
+        stream=now.stream,
+        source=now.place,
+        target=str(target),
+        fingerprint=files.fingerprint,
+        files=files.count,
+        size_bytes=files.size_bytes,
+        leaves_out=leaves_out,
+        why=why,
+    )
+
+
+def _put(stream: str, place: Location, path: str, *, content: str) -> PutFile:
+    why = "It gives the copy an identity of its own."
+    return PutFile(stream=stream, place=str(place), path=path, content=content, why=why)
+
+
+def _record(now: StreamNow, record: Location, place: Location) -> Iterator[Step]:
+    """Yield the record of the stream in its new root: generations, the last run, its contract."""
+    guard = now.guard
+    assert guard is not None
+    assert guard.run is not None
+    for each in read_generations(now.record):
+        is_current = each.number == guard.generation.number
+        moved = msgspec.structs.replace(each, checkpoint=str(place), why=MOVED)
+        content = encode(moved if is_current else each).decode()
+        yield _put(now.stream, record, each.path, content=content)
+    for path in (run_path(guard.run.epoch, guard.run.run_id), contract_path(guard.run.contract)):
+        raw = now.record.read(path)
+        if raw is not None:
+            yield _put(now.stream, record, path, content=raw.decode())
+
+
+def _rebind(now: StreamNow, place: Location) -> Iterator[Step]:
+    for sink in now.sinks:
+        row = sink.row
+        assert row is not None
+        binding = Binding(query_id=QueryId(row.binding.query_id), checkpoint=str(place))
+        yield SettleSink(
+            stream=now.stream,
+            sink=sink.contract,
+            old=row_value(row),
+            new=row_value(replace(row, binding=binding)),
+            output=KeepOutput(),
+            why="The sink takes batches of the checkpoint in its new place, and of no other.",
+        )

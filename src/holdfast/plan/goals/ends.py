@@ -1,0 +1,35 @@
+"""How far the sources of a stream were read: by the sinks, or by what Spark has planned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from holdfast.checkpoint.offsets import OffsetEntry
+from holdfast.checkpoint.text import parse_json, parse_json_object
+from holdfast.ids import BatchId
+from holdfast.plan.world import StreamNow
+
+
+def find_ends(now: StreamNow) -> dict[str, Any]:
+    """Return how far every sink holds each source; empty when no batch has run."""
+    rows = [sink.row for sink in now.sinks if sink.row is not None]
+    if rows:
+        lowest = min(rows, key=lambda row: row.last_batch)
+        return parse_json_object(lowest.end_offsets) or {}
+    return _ends_of(now, now.case.newest_committed)
+
+
+def find_planned(now: StreamNow) -> dict[str, Any]:
+    """Return how far the newest batch goes that any sink holds, or that Spark has planned."""
+    rows = [sink.row for sink in now.sinks if sink.row is not None]
+    newest = max(rows, key=lambda row: row.last_batch, default=None)
+    held = None if newest is None else parse_json_object(newest.end_offsets)
+    return held or _ends_of(now, now.case.newest_planned)
+
+
+def _ends_of(now: StreamNow, batch: int) -> dict[str, Any]:
+    entry = now.case.checkpoint.offsets.get(BatchId(batch))
+    if not isinstance(entry, OffsetEntry):
+        return {}
+    texts = ((each.source, each.text) for each in entry.offsets if each.text is not None)
+    return {source: parse_json(text) or text for source, text in texts}

@@ -1,0 +1,299 @@
+"""Where a new generation begins, and what that repeats, skips or loses.
+
+Spark takes a position from `offsets/0` and `commits/0` of a query without state, and Kafka's source
+takes one from its own `sources/<i>/0` also with state. Where there is none, the options of the
+source decide: a Delta table is read from its beginning, and a directory too; Kafka by
+`startingOffsets`, which is `latest` unless the code says otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from holdfast.checkpoint.layout import OFFSETS, SOURCES
+from holdfast.checkpoint.offsets import OffsetEntry, parse_offset_entry
+from holdfast.checkpoint.sources import parse_offset
+from holdfast.checkpoint.sources.delta import DeltaOffset
+from holdfast.checkpoint.sources.files import FileEntry, FileOffset
+from holdfast.checkpoint.sources.kafka import KafkaOffset, parse_initial_offset, parse_kafka_offset
+from holdfast.evidence.sources.kafka import KafkaSource
+from holdfast.evidence.sources.probe import NotProbed
+from holdfast.ids import BatchId
+from holdfast.plan.entries import file_log, kafka_offset
+from holdfast.plan.goals.ends import find_ends, find_planned
+from holdfast.plan.goals.read_log import read_source_files
+from holdfast.plan.plan_file import Change, NoPlan
+from holdfast.plan.preconditions import Precondition, TopicHolds
+from holdfast.plan.world import StreamNow
+
+EARLIEST, HERE, FRESH = "earliest", "here", "fresh"
+_SERVERS = "kafka.bootstrap.servers"
+_STARTING = ("startingVersion", "startingTimestamp")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """Where a new generation begins."""
+
+    shown: str
+    offsets: Mapping[str, Any] | None = None
+    """Of each source; None when the options of the sources decide."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Files of the new checkpoint that the position needs, by path."""
+    changes: tuple[Change, ...] = ()
+    preconditions: tuple[Precondition, ...] = ()
+    rereads: bool = False
+    """Whether it reads again what the sinks hold."""
+
+
+def find_position(now: StreamNow, start: str) -> Position | NoPlan:
+    """Return where a new generation of a stream begins.
+
+    Args:
+        now: The stream, as it is now.
+        start: `earliest`, `here`, `fresh` for a stream downstream, or Kafka offsets as JSON.
+    """
+    ends, planned = find_ends(now), find_planned(now)
+    if not ends and not planned:
+        return Position(shown="begins where the options of its sources say: it has read nothing")
+    if start in (EARLIEST, FRESH):
+        return _earliest(now, ends or planned)
+    if not ends:
+        return NoPlan(
+            reason=f"Not every sink of {now.stream} holds a batch yet, so there is no position to "
+            "begin at. Start the stream as before: it runs batch 0 again.",
+            nearest=f"holdfast plan reset {now.stream} --root {now.root} --from earliest "
+            "--output truncate",
+        )
+    return _here(now, ends) if start == HERE else _given(now, ends, start)
+
+
+def _here(now: StreamNow, ends: Mapping[str, Any]) -> Position | NoPlan:
+    if now.is_stateful:
+        return NoPlan(
+            reason=f"{now.stream} keeps state, and Spark starts no query with state from a seeded "
+            "position: its first windows would be incomplete.",
+            nearest=f"holdfast plan reset {now.stream} --root {now.root} --from earliest "
+            "--output truncate",
+        )
+    offsets, files = dict(ends), {}
+    for source, end in ends.items():
+        offset = _parse(end)
+        if isinstance(offset, FileOffset):
+            entries = read_source_files(now, source, offset.log_offset)
+            if isinstance(entries, NoPlan):
+                return entries
+            first = (
+                FileEntry(path=each.path, timestamp_ms=each.timestamp_ms, log_offset=0)
+                for each in entries
+            )
+            files[f"{SOURCES}/{source}/0"] = file_log(first)
+            offsets[source] = {"logOffset": 0}
+    if len({sink.row.end_offsets for sink in now.sinks if sink.row is not None}) > 1:
+        what = "a sink is ahead of another, and gets again what it holds beyond that one"
+        return Position(
+            shown="begins where the sink ends that is furthest behind",
+            offsets=offsets,
+            files=files,
+            changes=(Change(kind="repeats", what=what),),
+            rereads=True,
+        )
+    shown = "begins exactly where the sinks end: nothing is read again, nothing is skipped"
+    return Position(shown=shown, offsets=offsets, files=files)
+
+
+def _earliest(now: StreamNow, ends: Mapping[str, Any]) -> Position | NoPlan:
+    offsets: dict[str, Any] = {}
+    files: dict[str, str] = {}
+    shown: list[str] = []
+    changes: list[Change] = []
+    held: list[Precondition] = []
+    for source, end in ends.items():
+        match _parse(end):
+            case KafkaOffset():
+                found = _earliest_of_topic(now, source)
+                if isinstance(found, NoPlan):
+                    return found
+                offsets |= found.offsets or {}
+                files |= found.files
+                shown.append(found.shown)
+                changes += found.changes
+                held += found.preconditions
+            case DeltaOffset():
+                refused = _refuse_options(now, source)
+                if refused is not None:
+                    return refused
+                shown.append(f"reads {_path(now, source)} from its beginning")
+            case FileOffset():
+                shown.append(f"reads {_path(now, source)} from its beginning")
+            case _:
+                shown.append(f"reads source {source} from where its options say")
+    return Position(
+        shown="; ".join(dict.fromkeys(shown)),
+        offsets=offsets or None,
+        files=files,
+        changes=tuple(changes),
+        preconditions=tuple(held),
+        rereads=True,
+    )
+
+
+def _earliest_of_topic(now: StreamNow, source: str) -> Position | NoPlan:
+    probe = next((each for each in now.case.sources if each.source == source), None)
+    found = None if probe is None else probe.found
+    if not isinstance(found, KafkaSource):
+        why = found.why if isinstance(found, NotProbed) else "it was not asked"
+        return NoPlan(
+            reason=f"How far back the topic of {now.stream} goes is not known: {why}.",
+            nearest="Give --source 0=HOST:PORT, and --kafka-config FILE where the broker asks.",
+        )
+    options = _options(now, source)
+    first, waiting = _oldest(found)
+    servers = options.get(_SERVERS, "")
+    held = tuple(
+        TopicHolds(
+            stream=now.stream,
+            servers=servers,
+            topic=topic,
+            offsets=tuple(sorted(partitions.items())),
+        )
+        for topic, partitions in first.items()
+        if servers
+    )
+    names = ", ".join(first)
+    return Position(
+        shown=f"reads {waiting:,} records of the topic {names} again, from the oldest there is",
+        offsets=None if now.is_stateful else {source: kafka_offset(first)},
+        files=_began(source, first) if now.is_stateful else {},
+        changes=(*_recreated(found), *_lost(now, source, first)),
+        preconditions=held,
+    )
+
+
+def _oldest(found: KafkaSource) -> tuple[dict[str, dict[int, int]], int]:
+    """Return the oldest offset of every partition, and how many records there are from there on."""
+    first: dict[str, dict[int, int]] = {}
+    waiting = 0
+    for topic in found.topics:
+        for each in topic.partitions:
+            if each.earliest is not None and each.latest is not None:
+                first.setdefault(topic.name, {})[each.number] = each.earliest
+                waiting += each.latest - each.earliest
+    return first, waiting
+
+
+def _began(source: str, first: Mapping[str, Mapping[int, int]]) -> dict[str, str]:
+    """Return the file that says where the first batch of a Kafka source begins.
+
+    A query with state takes no position from a seeded log, and this one it does: the source itself
+    reads it, and then `startingOffsets` is not looked at.
+    """
+    return {f"{SOURCES}/{source}/0": f"\0v1\n{json.dumps(kafka_offset(first))}"}
+
+
+def _recreated(found: KafkaSource) -> tuple[Change, ...]:
+    """Return what is lost with topics that were deleted and created again."""
+    names = ", ".join(each.name for each in found.topics if each.is_recreated)
+    what = f"the topic {names} was created again: what the old one gave is gone for good"
+    return (Change(kind="loses", what=what),) if names else ()
+
+
+def _lost(
+    now: StreamNow, source: str, first: Mapping[str, Mapping[int, int]]
+) -> tuple[Change, ...]:
+    """Return what the sinks hold of a topic that is not there any more."""
+    path = f"{SOURCES}/{source}/0"
+    raw = now.checkpoint.read(path)
+    began = None if raw is None else parse_initial_offset(path, raw)
+    if not isinstance(began, KafkaOffset):
+        began = _seeded(now, source)
+    if began is None and not any(at for each in first.values() for at in each.values()):
+        return ()  # the topic has everything it ever had
+    if began is None:
+        what = "how many records of the topic have expired is not known: where it began is lost"
+        return (Change(kind="loses", what=what),)
+    gone = sum(
+        max(first.get(topic, {}).get(number, offset) - offset, 0)
+        for topic, partitions in began.partitions.items()
+        for number, offset in partitions.items()
+    )
+    if not gone:
+        return ()
+    what = f"{gone:,} records that were read before have expired from the topic: gone for good"
+    return (Change(kind="loses", what=what, amount=gone),)
+
+
+def _seeded(now: StreamNow, source: str) -> KafkaOffset | None:
+    """Return the position that this generation was seeded with."""
+    guard = now.guard
+    path = f"{OFFSETS}/0"
+    raw = now.checkpoint.read(path)
+    entry = None if raw is None else parse_offset_entry(path, BatchId(0), raw)
+    if guard is None or guard.generation.first_batch != 1 or not isinstance(entry, OffsetEntry):
+        return None
+    texts = {each.source: each.text for each in entry.offsets}
+    return parse_kafka_offset(texts.get(source) or "")
+
+
+def _given(now: StreamNow, ends: Mapping[str, Any], start: str) -> Position | NoPlan:
+    """Return a position that was given as Kafka offsets."""
+    given = parse_kafka_offset(start)
+    end = _parse(ends.get("0"))
+    if given is None or not isinstance(end, KafkaOffset) or len(ends) != 1:
+        return NoPlan(
+            reason="--from takes earliest, here, or the offsets of one Kafka source as JSON: "
+            '\'{"topic":{"0":41,"1":40}}\'.'
+        )
+    if now.is_stateful:
+        return _here(now, ends)
+    here = {(t, n): at for t, each in end.partitions.items() for n, at in each.items()}
+    there = {(t, n): at for t, each in given.partitions.items() for n, at in each.items()}
+    if here.keys() != there.keys():
+        return NoPlan(reason="--from must name the partitions that the stream reads, all of them.")
+    skipped = sum(max(there[each] - here[each], 0) for each in here)
+    again = sum(max(here[each] - there[each], 0) for each in here)
+    changes = [
+        Change(kind=kind, what=f"{amount:,} records {how}", amount=amount)
+        for kind, amount, how in (
+            ("skips", skipped, "are never read"),
+            ("repeats", again, "are read again"),
+        )
+        if amount
+    ]
+    return Position(
+        shown=f"begins at the offsets given ({again:,} records again, {skipped:,} skipped)",
+        offsets={"0": kafka_offset(given.partitions)},
+        changes=tuple(changes),
+        rereads=again > 0,
+    )
+
+
+def _refuse_options(now: StreamNow, source: str) -> NoPlan | None:
+    """Refuse a Delta source that would not begin at the beginning."""
+    for name in _STARTING:
+        if name in _options(now, source):
+            value = _options(now, source)[name]
+            return NoPlan(
+                reason=f"{now.stream} reads {_path(now, source)} with {name}={value}, so a new "
+                "checkpoint would begin there. Remove the option, start the stream once, and plan "
+                "again."
+            )
+    return None
+
+
+def _options(now: StreamNow, source: str) -> Mapping[str, str]:
+    contract = None if now.guard is None else now.guard.contract
+    known = () if contract is None else contract.source_options
+    number = int(source) if source.isdecimal() else len(known)
+    return known[number] if number < len(known) else {}
+
+
+def _path(now: StreamNow, source: str) -> str:
+    return _options(now, source).get("path", f"source {source}")
+
+
+def _parse(end: Any) -> object:
+    return None if end is None else parse_offset(end if isinstance(end, str) else json.dumps(end))

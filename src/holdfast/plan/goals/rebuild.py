@@ -1,0 +1,231 @@
+"""Gives a checkpoint back from the ledger rows of its sinks, up to where the data ends.
+
+A ledger row says which batch has arrived last, and where it ended. That is all that Spark needs of
+a query without state: the two newest offset entries, a commit entry if every sink has the batch,
+and of a file source the list of files that were read, which the record keeps beside the ledger.
+What the rows say of the batch is set anew in the same plan: the batch was planned at another time
+now, so its digest is another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from holdfast import clock
+from holdfast.checkpoint.layout import COMMITS, OFFSETS, SOURCES
+from holdfast.checkpoint.offsets import OffsetEntry, OffsetMetadata
+from holdfast.checkpoint.text import parse_json_object
+from holdfast.checkpoint.unparsed import Unparsed
+from holdfast.ids import BatchId
+from holdfast.ledger.coverage import Coverage, read_coverage
+from holdfast.ledger.output import KeepOutput
+from holdfast.ledger.row import LedgerRow
+from holdfast.plan.entries import commit_file, file_log_files, metadata_like, offset_file
+from holdfast.plan.goals.read_log import has_log, read_source_files
+from holdfast.plan.plan_file import Need, NoPlan
+from holdfast.plan.steps import PutFile, RemoveFile, SettleSink, Step, digest_of, row_value
+from holdfast.plan.world import SinkNow, StreamNow
+from holdfast.storage.overlay import OverlayWriter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rebuilt:
+    """What puts a checkpoint right, and where the stream then goes on."""
+
+    steps: tuple[Step, ...]
+    position: str
+    needs: tuple[Need, ...] = ()
+    outputs: tuple[str, ...] = ()
+
+
+def rebuild(now: StreamNow, rows: tuple[LedgerRow, ...]) -> Rebuilt | NoPlan:
+    """Return the steps that bring a checkpoint to where its sinks stand.
+
+    Args:
+        now: The stream, as it is now.
+        rows: The ledger rows of its sinks; one at least has a batch.
+    """
+    newest = max(row.last_batch for row in rows)
+    ends = {row.last_batch: row for row in rows}
+    if now.is_stateful:
+        return _state_is_lost(now, newest)
+    if len(rows) < len(now.sinks):
+        missing = next(sink for sink in now.sinks if sink.row is None)
+        return NoPlan(reason=f"{missing.shown} has no ledger row: what it holds is unknown.")
+    refused = _refuse_apart(now, rows, ends)
+    if refused is not None:
+        return refused
+    pending = newest if len(ends) > 1 else None
+    files = _entries(now, ends, newest)
+    if isinstance(files, NoPlan):
+        return files
+    if pending is None:
+        files[f"{COMMITS}/{newest}"] = commit_file()
+    steps = [*_stale(now, newest, files), *_puts(now, files, newest)]
+    settled = _settle(now, files, newest)
+    if isinstance(settled, NoPlan):
+        return settled
+    position = (
+        f"with batch {newest + 1}, exactly where the sinks end"
+        if pending is None
+        else f"with batch {pending} again, the same range: one sink has it and another does not"
+    )
+    outputs = tuple(f"{sink.shown} is kept as it is" for sink in now.sinks)
+    return Rebuilt(steps=(*steps, *settled), position=position, outputs=outputs)
+
+
+def _refuse_apart(
+    now: StreamNow, rows: tuple[LedgerRow, ...], ends: dict[BatchId, LedgerRow]
+) -> NoPlan | None:
+    """Refuse ledger rows that cannot all be of one checkpoint."""
+    nearest = (
+        f"holdfast plan reset {now.stream} --root {now.root} --from earliest --output truncate"
+    )
+    behind, newest = ends[min(ends)], max(ends)
+    if behind.last_batch < newest - 1:
+        return NoPlan(
+            reason=f"The sinks are further apart than one batch: {behind.sink} holds batch "
+            f"{behind.last_batch}, another one batch {newest}.",
+            nearest=nearest,
+        )
+    for row in rows:
+        other = ends[row.last_batch]
+        if row.end_offsets != other.end_offsets:
+            return NoPlan(
+                reason=f"The sinks {row.sink} and {other.sink} say of batch {row.last_batch} that "
+                "it ended at different offsets: one of them is wrong.",
+                nearest=nearest,
+            )
+    return None
+
+
+def _entries(
+    now: StreamNow, ends: dict[BatchId, LedgerRow], newest: BatchId
+) -> dict[str, str] | NoPlan:
+    """Return the offset entries and the logs of file sources, by path."""
+    known = now.case.checkpoint.newest_readable
+    now_ms = int(clock.now().timestamp() * 1000)
+    line = metadata_like(known, now_ms=now_ms)
+    end = parse_json_object(ends[newest].end_offsets)
+    if end is None:
+        return NoPlan(reason=f"The ledger row of {ends[newest].sink} has no end offsets.")
+    files: dict[str, str] = {}
+    if newest > 0:
+        before = ends.get(BatchId(newest - 1))
+        start = end if before is None else parse_json_object(before.end_offsets) or {}
+        files[f"{OFFSETS}/{newest - 1}"] = offset_file(
+            start, _earlier(line), sources=now.source_count
+        )
+    files[f"{OFFSETS}/{newest}"] = offset_file(end, line, sources=now.source_count)
+    for source, offset in end.items():
+        if isinstance(offset, dict) and "logOffset" in offset:
+            log = _file_source(now, source, int(offset["logOffset"]))
+            if isinstance(log, NoPlan):
+                return log
+            files |= log
+    return files
+
+
+def _earlier(line: OffsetMetadata) -> OffsetMetadata:
+    return replace(line, batch_timestamp_ms=line.batch_timestamp_ms - 1)
+
+
+def _file_source(now: StreamNow, source: str, newest: int) -> dict[str, str] | NoPlan:
+    """Return the log of a file source, from the list of its files that the record keeps."""
+    if has_log(now, source, newest):
+        return {}  # it is still there
+    entries = read_source_files(now, source, newest)
+    if isinstance(entries, NoPlan):
+        return entries
+    logs = file_log_files(entries, newest)
+    return {f"{SOURCES}/{source}/{name}": text for name, text in logs.items()}
+
+
+def _stale(now: StreamNow, newest: BatchId, files: dict[str, str]) -> Iterator[Step]:
+    """Yield the removal of what would contradict the entries: later ones, and old checksums."""
+    checkpoint = now.case.checkpoint
+    later = [f"{OFFSETS}/{at}" for at in checkpoint.offsets if at > newest]
+    later += [f"{COMMITS}/{at}" for at in checkpoint.commits if at >= newest]
+    for path in dict.fromkeys((*later, *files)):
+        directory, _, name = path.rpartition("/")
+        sidecar = f"{directory}/.{name}.crc"
+        for each in (path, sidecar) if path in later and path not in files else (sidecar,):
+            raw = now.checkpoint.read(each)
+            if raw is not None:
+                yield RemoveFile(
+                    stream=now.stream,
+                    place=now.place,
+                    path=each,
+                    sha256=digest_of(raw),
+                    why="It contradicts what the sinks hold.",
+                )
+
+
+def _puts(now: StreamNow, files: dict[str, str], newest: BatchId) -> Iterator[Step]:
+    for path, content in files.items():
+        old = now.checkpoint.read(path)
+        if old is not None and _says_the_same(now, path, content):
+            continue
+        yield PutFile(
+            stream=now.stream,
+            place=now.place,
+            path=path,
+            content=content,
+            replaces=None if old is None else digest_of(old),
+            why=f"The ledger rows say where batch {newest} ended.",
+        )
+
+
+def _says_the_same(now: StreamNow, path: str, content: str) -> bool:
+    """Return whether an entry that is there ends where the ledger says: then it stays."""
+    directory, _, name = path.rpartition("/")
+    there = now.case.checkpoint.offsets.get(BatchId(int(name))) if directory == OFFSETS else None
+    if not isinstance(there, OffsetEntry):
+        return False
+    lines = content.split("\n")[2:]
+    found = [each.text or "-" for each in there.offsets]
+    return [parse_json_object(line) for line in lines] == [parse_json_object(x) for x in found]
+
+
+def _settle(
+    now: StreamNow, files: dict[str, str], newest: BatchId
+) -> tuple[SettleSink, ...] | NoPlan:
+    """Return the steps that set the rows of the newest batch to the digest it has now."""
+    overlay = OverlayWriter(now.checkpoint)
+    for path, content in files.items():
+        if not _says_the_same(now, path, content):
+            overlay.put(path, content.encode())
+    covered = read_coverage(overlay, newest)
+    if isinstance(covered, Unparsed):
+        return NoPlan(reason=f"{covered.path}: {covered.reason}.")
+    return tuple(
+        _set_digest(now, sink, covered)
+        for sink in now.sinks
+        if sink.row is not None and sink.row.last_batch == newest
+        if sink.row.digest != covered.digest
+    )
+
+
+def _set_digest(now: StreamNow, sink: SinkNow, covered: Coverage) -> SettleSink:
+    row = sink.row
+    assert row is not None
+    new = replace(row, digest=covered.digest, end_offsets=covered.end_offsets)
+    return SettleSink(
+        stream=now.stream,
+        sink=sink.contract,
+        old=row_value(row),
+        new=row_value(new),
+        output=KeepOutput(),
+        why="The same batch, with the time at which its entry was written again.",
+    )
+
+
+def _state_is_lost(now: StreamNow, newest: BatchId) -> NoPlan:
+    return NoPlan(
+        reason=f"{now.stream} keeps state, and the state of batch {newest} is gone with the "
+        "checkpoint: no ledger has it. Restore the checkpoint from a backup or a snapshot, or "
+        "begin a new generation that computes the state again.",
+        nearest=f"holdfast plan reset {now.stream} --root {now.root} --from earliest "
+        "--output truncate",
+    )

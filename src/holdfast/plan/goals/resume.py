@@ -1,0 +1,254 @@
+"""resume: put right what keeps a stream from going on with the same batch and the same range.
+
+Spark starts from few files: `metadata`, the two newest offset entries, the newest commit entry and
+the log of a file source. What of them is missing or damaged is removed where Spark plans it again,
+or written again where a neighbour or a ledger row says what was in it.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+
+from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS
+from holdfast.checkpoint.metadata import QueryMetadata
+from holdfast.checkpoint.offsets import OffsetEntry
+from holdfast.checkpoint.unparsed import Unparsed
+from holdfast.ids import BatchId
+from holdfast.ledger.row import LedgerRow
+from holdfast.plan.draft import Heading, Part, new_plan_id, put_together, remove_file
+from holdfast.plan.entries import metadata_file
+from holdfast.plan.goals.rebuild import Rebuilt, rebuild
+from holdfast.plan.plan_file import Impact, Need, NoPlan, Plan
+from holdfast.plan.steps import Permission, PutFile, RemoveFile, Step, digest_of
+from holdfast.plan.world import StreamNow
+from holdfast.rules import judge
+
+_BACK = "The files of the checkpoint and the ledger rows, as they were."
+
+
+def plan_resume(now: StreamNow) -> Plan | NoPlan:
+    """Return what lets a stream go on where it stands; nothing is lost and nothing repeated.
+
+    Args:
+        now: The stream, as it is now.
+    """
+    rows = newest_rows(now)
+    if isinstance(rows, NoPlan):
+        return rows
+    held = max((row.last_batch for row in rows), default=-1)
+    is_behind = held > now.case.newest_planned or _is_missing_entry(now, held)
+    found = rebuild(now, rows) if is_behind and held >= 0 else _mend(now, held)
+    if isinstance(found, NoPlan):
+        return found
+    metadata = tuple(_metadata(now, rows))
+    steps = (*metadata, *found.steps)
+    if not steps:
+        return _nothing_to_do(now)
+    heading = Heading(
+        goal="resume",
+        summary=f"{now.stream} goes on {found.position}.",
+        undo=_BACK,
+        afterwards=("Start the stream as before.",),
+    )
+    impact = Impact(stream=now.stream, position=found.position, outputs=found.outputs)
+    part = Part(steps=steps, impact=impact, needs=found.needs)
+    return put_together(heading, (now,), (part,), plan_id=new_plan_id())
+
+
+def newest_rows(now: StreamNow) -> tuple[LedgerRow, ...] | NoPlan:
+    """Return the ledger rows of a stream that belong to its checkpoint.
+
+    They are what the data says; one that cannot be read, or is of another checkpoint, is no ground
+    to build on.
+    """
+    for sink in now.sinks:
+        if sink.unreadable:
+            return NoPlan(reason=f"The ledger of {sink.shown} cannot be read: {sink.unreadable}")
+    rows = [sink.row for sink in now.sinks if sink.row is not None]
+    guard = now.guard
+    for row in rows:
+        if guard is None or row.generation != guard.generation.number:
+            return NoPlan(
+                reason=f"The ledger row in {row.sink} is of generation {row.generation}.",
+                nearest=_reset(now),
+            )
+        if row.binding.checkpoint != guard.generation.checkpoint:
+            return NoPlan(
+                reason=f"The ledger row in {row.sink} is of the checkpoint "
+                f"{row.binding.checkpoint}, and this one is {guard.generation.checkpoint}.",
+                nearest=_reset(now),
+            )
+    return tuple(rows)
+
+
+def _is_missing_entry(now: StreamNow, held: int) -> bool:
+    """Return whether an entry is missing or damaged that only the ledger rows can give back."""
+    checkpoint = now.case.checkpoint
+    newest = now.case.newest_planned
+    if newest < 0:
+        return held >= 0
+    needed = [BatchId(at) for at in (newest - 1, newest) if at >= 0]
+    broken = [at for at in needed if not isinstance(checkpoint.offsets.get(at), OffsetEntry)]
+    return bool(broken) and held >= min(broken)
+
+
+def _mend(now: StreamNow, held: int) -> Rebuilt | NoPlan:
+    """Return what needs no ledger: leftovers, a damaged newest entry, stale checksums."""
+    checkpoint = now.case.checkpoint
+    planned, committed = now.case.newest_planned, now.case.newest_committed
+    if planned < 0 and committed < 0:
+        steps = tuple(_orphans(now))
+        return Rebuilt(steps=steps, position="with batch 0: no batch was ever planned")
+    if committed > planned:
+        return _commit_ahead(now)
+    newest = checkpoint.offsets.get(BatchId(planned))
+    before = checkpoint.offsets.get(BatchId(planned - 1))
+    if isinstance(newest, Unparsed) and committed < planned and held < planned:
+        why = f"offsets/{planned}: {newest.reason}. Batch {planned} is in no sink: Spark plans it"
+        return Rebuilt(
+            steps=tuple(remove_file(now, f"{OFFSETS}/{planned}", why=f"{why} again.")),
+            position=f"with batch {planned}, which Spark plans again",
+            needs=_unless_known(now, f"A sink without a ledger may hold rows of batch {planned}."),
+        )
+    if isinstance(newest, Unparsed):
+        return _no_way(
+            now, f"offsets/{planned} cannot be used ({newest.reason}), and batch {planned} was run"
+        )
+    if isinstance(newest, OffsetEntry) and planned > 0 and not isinstance(before, OffsetEntry):
+        return _previous(now, planned)
+    return _small_things(now, committed)
+
+
+def _small_things(now: StreamNow, committed: int) -> Rebuilt:
+    checkpoint = now.case.checkpoint
+    steps: list[Step] = []
+    newest = checkpoint.commits.get(BatchId(committed)) if committed >= 0 else None
+    needs: tuple[Need, ...] = ()
+    position = f"with batch {committed + 1}"
+    if isinstance(newest, Unparsed):
+        why = f"{newest.reason.capitalize()}. Without the entry Spark runs the batch again."
+        steps += remove_file(now, f"{COMMITS}/{committed}", why=why)
+        position = f"with batch {committed} again, the same range"
+        needs = _unless_known(now, f"A sink without a ledger gets batch {committed} again.")
+    removed = {step.path for step in steps if isinstance(step, RemoveFile)}
+    for path in checkpoint.stale_sidecars:
+        if path in removed:
+            continue  # it goes with its entry
+        why = "They are not the checksums of the entry that is there."
+        steps += remove_file_alone(now, path, why=why)
+    return Rebuilt(steps=tuple(steps), position=position, needs=needs)
+
+
+def _previous(now: StreamNow, planned: int) -> Rebuilt | NoPlan:
+    """Give back the entry before the newest one: only of a committed batch is it not read."""
+    if now.case.newest_committed < planned:
+        return _no_way(now, f"offsets/{planned - 1} says where the pending batch {planned} begins")
+    raw = now.checkpoint.read(f"{OFFSETS}/{planned}")
+    assert raw is not None
+    path = f"{OFFSETS}/{planned - 1}"
+    steps = (*remove_file_alone(now, _sidecar(path), why="It is of another content."),)
+    old = now.checkpoint.read(path)
+    put = PutFile(
+        stream=now.stream,
+        place=now.place,
+        path=path,
+        content=raw.decode(),
+        replaces=None if old is None else digest_of(old),
+        why=f"Spark asks for it, and does not use what is in it: batch {planned} is committed.",
+    )
+    return Rebuilt(steps=(*steps, put), position=f"with batch {planned + 1}")
+
+
+def _commit_ahead(now: StreamNow) -> Rebuilt | NoPlan:
+    """Take back commits that have no offset entry; Spark then runs the newest planned batch."""
+    planned, committed = now.case.newest_planned, now.case.newest_committed
+    if planned < 0:
+        return _no_way(now, "there is no offset entry")
+    if now.is_stateful:
+        return _no_way(now, f"offsets/{committed} is gone, and the state is of batch {committed}")
+    why = f"Its offset entry is gone. Spark fails on every start while commits/{committed} is there"
+    steps = [
+        step
+        for batch in range(committed, planned - 1, -1)
+        for step in remove_file(now, f"{COMMITS}/{batch}", why=f"{why}.")
+    ]
+    told = f"Batches {planned} to {committed} are in the sink, and are written to it again."
+    return Rebuilt(
+        steps=tuple(steps),
+        position=f"with batch {planned} again",
+        needs=(Need(permission=Permission.REPEATS_DATA, stream=now.stream, why=told),),
+    )
+
+
+def _orphans(now: StreamNow) -> Iterator[Step]:
+    for path in now.case.checkpoint.leftovers:
+        if posixpath.dirname(path) in (OFFSETS, COMMITS):
+            why = "A killed first batch left it, and Spark 4.1 and later refuse to start beside it."
+            yield from remove_file(now, path, why=why)
+
+
+def _metadata(now: StreamNow, rows: tuple[LedgerRow, ...]) -> Iterator[Step]:
+    """Yield the step that gives back the query's id."""
+    found = now.case.checkpoint.metadata
+    raw = now.checkpoint.read(METADATA)
+    ids = {row.binding.query_id for row in rows}
+    if now.guard is not None:
+        ids.add(now.guard.generation.query_id)  # type: ignore[arg-type]
+    is_fine = raw is not None and isinstance(found, QueryMetadata)
+    has_begun = now.case.newest_planned >= 0 or any(row.last_batch >= 0 for row in rows)
+    if is_fine or len(ids) != 1 or not has_begun:
+        return
+    yield from remove_file_alone(now, _sidecar(METADATA), why="It is of another content.")
+    yield PutFile(
+        stream=now.stream,
+        place=now.place,
+        path=METADATA,
+        content=metadata_file(ids.pop()),
+        replaces=None if raw is None else digest_of(raw),
+        why="The query's id, as the record and the ledger rows have it.",
+    )
+
+
+def remove_file_alone(now: StreamNow, path: str, *, why: str) -> Iterator[Step]:
+    """Yield the step that removes one file, if it is there."""
+    yield from (step for step in remove_file(now, path, why=why) if step.path == path)  # type: ignore[union-attr]
+
+
+def _sidecar(path: str) -> str:
+    directory, _, name = path.rpartition("/")
+    return f"{directory}/.{name}.crc" if directory else f".{name}.crc"
+
+
+def _unless_known(now: StreamNow, why: str) -> tuple[Need, ...]:
+    """Return the permission that a stream needs whose sinks cannot tell a batch again."""
+    is_known = now.guard is not None and now.guard.has_ledgers
+    need = Need(permission=Permission.REPEATS_DATA, stream=now.stream, why=why)
+    return () if is_known else (need,)
+
+
+def _no_way(now: StreamNow, because: str) -> NoPlan:
+    return NoPlan(
+        reason=f"{now.stream} cannot go on: {because}, and nothing that was kept says what was in "
+        "it. Restore the file from a backup, or begin a new generation.",
+        nearest=_reset(now),
+    )
+
+
+def _reset(now: StreamNow) -> str:
+    """Return the reset that comes nearest; a bare checkpoint has no record to reset it by."""
+    if now.guard is None:
+        return ""
+    return f"holdfast plan reset {now.stream} --root {now.root} --from earliest --output truncate"
+
+
+def _nothing_to_do(now: StreamNow) -> NoPlan:
+    """Say that nothing is wrong; or what is, and that a resume does not repair it."""
+    for found in judge(now.case):
+        if found.refuses_start:
+            return NoPlan(
+                reason=f"A resume cannot repair {found.code} {found.name}. {found.what} {found.how}"
+            )
+    return NoPlan(
+        reason=f"Nothing keeps {now.stream} from starting. Start it as before.", is_fine=True
+    )

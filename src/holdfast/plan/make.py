@@ -1,0 +1,134 @@
+"""Makes a plan: looks at the streams, and asks the goal. Nothing is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from holdfast.diagnosis.case import Looks
+from holdfast.plan.goals.clone import plan_clone, plan_move, plan_snapshot
+from holdfast.plan.goals.migrate import plan_migrate
+from holdfast.plan.goals.prune import plan_prune, plan_retire
+from holdfast.plan.goals.replay import plan_replay
+from holdfast.plan.goals.reset import OutputChoice, ResetRequest, plan_reset
+from holdfast.plan.goals.resume import plan_resume
+from holdfast.plan.goals.rewind import plan_restore, plan_rewind
+from holdfast.plan.graph import StreamEdges, find_downstream, find_sharing, read_edges
+from holdfast.plan.plan_file import NoPlan, Plan
+from holdfast.plan.requests import Request
+from holdfast.plan.world import StreamNow, look_at_stream
+from holdfast.storage.open import open_reader
+
+
+def make_plan(request: Request, looks: Looks) -> Plan | NoPlan:
+    """Return the plan for a goal, or why there is none.
+
+    Raises:
+        HoldfastError: The stream cannot be read.
+    """
+    now = look_at_stream(looks)
+    goals: dict[str, Callable[[], Plan | NoPlan]] = {
+        "resume": lambda: plan_resume(now),
+        "replay": lambda: _with_downstream(now, request, looks),
+        "reset": lambda: _with_downstream(now, request, looks),
+        "rewind": lambda: _with_downstream(now, request, looks),
+        "restore": lambda: _with_downstream(now, request, looks),
+        "move": lambda: plan_move(now, target=request.target),
+        "clone": lambda: plan_clone(now, name=request.target),
+        "snapshot": lambda: plan_snapshot(now, name=request.target),
+        "migrate": lambda: plan_migrate(now, mapping=request.target),
+        "prune": lambda: plan_prune(now, days=request.days),
+        "retire": lambda: plan_retire(now),
+    }
+    return goals[request.goal]()
+
+
+def _with_downstream(now: StreamNow, request: Request, looks: Looks) -> Plan | NoPlan:
+    """Plan what changes the output of a stream: those that read it are part of the job."""
+    edges = read_edges(open_reader(now.root, looks.options))
+    downstream = find_downstream(edges, now.stream)
+    below: tuple[StreamNow, ...] = ()
+    if request.cascade:
+        root = str(now.root)
+        below = tuple(
+            look_at_stream(replace(looks, location=name, root=root, probe=edges[name].has_topics))
+            for name in downstream
+        )
+    refused = _refuse_unnamed(request, (now, *below))
+    refused = refused or _refuse_downstream(edges, request, now)
+    refused = refused or _refuse_shared(edges, request, (now, *below))
+    if refused is not None:
+        return refused
+    match request.goal:
+        case "reset":
+            asked = ResetRequest(
+                start=request.start,
+                output=OutputChoice(request.output),
+                outputs={name: OutputChoice(each) for name, each in request.outputs.items()},
+            )
+            return plan_reset((now, *below), asked)
+        case "replay":
+            return plan_replay(now, below, output=request.output)
+        case "rewind":
+            return plan_rewind(now, below, batch=request.batch or 0, output=request.output)
+        case _:
+            return plan_restore(now, below, name=request.target)
+
+
+def _refuse_unnamed(request: Request, streams: tuple[StreamNow, ...]) -> NoPlan | None:
+    """Refuse an output for a sink that is not there: the sink that was meant would get another."""
+    known = [f"{each.stream}/{sink.contract.label}" for each in streams for sink in each.sinks]
+    unknown = sorted(set(request.outputs) - set(known))
+    if not unknown:
+        return None
+    return NoPlan(reason=f"There is no sink {unknown[0]}; these are: {', '.join(known) or 'none'}.")
+
+
+def _refuse_downstream(
+    edges: Mapping[str, StreamEdges], request: Request, now: StreamNow
+) -> NoPlan | None:
+    """Refuse to take rows away below a stream that reads them, or may."""
+    stream, labels = now.stream, [sink.contract.label for sink in now.sinks] or [""]
+    if not any(_takes_rows(request, f"{stream}/{each}", is_first=True) for each in labels):
+        return None
+    for each in edges.values():
+        if each.unknown:
+            return NoPlan(
+                reason=f"Whether {each.stream} reads what {stream} writes is not known: "
+                f"{each.unknown}"
+            )
+    names = ", ".join(find_downstream(edges, stream))
+    if not names or request.cascade:
+        return None
+    return NoPlan(
+        reason=f"{names} read what {stream} writes: with rows taken away below them, they "
+        "fail or keep what is gone.",
+        nearest="Add --cascade: they are reset too, in the order of the data.",
+    )
+
+
+def _refuse_shared(
+    edges: Mapping[str, StreamEdges], request: Request, streams: tuple[StreamNow, ...]
+) -> NoPlan | None:
+    """Refuse to take rows away from a table that another stream writes to as well."""
+    taken = [
+        sink.contract.place
+        for number, each in enumerate(streams)
+        for sink in each.sinks
+        if _takes_rows(request, f"{each.stream}/{sink.contract.label}", is_first=number == 0)
+    ]
+    names = [each.stream for each in streams]
+    sharing = find_sharing(edges, taken, without=names)
+    if not sharing:
+        return None
+    return NoPlan(
+        reason=f"{', '.join(sharing)} write to a table whose rows {', '.join(names)} would take "
+        "away: theirs would go too, and nothing brings them back.",
+        nearest="--output keep-from-here or new-table, or keep for a rewind or a replay",
+    )
+
+
+def _takes_rows(request: Request, sink: str, *, is_first: bool) -> bool:
+    if request.goal == "reset":
+        return request.outputs.get(sink, request.output) == OutputChoice.TRUNCATE
+    return not is_first or request.output != "keep"

@@ -1,0 +1,27 @@
+"""What was asked for, as options give it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A goal, and what it needs to be named."""
+
+    goal: str
+    start: str = ""
+    """Where a new generation begins."""
+    output: str = ""
+    """What becomes of the rows that sinks hold."""
+    outputs: Mapping[str, str] = field(default_factory=dict)
+    """The same for single sinks, by `STREAM/SINK`."""
+    cascade: bool = False
+    """Whether the streams that read the output are part of it."""
+    batch: int | None = None
+    """The batch to go back to."""
+    days: int = 0
+    """How long ago something must have been left to be deleted."""
+    target: str = ""
+    """A new root, a new stream's name, the name of a snapshot, or the text of a mapping."""

@@ -1,0 +1,51 @@
+"""Directories that a plan copies as they are, and what tells them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from hashlib import sha256
+
+from holdfast.storage.half_made import is_half_made
+from holdfast.storage.in_order import walk_in_order
+from holdfast.storage.read import Reader
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Files:
+    """The files below a directory, without those that are left out."""
+
+    count: int
+    size_bytes: int
+    fingerprint: str
+    """Of their paths and sizes; the same for a directory and its copy."""
+
+
+def list_files(reader: Reader, *, leaves_out: Collection[str] = ()) -> Files:
+    """Return the files below a directory, in constant memory."""
+    digest, count, size_bytes = sha256(), 0, 0
+    hidden = frozenset(leaves_out)
+    for info in walk_in_order(reader):
+        if info.path not in hidden:
+            digest.update(f"{info.path} {info.size_bytes}\n".encode())
+            count += 1
+            size_bytes += info.size_bytes
+    return Files(count=count, size_bytes=size_bytes, fingerprint=digest.hexdigest())
+
+
+def find_foreign(target: Reader, source: Reader, *, leaves_out: Collection[str] = ()) -> str | None:
+    """Return the first file of a copy that the source does not have so; None without one.
+
+    A copy that was cut short has none: what is missing of it does not count, and neither do files
+    that are left out.
+    """
+    wanted = iter(walk_in_order(source))
+    one = next(wanted, None)
+    for info in walk_in_order(target):
+        if info.path in leaves_out or is_half_made(info.path):
+            continue
+        while one is not None and one.path < info.path:
+            one = next(wanted, None)
+        if one is None or (one.path, one.size_bytes) != (info.path, info.size_bytes):
+            return info.path
+    return None

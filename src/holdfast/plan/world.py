@@ -1,0 +1,170 @@
+"""What a plan is made from: everything known of one stream, and what its sinks hold now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+
+from holdfast.diagnosis.case import Looks, collect_case
+from holdfast.errors import HoldfastError
+from holdfast.evidence.case import Case
+from holdfast.evidence.collect import collect
+from holdfast.evidence.guard_record import GuardRecord
+from holdfast.ledger.row import LedgerRow
+from holdfast.ledger.store import Unreadable
+from holdfast.plan.plan_file import NoPlan
+from holdfast.record.contracts import SinkContract
+from holdfast.record.layout import is_stream_name, record_location
+from holdfast.sinks.kinds import open_ledger, sink_of
+from holdfast.storage.location import Location, parse_location
+from holdfast.storage.open import open_reader
+from holdfast.storage.read import Reader
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkNow:
+    """One sink of a stream, as it is now."""
+
+    contract: SinkContract
+    shown: str
+    row: LedgerRow | None = None
+    table: str | None = None
+    """What tells its content apart; None when nothing does, or there is no table."""
+    rows: int | None = None
+    """How many rows it holds; None when that is not known."""
+    needs_spark: bool = False
+    """Whether only a Spark session can change it."""
+    keeps_versions: bool = False
+    """Whether it has older versions of its rows."""
+    versions: Mapping[int, str] = field(default_factory=dict)
+    """The version of the table after each of the stream's batches, as far back as it tells."""
+    others: tuple[str, ...] = ()
+    """Other streams that write into the same table."""
+    unreadable: str = ""
+    """Why it could not be looked at; empty when it was."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamNow:
+    """One stream, as it is now."""
+
+    stream: str
+    root: Location
+    case: Case
+    checkpoint: Reader
+    record: Reader
+    """Of the stream's record, which need not be there."""
+    sinks: tuple[SinkNow, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Of the store."""
+
+    @property
+    def guard(self) -> GuardRecord | None:
+        """What the record says; None for a bare checkpoint."""
+        return self.case.record
+
+    @property
+    def place(self) -> str:
+        """Where its checkpoint is."""
+        return str(self.checkpoint.location)
+
+    @property
+    def is_stateful(self) -> bool:
+        """Whether the query keeps state, as far as checkpoint and contract tell."""
+        contract = None if self.guard is None else self.guard.contract
+        has_operators = contract is not None and bool(contract.operators)
+        return has_operators or bool(self.case.checkpoint.state)
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """The sinks that keep no ledger: what they hold is not known."""
+        contract = None if self.guard is None else self.guard.contract
+        known = {sink.contract.label for sink in self.sinks}
+        return () if contract is None else tuple(sorted(set(contract.sinks) - known))
+
+    @property
+    def source_count(self) -> int:
+        """How many sources the query of the last run has; 0 when that is not known."""
+        contract = None if self.guard is None else self.guard.contract
+        return 0 if contract is None else len(contract.sources)
+
+    def refuse_unreadable(self) -> NoPlan | None:
+        """Return why there is no plan while a sink cannot be looked at; None if all can."""
+        for sink in self.sinks:
+            if sink.unreadable:
+                return NoPlan(reason=f"{sink.shown} cannot be looked at: {sink.unreadable}")
+        return None
+
+    @property
+    def generation(self) -> int:
+        """The number of its current generation; 0 for a bare checkpoint."""
+        return 0 if self.guard is None else self.guard.generation.number
+
+
+def look_at_stream(looks: Looks) -> StreamNow:
+    """Collect everything known of a stream or a bare checkpoint; nothing is changed.
+
+    Raises:
+        HoldfastError: It cannot be read.
+    """
+    case = collect_case(looks)
+    location = case.checkpoint.location
+    if case.record is not None and looks.root is not None:
+        root, stream = parse_location(looks.root), case.record.stream
+    else:
+        root = location.parent or location
+        stream = case.record.stream if case.record else bare_name(location.name)
+    contract = None if case.record is None else case.record.contract
+    sinks = () if contract is None else contract.sink_places
+    return StreamNow(
+        stream=stream,
+        root=root,
+        case=case,
+        checkpoint=open_reader(location, looks.options),
+        record=open_reader(record_location(root, stream), looks.options),
+        sinks=tuple(look_at_sink(each, stream, looks.options) for each in sinks),
+        options=looks.options,
+    )
+
+
+def look_at_sink(contract: SinkContract, stream: str, options: Mapping[str, str]) -> SinkNow:
+    """Return a sink as it is now; what cannot be looked at says why."""
+    found = SinkNow(contract=contract, shown=f"the {contract.kind} sink {contract.label}")
+    try:
+        spec = sink_of(contract)
+        store = None if spec is None else open_ledger(spec, options=options)
+        if spec is None or store is None:
+            why = "the contract of the last run does not suffice to open it from here"
+            return SinkNow(contract=contract, shown=found.shown, unreadable=why)
+        with closing(store):
+            row = store.read(stream)
+            why = row.why if isinstance(row, Unreadable) else ""
+            return SinkNow(
+                contract=contract,
+                shown=spec.shown,
+                row=row if isinstance(row, LedgerRow) else None,
+                table=None if why else store.table_version(stream),
+                rows=None if why else store.count_rows(),
+                needs_spark=spec.settles_with_spark,
+                keeps_versions=store.keeps_versions,
+                versions={} if why else store.batch_versions(stream),
+                others=() if why else store.other_streams(stream),
+                unreadable=why,
+            )
+    except HoldfastError as error:
+        return SinkNow(contract=contract, shown=found.shown, unreadable=error.why)
+
+
+def at_snapshot(now: StreamNow, place: Location) -> StreamNow:
+    """Return a stream as if its checkpoint were a copy of it."""
+    reader = open_reader(place, now.options)
+    checkpoint = replace(collect(reader).checkpoint, location=place)
+    return replace(now, case=replace(now.case, checkpoint=checkpoint), checkpoint=reader)
+
+
+def bare_name(name: str) -> str:
+    """Return the name under which a bare checkpoint is repaired: its own, made a stream's name."""
+    text = "".join(each if each.isascii() and each.isalnum() else "-" for each in name.lower())
+    text = text.lstrip("-")[:63] or "checkpoint"
+    return name if is_stream_name(name) else text

@@ -1,0 +1,112 @@
+"""What a proof says: of each table, whether it holds exactly what it must, and if not, where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Verdict(StrEnum):
+    """The answer for one table, or for several; the later one is the worse one."""
+
+    EXACT = "exact"
+    NOT_COMPARED = "not compared"
+    NOT_EXACT = "not exact"
+
+
+class Fault(StrEnum):
+    """What is wrong with one row."""
+
+    LOST = "lost"
+    """It must be there, and is not."""
+    DUPLICATED = "duplicated"
+    """It is there more often than it must be."""
+    ALTERED = "altered"
+    """It is there, with other values."""
+    UNEXPECTED = "unexpected"
+    """It is there, and does not come from the source."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CounterExample:
+    """One row that is not as it must be."""
+
+    fault: Fault
+    expected: Mapping[str, Any] | None
+    """The row as it must be, by column; None when there must be none."""
+    found: Mapping[str, Any] | None
+    """The row as it is; None when there is none."""
+    expected_copies: int = 0
+    found_copies: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """How a table differs from what it must hold; counts are rows."""
+
+    expected: int
+    found: int
+    lost: int = 0
+    duplicated: int = 0
+    altered: int = 0
+    unexpected: int = 0
+    examples: tuple[CounterExample, ...] = ()
+    """At most ten."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether the two multisets of rows are equal."""
+        return not (self.lost or self.duplicated or self.altered or self.unexpected)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableProof:
+    """Whether one table of a stream holds exactly what it must."""
+
+    stream: str
+    table: str
+    """The sink as people know it: `the Delta table s3a://lake/raw`."""
+    compared: Comparison | None
+    """None when it was not compared."""
+    reason: str = ""
+    """Why there is no verdict; empty when there is one."""
+    by: tuple[str, ...] = ()
+    """The columns that name a row: keys, or where it came from in the source."""
+    keys: tuple[str, ...] = ()
+    """The columns that rows are merged by; none when they are appended."""
+    sequence_by: str | None = None
+    last_batch: int | None = None
+    """The last batch that the ledger has: the proof covers everything up to it."""
+    records: int | None = None
+    """How many offsets of Kafka the proof covers; None when the source is another."""
+    left_out: tuple[str, ...] = ()
+    """What of the table was not compared, one sentence each."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The answer for this table."""
+        if self.compared is None or self.reason:
+            return Verdict.NOT_COMPARED
+        return Verdict.EXACT if self.compared.exact else Verdict.NOT_EXACT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """Whether the tables of a pipeline hold exactly what they must."""
+
+    pipeline: str
+    tables: tuple[TableProof, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst of its tables'; of no table, nothing was compared."""
+        order = list(Verdict)
+        found = (each.verdict for each in self.tables)
+        return max(found, key=order.index, default=Verdict.NOT_COMPARED)
+
+    @property
+    def exact(self) -> bool:
+        """Whether every table was compared and is exact."""
+        return self.verdict is Verdict.EXACT

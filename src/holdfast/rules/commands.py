@@ -1,0 +1,72 @@
+"""The command that plans a repair, with the stream's own name and root, as findings print it.
+
+A rule offers a command only where a plan can exist: `holdfast plan` rewinds and resets only what
+has the record of a guarded run, and gives a checkpoint back only from the ledgers of a stream
+without state.
+"""
+
+from __future__ import annotations
+
+from shlex import quote
+
+from holdfast.evidence.case import Case
+from holdfast.grades import Goal
+
+REWIND = "rewind"
+TRUNCATE, KEEP, NEW_TABLE = "truncate", "keep-from-here", "new-table"
+
+
+def plan_command(case: Case, goal: str, *options: str) -> str:
+    """Return the command that plans a goal, in backticks.
+
+    Args:
+        case: Whose stream or checkpoint it is about.
+        goal: The word after `holdfast plan`.
+        options: What the goal needs to be named, such as `--to-batch 4`.
+    """
+    where = quote(str(case.checkpoint.location))
+    if case.root is not None:
+        where = f"{case.stream_name} --root {quote(case.root)}"
+    return f"`{' '.join(('holdfast plan', goal, where, *options, '-o plan.json'))}`"
+
+
+def resetting(case: Case, *, output: str = TRUNCATE) -> str:
+    """Return `reset the stream`, with the command where the stream has a record."""
+    if case.root is None:
+        return "reset the stream"
+    options = ("--from earliest", f"--output {output}")
+    return f"reset the stream with {plan_command(case, Goal.RESET, *options)}"
+
+
+def without_backup(case: Case) -> str:
+    """Return the sentence that follows what a backup would repair: a reset, and what it loses."""
+    if case.root is None:
+        return ""
+    return f" If there is no backup, {resetting(case)}: the state is computed again."
+
+
+def can_rebuild(case: Case) -> bool:
+    """Return whether the ledgers can give back what the checkpoint has lost.
+
+    They know the last batch and where it ended, which is all of a query without state.
+    """
+    if case.root is None or case.stream is None or case.is_stateful:
+        return False
+    rows = [each.row for each in case.stream.sinks]
+    batches = [row.last_batch for row in rows if row is not None]
+    # One batch apart is a kill between two sinks; more is not, and no entry could be right for all.
+    is_known = 0 < len(batches) == len(rows) and max(batches) - min(batches) <= 1
+    return is_known and max(batches) >= 0
+
+
+def resuming(case: Case, *, otherwise: str) -> str:
+    """Return how to write again what is missing, from the ledgers or by hand.
+
+    Args:
+        case: Whose checkpoint it is.
+        otherwise: What to do where the ledgers cannot tell.
+    """
+    if not can_rebuild(case):
+        return otherwise
+    command = plan_command(case, Goal.RESUME)
+    return f"Run {command}: it writes again what is missing, as the ledgers of the sinks have it."

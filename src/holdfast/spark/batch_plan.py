@@ -1,0 +1,97 @@
+"""What the plan of a streaming query says about running the same query as a batch job.
+
+A query without state decides row by row: over a range of offsets it gives the union of what its
+batches gave. A query with state does not, because its output depends on where batches end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.spark.plan import SOURCES, analysed, each, kind_of, walk_streaming
+
+_STATEFUL = {
+    "Aggregate": "an aggregation",
+    "Deduplicate": "dropDuplicates",
+    "DeduplicateWithinWatermark": "dropDuplicatesWithinWatermark",
+    "FlatMapGroupsInPandasWithState": "applyInPandasWithState",
+    "FlatMapGroupsWithState": "flatMapGroupsWithState",
+    "GlobalLimit": "limit",
+    "LocalLimit": "limit",
+    "TransformWithState": "transformWithState",
+    "TransformWithStateInPySpark": "transformWithState",
+}
+_VARYING = {
+    "CurrentBatchTimestamp": "the time of the batch",
+    "CurrentDate": "the current date",
+    "CurrentTimestamp": "the current time",
+    "Exists": "a subquery",
+    "InputFileBlockLength": "how files were split",
+    "InputFileBlockStart": "how files were split",
+    "ListQuery": "a subquery",
+    "LocalTimestamp": "the current time",
+    "Now": "the current time",
+    "ScalarSubquery": "a subquery",
+}
+"""Expressions whose value is not a function of the row, and how people call what they give."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceNode:
+    """One source of a plan."""
+
+    columns: frozenset[int]
+    """Spark's ids of its columns: the same in every plan that uses this DataFrame."""
+    shown: str
+
+
+def source_nodes(df: Any) -> tuple[SourceNode, ...]:
+    """Return the sources of a streaming DataFrame in the order of its offset log."""
+    nodes = walk_streaming(analysed(df))
+    return tuple(_node(each) for each in nodes if kind_of(each) in SOURCES)
+
+
+def _node(node: Any) -> SourceNode:
+    columns = frozenset(int(column.exprId().id()) for column in each(node.output()))
+    return SourceNode(columns=columns, shown=str(node.sourceName()))
+
+
+def find_state(df: Any) -> tuple[str, ...]:
+    """Name what keeps state in a streaming query, as users call it; empty without state."""
+    found = (_state_of(node) for node in walk_streaming(analysed(df)))
+    return tuple(dict.fromkeys(filter(None, found)))
+
+
+def _state_of(node: Any) -> str | None:
+    kind = kind_of(node)
+    if kind == "Join":
+        is_both = node.left().isStreaming() and node.right().isStreaming()
+        return "a join of two streams" if is_both else None
+    return _STATEFUL.get(kind)
+
+
+def find_doubts(df: Any) -> tuple[str, ...]:
+    """Say why a batch job can give other rows than the stream gave; empty if nothing is known."""
+    plan = analysed(df)
+    doubts = []
+    if not plan.deterministic():
+        doubts.append("it uses random values, or values that depend on the order of rows")
+    if any(not node.isStreaming() for node in _walk(plan)):
+        doubts.append("it joins data that is not a stream, which can have changed since")
+    names = (_VARYING.get(kind_of(found)) for found in _expressions(plan))
+    doubts += [f"it uses {name}" for name in dict.fromkeys(filter(None, names))]
+    return tuple(doubts)
+
+
+def _walk(node: Any) -> Iterator[Any]:
+    yield node
+    for child in each(node.children()):
+        yield from _walk(child)
+
+
+def _expressions(plan: Any) -> Iterator[Any]:
+    for node in _walk(plan):
+        for expression in each(node.expressions()):
+            yield from _walk(expression)

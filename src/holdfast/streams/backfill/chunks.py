@@ -1,0 +1,63 @@
+"""A range in chunks, and the rows of a chunk as the stream's own function gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from holdfast.ledger.source_ranges import NoRange, read_ranges
+from holdfast.storage.read import Reader
+from holdfast.streams.backfill.available import Available, without_expired
+from holdfast.streams.backfill.positions import Position, boundary, encode_position
+from holdfast.streams.batch_form import BatchForm, NoBatchForm, batch_form
+from holdfast.streams.batch_reader import Reading, Session, stream_of
+from holdfast.streams.declared import Declared
+
+_NOT_FOR_A_RANGE = ("startingversion", "failondataloss")
+"""Where the stream begins says nothing about a range; and what expired must not be left out
+silently."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunks:
+    """A range, cut into chunks of about the same size."""
+
+    start: Position
+    end: Position
+    count: int
+
+    def at(self, number: int) -> Position:
+        """Return where a chunk begins; the end of the range for the number after the last."""
+        return boundary(self.start, self.end, number=number, chunks=self.count)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkReader:
+    """Reads any part of a range as the stream would."""
+
+    spark: Any
+    declared: Declared
+    checkpoint: Reader
+    """Of the stream: a file source keeps there which files it has read."""
+    available: Mapping[str, Available]
+
+    def read(self, start: Position, end: Position) -> BatchForm | NoBatchForm:
+        """Return the rows between two positions; what has expired is left out."""
+        moved = {source: offset for source, offset in end.items() if start[source] != offset}
+        ranges = read_ranges(
+            self.checkpoint, start=encode_position(start), end=encode_position(moved)
+        )
+        if isinstance(ranges, NoRange):
+            return NoBatchForm(f"source {ranges.source}: {ranges.reason}")
+        return batch_form(
+            self.spark,
+            replace(self.declared, build=self._build),
+            without_expired(ranges, self.available),
+        )
+
+    def _build(self, session: Any) -> Any:
+        def open_reading(reading: Reading) -> Any:
+            return stream_of(session, replace(reading, options=reading.without(_NOT_FOR_A_RANGE)))
+
+        return self.declared.build(Session(session, open_reading))

@@ -1,0 +1,139 @@
+"""A declared stream as a batch job: the same transformation over exactly given ranges.
+
+Proof and backfill both need it. The function of the stream is called twice: once with the streams
+themselves, to learn which source of the checkpoint is which, and once with their ranges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from holdfast.errors import ConfigError
+from holdfast.ledger.source_ranges import Ranges, SourceRange
+from holdfast.spark.batch_plan import SourceNode, find_doubts, find_state, source_nodes
+from holdfast.spark.errors import first_line, spark_errors
+from holdfast.streams.batch_reader import Batches, Make, NoBatchForm, Noted, Notes, Session
+from holdfast.streams.batch_sources import source_batch
+from holdfast.streams.declared import Declared
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["BatchForm", "NoBatchForm", "batch_form"]
+_OTHER_SESSION = "its function reads a stream other than by the session it is given"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchForm:
+    """A stream as a batch job."""
+
+    df: Any
+    """A batch DataFrame with the rows that the stream gives for the ranges."""
+    doubts: tuple[str, ...]
+    """Why the rows can be others than the stream gave; empty when nothing is known to vary."""
+
+
+def batch_form(spark: SparkSession, declared: Declared, ranges: Ranges) -> BatchForm | NoBatchForm:
+    """Return a stream as a batch job over a range of each source; nothing runs yet.
+
+    Args:
+        spark: The session.
+        declared: The stream.
+        ranges: Of each source that has an offset; see `holdfast.ledger.source_ranges`.
+    """
+    try:
+        notes = Notes(spark)
+        stream = declared.build(Session(spark, notes.open))
+        if state := find_state(stream):
+            return NoBatchForm(f"it keeps state: {', '.join(state)}")
+        opened = _opened(spark, notes, source_nodes(stream), ranges=ranges)
+        if isinstance(opened, NoBatchForm):
+            return opened
+        df = declared.build(Session(spark, Batches(opened).open))
+    except ConfigError as error:
+        return NoBatchForm(error.why)
+    except spark_errors() as error:
+        return NoBatchForm(f"it could not be built: {first_line(error)}")
+    return _same(stream, df) or BatchForm(df=df, doubts=(*find_doubts(stream), *_doubts_of(notes)))
+
+
+def _same(stream: Any, df: Any) -> NoBatchForm | None:
+    """Say what is different when the function is called with batches; None if nothing is."""
+    if df.isStreaming:
+        return NoBatchForm(_OTHER_SESSION)
+    if _columns(df) != _columns(stream):
+        return NoBatchForm("read as a batch, it has other columns than as a stream")
+    return None
+
+
+def _opened(
+    spark: SparkSession, notes: Notes, nodes: tuple[SourceNode, ...], *, ranges: Ranges
+) -> list[Make] | NoBatchForm:
+    """Return what opens each stream that the function reads, in the order in which it does."""
+    of_readings = _ranges_of_readings(notes.noted, nodes, ranges)
+    if isinstance(of_readings, NoBatchForm):
+        return of_readings
+    opened: list[Make] = []
+    make: Make | NoBatchForm
+    for number, noted in enumerate(notes.noted):
+        found = of_readings.get(number)
+        make = (
+            _nothing(spark, noted) if found is None else source_batch(spark, noted.reading, found)
+        )
+        if isinstance(make, NoBatchForm):
+            return make
+        opened.append(make)
+    return opened
+
+
+def _ranges_of_readings(
+    noted: list[Noted], nodes: tuple[SourceNode, ...], ranges: Ranges
+) -> Mapping[int, SourceRange] | NoBatchForm:
+    """Return the range of each stream that the function reads, by its number."""
+    if not noted:
+        return NoBatchForm(_OTHER_SESSION)
+    found: dict[int, SourceRange] = {}
+    used = set()
+    for place, node in enumerate(nodes):
+        number = _reading_of(node, noted)
+        if number is None:
+            return NoBatchForm(f"which of its streams source {place} is cannot be told")
+        name = noted[number].reading.name
+        key = name if name is not None and name in ranges else str(place)
+        if key not in ranges:
+            continue  # it has given nothing yet
+        used.add(key)
+        if found.setdefault(number, ranges[key]) != ranges[key]:
+            return NoBatchForm("it uses one stream twice, and the two are at different offsets")
+    if unused := [key for key in ranges if key not in used]:
+        return NoBatchForm(f"the checkpoint has a source {unused[0]}, and the code has none")
+    return found
+
+
+def _reading_of(node: SourceNode, noted: list[Noted]) -> int | None:
+    """Return the number of the stream that a source of the plan is; None if that is unclear."""
+    for number, each in enumerate(noted):
+        if any(node.columns & known.columns for known in each.nodes):
+            return number
+    # Used twice, the second has columns of its own.
+    same = [
+        number
+        for number, each in enumerate(noted)
+        if any(known.shown == node.shown for known in each.nodes)
+    ]
+    return same[0] if len(same) == 1 else None
+
+
+def _nothing(spark: SparkSession, noted: Noted) -> Make:
+    return lambda: spark.createDataFrame([], noted.schema)
+
+
+def _columns(df: Any) -> list[tuple[str, str]]:
+    return [(field.name, field.dataType.simpleString()) for field in df.schema]
+
+
+def _doubts_of(notes: Notes) -> tuple[str, ...]:
+    lenient = any(each.reading.option("failOnDataLoss") == "false" for each in notes.noted)
+    return ("it reads with failOnDataLoss=false, which leaves out what expired",) if lenient else ()

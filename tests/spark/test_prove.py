@@ -1,0 +1,167 @@
+"""`holdfast prove` on the reference pipeline: exact when clean; every planted fault is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import psycopg
+import pytest
+from pyspark.sql import SparkSession
+
+from examples.sensors import guarded
+from examples.sensors.messages import make_messages
+from examples.sensors.plain import Sensors
+from examples.sensors.scenario import make_scenario, send
+from holdfast.proof.values import Fault, Proof, TableProof, Verdict
+from lab import Kafka, Postgres
+from tests.spark.file_stream import wait_until_given_up
+
+pytestmark = pytest.mark.sampled(1)
+"""`HOLDFAST_ALL=1` plants every fault in every table."""
+
+MESSAGES = 2_000
+STREAMS = {
+    "raw": "sensor-raw-ingest",
+    "typed": "sensor-deserialize",
+    "quarantine": "sensor-quarantine",
+    "gold": "sensor-merge-gold",
+    "latest": "sensor-merge-gold",
+}
+ALTERED = {
+    "raw": "value = X'00'",
+    "typed": "value = -value",
+    "quarantine": "reason = 'another'",
+    "gold": "value = value + 1",
+    "latest": "value = value + 1",
+}
+
+
+@dataclass
+class Lake:
+    """The pipeline after two runs."""
+
+    spark: SparkSession
+    sensors: Sensors
+
+    def prove(self, *streams: str) -> Proof:
+        pipeline = guarded.make_pipeline(self.sensors)
+        return pipeline.prove(self.spark, only=streams or None)
+
+    def name(self, table: str) -> str:
+        return f"delta.`{self.sensors.table(table)}`"
+
+    def version(self, table: str) -> int:
+        history = self.spark.sql(f"DESCRIBE HISTORY {self.name(table)} LIMIT 1").first()
+        assert history is not None
+        return int(history.version)
+
+    def execute(self, statement: str) -> None:
+        with psycopg.connect(self.sensors.dsn) as connection:
+            connection.execute(statement.encode())
+
+    def plant(self, table: str, fault: Fault) -> Callable[[], object]:
+        """Damage one row of a table; return what puts it back."""
+        if table == "latest":
+            return self._plant_in_postgres(fault)
+        before, name = self.version(table), self.name(table)
+        row = self.spark.table(name).orderBy("offset" if table != "gold" else "sensor_id").first()
+        assert row is not None
+        one = (
+            f"sensor_id = '{row.sensor_id}'"
+            if table == "gold"
+            else f"partition = {row.partition} AND offset = {row.offset}"
+        )
+        self.spark.sql(
+            {
+                Fault.LOST: f"DELETE FROM {name} WHERE {one}",
+                Fault.DUPLICATED: f"INSERT INTO {name} SELECT * FROM {name} WHERE {one}",
+                Fault.ALTERED: f"UPDATE {name} SET {ALTERED[table]} WHERE {one}",
+            }[fault]
+        )
+        return lambda: self.spark.sql(f"RESTORE TABLE {name} TO VERSION AS OF {before}")
+
+    def _plant_in_postgres(self, fault: Fault) -> Callable[[], object]:
+        one = "sensor_id = (SELECT min(sensor_id) FROM latest)"
+        self.execute("CREATE TABLE kept AS SELECT * FROM latest")
+        self.execute("ALTER TABLE latest DROP CONSTRAINT latest_pkey")
+        statements = {
+            Fault.LOST: f"DELETE FROM latest WHERE {one}",
+            Fault.DUPLICATED: f"INSERT INTO latest SELECT * FROM latest WHERE {one}",
+            Fault.ALTERED: f"UPDATE latest SET {ALTERED['latest']} WHERE {one}",
+        }
+        self.execute(statements[fault])
+        return lambda: self.execute(
+            "DELETE FROM latest; INSERT INTO latest SELECT * FROM kept; DROP TABLE kept;"
+            " ALTER TABLE latest ADD PRIMARY KEY (sensor_id)"
+        )
+
+
+@pytest.fixture(scope="module")
+def lake(spark: SparkSession, kafka: Kafka, postgres: Postgres) -> Iterator[Lake]:
+    scenario = make_scenario(
+        kafka,
+        postgres,
+        messages_per_batch=MESSAGES // 4,
+        serving_table=guarded.SERVING_TABLE,
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(guarded.DSN_NAME, scenario.dsn)
+        sent = make_messages(MESSAGES, seed=20_261_117)
+        for part in (sent[: MESSAGES // 2], sent[MESSAGES // 2 :]):
+            send(kafka, scenario.topic, part)
+            guarded.run_once(spark, scenario)
+            wait_until_given_up()
+        yield Lake(spark, scenario)
+
+
+def test_the_clean_pipeline_is_exact(lake: Lake) -> None:
+    proof = lake.prove()
+    assert [(each.table.rpartition("/")[2], each.reason) for each in proof.tables] == [
+        ("raw", ""),
+        ("typed", ""),
+        ("quarantine", ""),
+        ("gold", ""),
+        ("the PostgreSQL table latest", ""),
+    ]
+    assert {each.verdict for each in proof.tables} == {Verdict.EXACT}
+    assert proof.exact
+    raw, typed, quarantine, gold, latest = (each.compared for each in proof.tables)
+    assert raw is not None
+    assert typed is not None
+    assert quarantine is not None
+    assert gold is not None
+    assert latest is not None
+    assert raw.expected == proof.tables[0].records == MESSAGES
+    assert typed.expected + quarantine.expected == MESSAGES
+    assert 0 < gold.expected == latest.expected < typed.expected
+    assert [each.by for each in proof.tables] == [
+        ("topic", "partition", "offset"),
+        *[("partition", "offset")] * 2,
+        *[("sensor_id",)] * 2,
+    ]
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("fault", [Fault.LOST, Fault.DUPLICATED, Fault.ALTERED])
+@pytest.mark.parametrize("table", list(STREAMS))
+def test_a_planted_fault_is_found_and_nothing_else(lake: Lake, table: str, fault: Fault) -> None:
+    put_back = lake.plant(table, fault)
+    try:
+        proof = lake.prove(STREAMS[table])
+    finally:
+        put_back()
+    wrong = [each for each in proof.tables if each.verdict is not Verdict.EXACT]
+    (found,) = wrong
+    assert found.table.endswith(table)
+    _assert_one(found, fault)
+
+
+def _assert_one(found: TableProof, fault: Fault) -> None:
+    compared = found.compared
+    assert compared is not None
+    assert found.verdict is Verdict.NOT_EXACT, found.reason
+    figures = {each: getattr(compared, each.value) for each in Fault}
+    assert figures == {**dict.fromkeys(Fault, 0), fault: 1}
+    (example,) = compared.examples
+    assert example.fault is fault

@@ -1,0 +1,15 @@
+"""No test here is about a disk or a clock, and waiting for them takes most of their time."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from holdfast.apply import apply
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    monkeypatch.setattr(apply, "find_movement", lambda _: None)  # files of a test are always new

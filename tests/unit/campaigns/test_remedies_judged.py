@@ -1,0 +1,84 @@
+"""What a remedy has done is judged: each planted fault is found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from campaigns.remedies.families import find_remedies
+from campaigns.remedies.remedy import (
+    CarriedOut,
+    NotOfferedError,
+    Remedy,
+    command_in,
+    find_problems,
+)
+from holdfast.plan.plan_file import Need, Plan
+from holdfast.plan.steps import Permission
+from holdfast.proof.multiset import Difference
+from holdfast.rules import RULES
+
+EXACT = Difference(expected=6, missing=0, doubled=0, foreign=0)
+PLAN = Plan(
+    id="20261116-101500-7c1f02",
+    goal="resume",
+    stream="readings",
+    root="/srv/streams",
+    made_at="2026-11-16T10:15:00+00:00",
+    made_by="",
+    summary="",
+    impact=(),
+    undo="",
+    preconditions=(),
+    steps=(),
+)
+NEEDS = (Need(permission=Permission.REPEATS_DATA, stream="readings", why=""),)
+
+
+def never(*_: object) -> CarriedOut:
+    raise AssertionError
+
+
+REMEDY = Remedy(name="deleted", code="HF606", goal="resume", carry_out=never)
+DONE = CarriedOut(command="", plan=PLAN, difference=EXACT)
+REPEATS = replace(
+    DONE,
+    plan=msgspec.structs.replace(PLAN, needs=NEEDS),
+    difference=replace(EXACT, doubled=2),
+    repeats=2,
+)
+
+
+@pytest.mark.parametrize("done", [DONE, REPEATS], ids=["exact", "repeats what it says"])
+def test_what_ends_as_it_says_is_fine(done: CarriedOut) -> None:
+    assert list(find_problems(REMEDY, done)) == []
+
+
+@pytest.mark.parametrize(
+    "done",
+    [
+        replace(DONE, difference=replace(EXACT, missing=1)),
+        replace(DONE, difference=replace(EXACT, doubled=1)),
+        replace(DONE, difference=replace(EXACT, foreign=1)),
+        replace(DONE, plan=msgspec.structs.replace(PLAN, goal="reset")),
+        replace(REPEATS, plan=PLAN),
+        replace(REPEATS, repeats=1),
+    ],
+    ids=["lost", "duplicated", "altered", "another goal", "not asked", "another number"],
+)
+def test_a_planted_fault_is_found(done: CarriedOut) -> None:
+    assert len(list(find_problems(REMEDY, done))) == 1
+
+
+def test_a_finding_without_a_command_is_not_offered() -> None:
+    assert command_in("Run `holdfast plan resume a -o plan.json`: it helps.").endswith("plan.json")
+    with pytest.raises(NotOfferedError):
+        command_in("Restore the file.")
+
+
+def test_every_remedy_is_of_a_rule() -> None:
+    remedies = find_remedies()
+    assert len({each.name for each in remedies}) == len(remedies)
+    assert {each.code for each in remedies} <= {rule.code for rule in RULES}
