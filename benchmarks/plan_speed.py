@@ -9,13 +9,13 @@ all on disk; the first one feeds two, each of those two more, and so on. Nothing
 from __future__ import annotations
 
 import json
-import statistics
 import time
 import uuid
 from pathlib import Path
 
 import click
 
+from benchmarks.measuring import spread
 from holdfast.diagnosis.case import Looks
 from holdfast.ids import BatchId, QueryId
 from holdfast.ledger.coverage import read_coverage
@@ -54,7 +54,7 @@ def main(*, sizes: tuple[int, ...], turns: int) -> None:
                 found = plan_all(scratch)
                 seconds.append(time.perf_counter() - began)
             assert len(found.streams) == size, len(found.streams)
-            shown = f"{statistics.median(seconds):.2f} ({min(seconds):.2f} to {max(seconds):.2f})"
+            shown = spread(seconds).show(2)
             file_mb = len(encode_plan(found)) / 1e6
             click.echo(f"{size:>8}{shown:>28}{len(found.steps):>8}{file_mb:>10.1f}")
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 from pyspark.sql import SparkSession
 
-import holdfast as hf
 from campaigns.commands import holdfast
 from campaigns.mission.broken import make_broken, run_plain_broken
 from examples.sensors import guarded, plain
@@ -85,17 +83,6 @@ class Bench:
             spark.stop()
 
 
-def run(pipeline: hf.Pipeline, spark: SparkSession) -> None:
-    """Bring everything that is in the topic now through all streams."""
-    queries: dict[str, Any] = guarded.start_all(pipeline, spark)
-    try:
-        for query in queries.values():
-            query.processAllAvailable()
-    finally:
-        for query in queries.values():
-            query.stop()
-
-
 def plan_reset(sensors: Sensors, file: Path) -> Plan:
     """Plan the reset of the first stage and of everything below it."""
     code, _ = holdfast(
@@ -117,7 +104,7 @@ def plan_reset(sensors: Sensors, file: Path) -> Plan:
     return decode_plan(file.read_bytes(), str(file))
 
 
-def allowing(words: list[str], *without: str) -> list[str]:
+def allowing(words: Sequence[str], *without: str) -> list[str]:
     """Return the options that allow what a plan needs, except some of it."""
     kept = [word for word in words if not word.startswith(without or ("-",))]
     return [part for word in kept for part in ("--allow", word)]
@@ -148,13 +135,13 @@ def _reset(bench: Bench, name: str, *, expire: Callable[[Sensors], int]) -> Resu
     file = bench.scratch / f"{name}.json"
     with bench.session() as spark:
         send(bench.kafka, sensors.topic, sent[: bench.count // 2])
-        run(make_broken(sensors), spark)
+        guarded.run_pipeline(make_broken(sensors), spark)
         before = judge(spark, sensors, sent[: bench.count // 2])
         assert not before["raw"].exact, "the bug has to show"
         gone = expire(sensors)
         plan = plan_reset(sensors, file)
         said = sum(each.amount or 0 for part in plan.impact for each in part.changes)
-        words = [need.word for need in plan.needs]
+        words = plan.words
         code, _ = holdfast("apply", str(file))
         assert code == ExitCode.DONE, code
         if gone:
@@ -164,7 +151,7 @@ def _reset(bench: Bench, name: str, *, expire: Callable[[Sensors], int]) -> Resu
         code, _ = holdfast("apply", str(file), "--execute", *allow)
         assert code == ExitCode.DONE, code
         send(bench.kafka, sensors.topic, sent[bench.count // 2 :])
-        run(guarded.make_pipeline(sensors), spark)
+        guarded.run_once(spark, sensors)
         left = [each for each in sent if each.partition != 0 or each.offset >= gone]
         tables = judge(spark, sensors, left)
         kept = _generations(sensors)

@@ -74,8 +74,13 @@ def make_pipeline(sensors: Sensors) -> hf.Pipeline:
 
 
 def run_once(spark: SparkSession, sensors: Sensors) -> None:
-    """Bring everything that is in the topic now through all streams, which run side by side."""
-    queries = start_all(make_pipeline(sensors), spark)
+    """Bring everything that is in the topic now through the pipeline."""
+    run_pipeline(make_pipeline(sensors), spark)
+
+
+def run_pipeline(pipeline: hf.Pipeline, spark: SparkSession) -> None:
+    """Bring everything that is there now through all streams, which run side by side."""
+    queries = start_all(pipeline, spark)
     try:
         for query in queries.values():
             query.processAllAvailable()

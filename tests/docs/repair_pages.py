@@ -57,7 +57,7 @@ def named_commands(page: str) -> Iterator[list[str]]:
         for line in joined.splitlines():
             found = re.match(r"(?:\$ )?holdfast (.*)", line)
             if found and "…" not in found[1] and not re.search(r"\b[A-Z]{4,}\b", found[1]):
-                yield shlex.split(found[1])
+                yield shlex.split(found[1].partition(" > ")[0])
 
 
 def follow(command: str, srv: Path) -> str:

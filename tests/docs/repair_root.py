@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 
 from holdfast.ids import BatchId, QueryId
@@ -84,13 +85,8 @@ def _write_table(srv: Path, query_id: str) -> None:
     slots = [(FENCE_SLOT, encode_fence(epoch=1, nonce=TOKEN)), (ROW_SLOT, _note(row, 1))]
     for batch in range(NEWEST + 1):
         batch_covers = covered(srv, batch)
-        row = LedgerRow(
-            stream=STREAM,
-            sink=STREAM,
-            generation=1,
-            epoch=1,
-            nonce=TOKEN,
-            binding=row.binding,
+        row = replace(
+            row,
             last_batch=BatchId(batch),
             digest=batch_covers.digest,
             end_offsets=batch_covers.end_offsets,

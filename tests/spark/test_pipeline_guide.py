@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,9 +13,10 @@ import pytest
 
 import holdfast as hf
 from holdfast.cli.exit_codes import ExitCode
-from holdfast.cli.main import run
+from tests import calling
 from tests.house.repository import ROOT
 from tests.spark.file_stream import Stream, wait_until_given_up
+from tests.spark.guides import as_lake
 
 PAGE = (ROOT / "docs/guides/pipelines.md").read_text()
 SCHEMA = json.loads((ROOT / "docs/reference/pipeline.schema.json").read_text())
@@ -30,25 +30,19 @@ Call = Callable[..., tuple[int, str]]
 @pytest.fixture
 def home(stream: Stream, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The directory of the page, with its module in it."""
-    here = re.sub(r'"(in|streams|lake/[a-z]+)"', rf'"{tmp_path}/\1"', MODULE)
-    (tmp_path / "lake.py").write_text(here)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("LAKE_DSN", stream.dsn)
     stream.execute("CREATE TABLE gold (value text)")
-    yield tmp_path
-    sys.modules.pop("lake", None)
+    with as_lake(MODULE, tmp_path, monkeypatch):
+        yield tmp_path
 
 
 @pytest.fixture
 def call(home: Path, capsys: pytest.CaptureFixture[str]) -> Call:
-    """Call the command inside this process, where the Spark session is."""
+    """Call the command, and show the paths of the page."""
 
     def call_it(*arguments: str) -> tuple[int, str]:
-        with pytest.raises(SystemExit) as ended:
-            run(list(arguments))
-        assert isinstance(ended.value.code, int)
-        return ended.value.code, capsys.readouterr().out.replace(str(home), "/srv")
+        code, out, _ = calling.call(capsys, *arguments)
+        return code, out.replace(str(home), "/srv")
 
     return call_it
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -14,10 +13,11 @@ import pytest
 
 import holdfast as hf
 from holdfast.cli.exit_codes import ExitCode
-from holdfast.cli.main import run
 from holdfast.proof.values import Verdict
+from tests import calling
 from tests.house.repository import ROOT
 from tests.spark.file_stream import Stream, wait_until_given_up
+from tests.spark.guides import as_lake
 from tests.spark.unchanged import snapshot
 
 PAGE = (ROOT / "docs/guides/prove.md").read_text()
@@ -31,29 +31,22 @@ Call = Callable[..., tuple[int, str]]
 @pytest.fixture
 def home(stream: Stream, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The directory of the page, with its module and some readings in it."""
-    here = re.sub(r'"(in|streams|lake/[a-z]+)"', rf'"{tmp_path}/\1"', MODULE)
-    (tmp_path / "lake.py").write_text(here)
     for each in (tmp_path / "in").iterdir():
         each.unlink()
     lines = (f'{{"sensor":"s{number % 3}","value":{number}.0}}' for number in range(6))
     (tmp_path / "in" / "readings.json").write_text("\n".join(lines))
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("LAKE_DSN", stream.dsn)
     stream.execute("CREATE TABLE gold (sensor text PRIMARY KEY, value float8)")
-    yield tmp_path
-    sys.modules.pop("lake", None)
+    with as_lake(MODULE, tmp_path, monkeypatch):
+        yield tmp_path
 
 
 @pytest.fixture
 def call(home: Path, capsys: pytest.CaptureFixture[str]) -> Call:
     def call_it(*arguments: str) -> tuple[int, str]:
-        with pytest.raises(SystemExit) as ended:
-            run(list(arguments))
-        assert isinstance(ended.value.code, int)
+        code, out, _ = calling.call(capsys, *arguments)
         # Widths are those of the page, whose paths are shorter.
-        printed = capsys.readouterr().out.replace(f"{home}/", "")
-        return ended.value.code, re.sub(r"(\S) {3,}", r"\1  ", printed)
+        return code, shown(out.replace(f"{home}/", ""))
 
     return call_it
 

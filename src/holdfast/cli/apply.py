@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -18,8 +17,8 @@ from holdfast.apply.stores import RehearsalStores, Stores
 from holdfast.cli.declared_pipeline import local_session
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.next_start_text import say_next_start
-from holdfast.cli.options import with_format, with_storage_options
-from holdfast.cli.plan_text import needs_spark
+from holdfast.cli.options import all_of, with_format, with_storage_options
+from holdfast.cli.plan_text import execute_options, needs_spark
 from holdfast.errors import ConfigError
 from holdfast.plan.describe import describe
 from holdfast.plan.plan_file import LARGEST_BYTES, Plan, PlanFileError, decode_plan
@@ -27,7 +26,7 @@ from holdfast.printable import printable
 from holdfast.record.leases import Waiting
 from holdfast.storage.options import parse_options
 
-with_applying = (
+with_applying = all_of(
     click.option("--execute", is_flag=True, help="Carry it out; without this it is rehearsed."),
     click.option(
         "--allow",
@@ -41,13 +40,7 @@ with_applying = (
     with_storage_options,
     with_format,
 )
-
-
-def applying(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of everything that applies a plan."""
-    for option in reversed(with_applying):
-        command = option(command)
-    return command
+"""The options of everything that applies a plan."""
 
 
 @click.command()
@@ -55,7 +48,7 @@ def applying(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--continue", "continues", is_flag=True, help="Go on with a plan that was interrupted."
 )
-@applying
+@with_applying
 def apply(*, plan: str, continues: bool, **given: Any) -> ExitCode:
     """Rehearse a plan on an overlay in memory; with --execute, carry it out.
 
@@ -66,8 +59,7 @@ def apply(*, plan: str, continues: bool, **given: Any) -> ExitCode:
         return run_plan(_read_plan(plan), **given)
     stores = _stores(given)
     found = _read_plan(plan) if plan.endswith(".json") else _journalled(plan, stores)
-    telling = Telling(step=_teller(len(found.steps)), waiting=_say_waiting)
-    journal = continue_plan(found, stores, telling=telling)
+    journal = continue_plan(found, stores, telling=_telling(found, given["form"]))
     _say_done(found, journal, form=given["form"])
     return ExitCode.DONE
 
@@ -80,13 +72,10 @@ def run_plan(plan: Plan, *, execute: bool, **given: Any) -> ExitCode:
         stores = RehearsalStores(options=options, kafka_config=given["kafka_config"])
         _say_rehearsal(plan, rehearse(plan, stores), form=form)
         return ExitCode.DONE
-    telling = Telling()
-    if form == "text":
-        telling = Telling(step=_teller(len(plan.steps)), waiting=_say_waiting)
-        is_allowed = set(plan.words) <= set(given["allowed"])
-        if is_allowed and needs_spark(plan):
-            click.echo("Some steps change a Delta table: a Spark session is started.", err=True)
-    journal = apply_plan(plan, _stores(given), allowed=set(given["allowed"]), telling=telling)
+    allowed = set(given["allowed"])
+    if form == "text" and set(plan.words) <= allowed and needs_spark(plan):
+        click.echo("Some steps change a Delta table: a Spark session is started.", err=True)
+    journal = apply_plan(plan, _stores(given), allowed=allowed, telling=_telling(plan, form))
     _say_done(plan, journal, form=form)
     return ExitCode.DONE
 
@@ -115,12 +104,14 @@ def _journalled(journal: str, stores: Stores) -> Plan:
     return read_journalled_plan(stores.at(str(record)), plan_id)
 
 
-def _teller(count: int) -> Callable[[int, str], None]:
-    def tell(number: int, what: str) -> None:
-        width = len(str(count))
-        click.echo(printable(f"{number:>{width}}/{count} ✓ {what}"))
+def _telling(plan: Plan, form: str) -> Telling:
+    """Return how the steps are told while they are carried out; JSON is one answer at the end."""
+    count = len(plan.steps)
 
-    return tell
+    def tell(number: int, what: str) -> None:
+        click.echo(printable(f"{number:>{len(str(count))}}/{count} ✓ {what}"))
+
+    return Telling(step=tell, waiting=_say_waiting) if form == "text" else Telling()
 
 
 def _say_waiting(waiting: Waiting) -> None:
@@ -170,6 +161,5 @@ def _say_rehearsal(plan: Plan, found: Rehearsal, *, form: str) -> None:
         click.echo(printable(f"  Then {place}: {start}"))
     for each_said in found.not_rehearsed:
         click.echo(printable(f"  Not rehearsed: {each_said}"))
-    allow = "".join(f" --allow {word}" for word in plan.words)
     click.echo("")
-    click.echo(f"Carry it out with: --execute{allow}")
+    click.echo(f"Carry it out with: {execute_options(plan)}")

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from holdfast.cli.backfill_text import ProgressBar, backfilled_json, plan_json, render_plan
+from holdfast.cli.backfill_text import backfilled_json, plan_json, render_plan, render_progress
 from holdfast.cli.declared_pipeline import load_pipeline, local_session
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.options import with_format
@@ -77,8 +77,8 @@ def backfill(  # noqa: PLR0913 - the options of the command
                 click.echo(printable(line))
         return ExitCode.DONE
     with status_line() as replace_line:
-        bar = ProgressBar(replace_line if sys.stderr.isatty() else _write_line)
-        done = range_of.run(allow=allowed, tell=bar)
+        show = replace_line if sys.stderr.isatty() else _write_line
+        done = range_of.run(allow=allowed, tell=lambda now: show(render_progress(now)))
     if form == "json":
         click.echo(backfilled_json(stream, done))
     else:

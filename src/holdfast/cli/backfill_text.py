@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 
+from holdfast.evidence.wording import count
 from holdfast.redact import redact
 from holdfast.streams.backfill.plan import (
     BackfillPlan,
@@ -32,7 +33,7 @@ def render_plan(plan: BackfillPlan) -> Iterator[str]:
         yield f"  {plan.done:,} of {plan.chunks:,} chunks are done. What is left:"
     for source in plan.sources:
         yield from _source(source)
-    yield f"  In {left:,} {_chunks(left)}, each written exactly once."
+    yield f"  In {count(left, 'chunk')}, each written exactly once."
     for sink in plan.sinks:
         yield f"  {_sink(sink, plan)}"
     for doubt in plan.doubts:
@@ -42,10 +43,6 @@ def render_plan(plan: BackfillPlan) -> Iterator[str]:
     yield ""
     words = "".join(f" --allow {need.word}" for need in plan.needs)
     yield f"Run the same command with --execute{words} to write it."
-
-
-def _chunks(number: int) -> str:
-    return "chunk" if number == 1 else "chunks"
 
 
 def _source(source: SourcePart) -> Iterator[str]:
@@ -85,22 +82,6 @@ def backfilled_json(stream: str, done: BackfillProgress) -> str:
     """Return how a backfill ended, as JSON."""
     said = {"stream": stream, "name": done.name, "chunks": done.chunks, "size": done.size}
     return json.dumps({"format": "holdfast.backfilled", "version": 1, **said})
-
-
-class ProgressBar:
-    """Shows how far a backfill has got."""
-
-    def __init__(self, show: Callable[[str], None]) -> None:
-        """Show nothing yet.
-
-        Args:
-            show: Takes each line.
-        """
-        self._show = show
-
-    def __call__(self, progress: BackfillProgress) -> None:
-        """Show one step."""
-        self._show(render_progress(progress))
 
 
 def render_progress(progress: BackfillProgress) -> str:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import click
 
-from holdfast.cli.options import with_storage_options
+from holdfast.cli.options import all_of, with_storage_options
 from holdfast.cli.spark_errors import read_error_file
 from holdfast.diagnosis import Looks
 from holdfast.errors import ConfigError
 from holdfast.evidence.versions import KNOWN, SparkVersion, parse_version, version_text
 from holdfast.storage.options import parse_options
 
-_PROBE_OPTIONS = (
+with_probe = all_of(
     click.option(
         "--probe",
         is_flag=True,
@@ -33,10 +33,10 @@ _PROBE_OPTIONS = (
         "--kafka-config", metavar="FILE", help="Properties of the Kafka client, such as SASL."
     ),
 )
-_OPTIONS = (
+with_looks = all_of(
     click.option("--root", help="The root of guarded streams; LOCATION is then a stream's name."),
     click.option("--spark", metavar="VERSION", help="The Spark that will be started, such as 4.2."),
-    *_PROBE_OPTIONS,
+    with_probe,
     click.option(
         "--sink",
         "sinks",
@@ -56,20 +56,6 @@ _OPTIONS = (
     ),
     with_storage_options,
 )
-
-
-def with_looks(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add every option to a command."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
-def with_probe(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say where sources are."""
-    for option in reversed(_PROBE_OPTIONS):
-        command = option(command)
-    return command
 
 
 def make_looks(location: str, error: str | None = None, **given: Any) -> Looks:

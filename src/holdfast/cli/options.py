@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import click
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def all_of(*options: Decorator) -> Decorator:
+    """Return what adds several options to a command, in this order."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
 
 with_format = click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True

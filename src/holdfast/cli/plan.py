@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +10,18 @@ import click
 
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.looks import make_looks
-from holdfast.cli.options import with_format, with_storage_options
-from holdfast.cli.plan_text import render_no_plan, render_plan
+from holdfast.cli.no_plan import say_no_plan
+from holdfast.cli.options import Decorator, all_of, with_format, with_storage_options
+from holdfast.cli.plan_text import render_plan
 from holdfast.errors import ConfigError
 from holdfast.plan.describe import describe
+from holdfast.plan.goals.reset import OutputChoice
 from holdfast.plan.make import make_plan
 from holdfast.plan.plan_file import NoPlan, Plan, encode_plan
 from holdfast.plan.requests import Request
 from holdfast.printable import printable
 
-_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+_with_options = all_of(
     click.argument("stream", metavar="STREAM|LOCATION"),
     click.option("--root", metavar="ROOT", help="Where the stream's checkpoint and record are."),
     click.option("-o", "--out", metavar="FILE", help="Write the plan to this file."),
@@ -37,12 +37,28 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     with_storage_options,
     with_format,
 )
+_OUTPUTS = tuple(each.value for each in OutputChoice)
+_with_cascade = click.option(
+    "--cascade", is_flag=True, help="Reset the streams that read its output."
+)
 
 
-def _with_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+def _with_restored_output(to: str) -> Decorator:
+    """Add the options of a goal that goes back: what becomes of the sinks, and of who reads them.
+
+    Args:
+        to: Where the sinks are put back to, for the help.
+    """
+    return all_of(
+        click.option(
+            "--output",
+            type=click.Choice(["restore", "keep"]),
+            default="restore",
+            show_default=True,
+            help=f"Whether the sinks are put back to {to}.",
+        ),
+        _with_cascade,
+    )
 
 
 @click.group(short_help="Plan a repair: nothing is changed.")
@@ -64,14 +80,7 @@ def resume(**given: Any) -> ExitCode:
 
 
 @plan.command(short_help="Run the last batch again, with its exact range.")
-@click.option(
-    "--output",
-    type=click.Choice(["restore", "keep"]),
-    default="restore",
-    show_default=True,
-    help="Whether the sinks are put back to before the batch.",
-)
-@click.option("--cascade", is_flag=True, help="Reset the streams that read its output.")
+@_with_restored_output("before the batch")
 @_with_options
 def replay(*, output: str, cascade: bool, **given: Any) -> ExitCode:
     """Run the last batch again, after the sinks were put back to before it."""
@@ -89,7 +98,7 @@ def replay(*, output: str, cascade: bool, **given: Any) -> ExitCode:
 @click.option(
     "--output",
     required=True,
-    type=click.Choice(["truncate", "new-table", "keep-from-here"]),
+    type=click.Choice(_OUTPUTS),
     help="What becomes of the rows that the sinks hold.",
 )
 @click.option(
@@ -99,7 +108,7 @@ def replay(*, output: str, cascade: bool, **given: Any) -> ExitCode:
     metavar="STREAM/SINK=OUTPUT",
     help="The same for one sink. Can be repeated.",
 )
-@click.option("--cascade", is_flag=True, help="Reset the streams that read its output too.")
+@_with_cascade
 @_with_options
 def reset(
     *, start: str, output: str, outputs: tuple[str, ...], cascade: bool, **given: Any
@@ -112,14 +121,7 @@ def reset(
 
 @plan.command(short_help="Go back to an earlier batch.")
 @click.option("--to-batch", "batch", type=int, required=True, help="The last batch that stays.")
-@click.option(
-    "--output",
-    type=click.Choice(["restore", "keep"]),
-    default="restore",
-    show_default=True,
-    help="Whether the sinks are put back to that batch.",
-)
-@click.option("--cascade", is_flag=True, help="Reset the streams that read its output.")
+@_with_restored_output("that batch")
 @_with_options
 def rewind(*, batch: int, output: str, cascade: bool, **given: Any) -> ExitCode:
     """Go back to an earlier batch: a new generation on a copy of the checkpoint up to there."""
@@ -152,7 +154,7 @@ def snapshot(*, target: str, **given: Any) -> ExitCode:
 
 @plan.command(short_help="Go back to a snapshot.")
 @click.option("--snapshot", "target", required=True, metavar="NAME", help="The snapshot's name.")
-@click.option("--cascade", is_flag=True, help="Reset the streams that read its output.")
+@_with_cascade
 @_with_options
 def restore(*, target: str, cascade: bool, **given: Any) -> ExitCode:
     """Begin a new generation on a copy of a snapshot; the sinks are put back to its batch."""
@@ -200,7 +202,7 @@ def retire(**given: Any) -> ExitCode:
 
 def _pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
-    if not equals or value not in ("truncate", "new-table", "keep-from-here"):
+    if not equals or value not in _OUTPUTS:
         raise ConfigError(f"--output-of {text!r} is not STREAM/SINK=OUTPUT.")
     return name, value
 
@@ -210,18 +212,17 @@ def _plan(request: Request, given: dict[str, Any]) -> ExitCode:
     stream = given.pop("stream")
     looks = make_looks(stream, None, **_LOOKS, **given)
     found = make_plan(request, looks)
-    if out is not None and isinstance(found, Plan):
+    if isinstance(found, NoPlan):
+        return say_no_plan(found, form)
+    if out is not None:
         _write(out, found)
     if form == "json":
-        _say_json(found)
-    else:
-        lines = render_no_plan(found) if isinstance(found, NoPlan) else render_plan(found, out)
-        for line in lines:
-            click.echo(printable(line))
-        if explain and isinstance(found, Plan):
-            _explain(found)
-    if isinstance(found, NoPlan):
-        return ExitCode.DONE if found.is_fine else ExitCode.REFUSED
+        sys.stdout.write(encode_plan(found).decode())
+        return ExitCode.DONE
+    for line in render_plan(found, out):
+        click.echo(printable(line))
+    if explain:
+        _explain(found)
     return ExitCode.DONE
 
 
@@ -230,14 +231,6 @@ def _write(out: str, plan: Plan) -> None:
         Path(out).write_bytes(encode_plan(plan))
     except OSError as error:
         raise ConfigError(f"{out} cannot be written: {error.strerror}.") from error
-
-
-def _say_json(found: Plan | NoPlan) -> None:
-    if isinstance(found, Plan):
-        sys.stdout.write(encode_plan(found).decode())
-        return
-    said = {"reason": found.reason, "nearest": found.nearest, "is_fine": found.is_fine}
-    click.echo(json.dumps({"format": "holdfast.no-plan", "version": 1, **said}))
 
 
 def _explain(found: Plan) -> None:

@@ -5,19 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from shlex import quote
 
-from holdfast.plan.plan_file import Impact, NoPlan, Plan
+from holdfast.plan.plan_file import Impact, Plan
 from holdfast.plan.steps import SettleSink
 from holdfast.sinks.kinds import sink_of
 
 _WIDTH = 22
-
-
-def render_no_plan(found: NoPlan) -> Iterator[str]:
-    """Yield why there is no plan."""
-    reason = found.reason.replace("the ", "The ", 1) if found.reason[:4] == "the " else found.reason
-    yield reason if found.is_fine else f"No plan. {reason}"
-    if found.nearest:
-        yield f"Nearest: {found.nearest}"
 
 
 def render_plan(plan: Plan, file: str | None) -> Iterator[str]:
@@ -66,8 +58,12 @@ def _next(plan: Plan, file: str | None) -> Iterator[str]:
         yield "To keep this plan, add: -o plan.json"
         return
     yield f"Rehearse it: holdfast apply {quote(file)}"
-    allow = "".join(f" --allow {word}" for word in plan.words)
-    yield f"Carry it out: holdfast apply {quote(file)} --execute{allow}"
+    yield f"Carry it out: holdfast apply {quote(file)} {execute_options(plan)}"
+
+
+def execute_options(plan: Plan) -> str:
+    """Return the options of `apply` that carry a plan out."""
+    return " ".join(("--execute", *(f"--allow {word}" for word in plan.words)))
 
 
 def needs_spark(plan: Plan) -> bool:

@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from holdfast.evidence.wording import count
 from holdfast.printable import printable
 from holdfast.proof.values import CounterExample, Fault, Proof, TableProof, Verdict
 from holdfast.redact import redact
@@ -50,7 +51,7 @@ def _answer(proof: Proof) -> str:
     records = {each.stream: each.records for each in proof.tables if each.records is not None}
     if records:
         figures.insert(0, f"{sum(records.values()):,} source records")
-    counted = f"{_count(streams, 'stream')}, {_count(len(proof.tables), 'table')}"
+    counted = f"{count(streams, 'stream')}, {count(len(proof.tables), 'table')}"
     unseen = sum(each.verdict is Verdict.NOT_COMPARED for each in proof.tables)
     if unseen:
         counted += f" ({unseen} not compared)"
@@ -60,7 +61,7 @@ def _answer(proof: Proof) -> str:
 def _how(table: TableProof) -> str:
     if table.compared is None:
         return "not compared"
-    rows = _count(table.compared.expected, "key" if table.keys else "row")
+    rows = count(table.compared.expected, "key" if table.keys else "row")
     if table.keys:
         order = f"newest by {table.sequence_by}" if table.sequence_by else "one row"
         told = f"{order} per {_listed(table.keys)}"
@@ -76,7 +77,7 @@ def _figures(table: TableProof) -> Iterator[str]:
     if compared is None or compared.exact:
         return
     counts = {fault: getattr(compared, fault.value) for fault in Fault}
-    yield ", ".join(f"{count:,} {fault.value}" for fault, count in counts.items() if count)
+    yield ", ".join(f"{number:,} {fault.value}" for fault, number in counts.items() if number)
     yield from map(_example, compared.examples)
 
 
@@ -110,10 +111,6 @@ def _name(table: TableProof) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _said(text: str) -> str:

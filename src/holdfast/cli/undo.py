@@ -8,17 +8,16 @@ import click
 
 from holdfast.apply.stores import Stores
 from holdfast.apply.undo import plan_undo
-from holdfast.cli.apply import applying, run_plan
+from holdfast.cli.apply import run_plan, with_applying
 from holdfast.cli.exit_codes import ExitCode
-from holdfast.cli.plan_text import render_no_plan
+from holdfast.cli.no_plan import say_no_plan
 from holdfast.plan.plan_file import NoPlan
-from holdfast.printable import printable
 from holdfast.storage.options import parse_options
 
 
 @click.command()
 @click.argument("journal")
-@applying
+@with_applying
 def undo(*, journal: str, **given: Any) -> ExitCode:
     """Rehearse taking back what a plan has done; with --execute, take it back.
 
@@ -28,7 +27,5 @@ def undo(*, journal: str, **given: Any) -> ExitCode:
     options = parse_options(given["storage_options"])
     found = plan_undo(journal, Stores(options=options, kafka_config=given["kafka_config"]))
     if isinstance(found, NoPlan):
-        for line in render_no_plan(found):
-            click.echo(printable(line))
-        return ExitCode.DONE if found.is_fine else ExitCode.REFUSED
+        return say_no_plan(found, given["form"])
     return run_plan(found, **given)

@@ -17,8 +17,8 @@ from holdfast.evidence.refusal_codes import RefusalCode
 from holdfast.evidence.verdict import has_run
 from holdfast.evidence.wording import batches
 
-RESETTING = "docs/guides/resetting.md"
-_OR_RESET = f"If there is no backup, reset the stream ({RESETTING})."
+RESET_GUIDE = "docs/guides/reset.md"
+_OR_RESET = f"If there is no backup, reset the stream ({RESET_GUIDE})."
 _CHECKSUM = "Check that no query runs, move {path} aside, then inspect again."
 _RESTORE = "Restore {path} from a backup. " + _OR_RESET
 
@@ -44,10 +44,10 @@ _REFUSED: dict[RefusalCode, str] = {
     RefusalCode.SOURCE_LOG_ENTRY_MISSING: _RESTORE,
     RefusalCode.SOURCE_LOG_ENTRY_UNREADABLE: _RESTORE,
     RefusalCode.SOURCE_LOG_BLOCKED_BY_CHECKSUM: _CHECKSUM,
-    RefusalCode.QUERY_CHANGED: f"Start the query as it was, or reset the stream ({RESETTING}).",
+    RefusalCode.QUERY_CHANGED: f"Start the query as it was, or reset the stream ({RESET_GUIDE}).",
     RefusalCode.STATE_SCHEMA_UNREADABLE: _RESTORE,
     RefusalCode.STATE_SCHEMA_ELSEWHERE: "Move the checkpoint back to where its state was "
-    f"written. If that is impossible, reset the stream ({RESETTING}).",
+    f"written. If that is impossible, reset the stream ({RESET_GUIDE}).",
     RefusalCode.STATE_BLOCKED_BY_CHECKSUM: "Restore the file that {path} belongs to, or move "
     "{path} aside while no query runs.",
     RefusalCode.STATE_MISSING: "Restore state/ from a backup. " + _OR_RESET,

@@ -90,6 +90,9 @@ class NoRange:
     """Its number in the checkpoint, or its name; empty when it concerns all."""
     reason: str
 
+    def __str__(self) -> str:
+        return f"source {self.source}: {self.reason}" if self.source else self.reason
+
 
 Ranges = Mapping[str, SourceRange]
 """By a source's number in the checkpoint (`0`), or its name."""

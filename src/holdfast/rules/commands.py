@@ -1,19 +1,25 @@
-"""The command that plans a repair, with the stream's own name and root, as findings print it.
+"""The command that repairs a stream, with the stream's own name and root, as findings print it.
 
 A rule offers a command only where a plan can exist: `holdfast plan` rewinds and resets only what
 has the record of a guarded run, and gives a checkpoint back only from the ledgers of a stream
-without state.
+without state. `holdfast backfill` reads a range only for such a stream. No record names the code of
+a stream, so that the reader puts in the module and its pipeline.
 """
 
 from __future__ import annotations
 
+import json
 from shlex import quote
 
+from holdfast.checkpoint.sources.kafka import KafkaOffset
 from holdfast.evidence.case import Case
 from holdfast.grades import Goal
 
 REWIND = "rewind"
 TRUNCATE, KEEP, NEW_TABLE = "truncate", "keep-from-here", "new-table"
+EARLIEST, OFFSETS = "earliest", "OFFSETS"
+"""As `holdfast backfill` takes them: the oldest record, and what the reader has to put in."""
+_MOST_CHARACTERS = 200
 
 
 def plan_command(case: Case, goal: str, *options: str) -> str:
@@ -70,3 +76,26 @@ def resuming(case: Case, *, otherwise: str) -> str:
         return otherwise
     command = plan_command(case, Goal.RESUME)
     return f"Run {command}: it writes again what is missing, as the ledgers of the sinks have it."
+
+
+def backfilling(case: Case, *, start: str = OFFSETS, end: str = OFFSETS, otherwise: str) -> str:
+    """Return how to load a range beside the stream: the command, where there can be a backfill.
+
+    Args:
+        case: Whose stream it is.
+        start: Where the range begins, as `--from` takes it.
+        end: Where it ends, as `--to` takes it.
+        otherwise: What to do for a bare checkpoint or a query with state.
+    """
+    if case.root is None or case.is_stateful:
+        return otherwise
+    words = ("holdfast backfill MODULE:PIPELINE", case.stream_name, "--from", start, "--to", end)
+    return f"run `{' '.join(words)}`"
+
+
+def position_of(offset: object) -> str:
+    """Return a position as `--from` and `--to` take it; `OFFSETS` where it would not be read."""
+    if not isinstance(offset, KafkaOffset):
+        return OFFSETS
+    text = json.dumps(offset.partitions, separators=(",", ":"))
+    return quote(text) if len(text) <= _MOST_CHARACTERS else OFFSETS

@@ -14,7 +14,12 @@ never runs the others. What of them is not in the sink is lost.
 
 Check which of these batches the sink holds. If it holds them all, the commit entries can be
 restored, and nothing is lost. If one is missing, load its range with a bounded job beside the
-stream: the offset entries say where it begins and ends.
+stream: the offset entries say where it begins and ends. The job for a guarded stream without state
+([guide](../../guides/backfill.md)):
+
+```sh
+holdfast backfill lake:lake readings --from '{"readings":{"0":600}}' --to '{"readings":{"0":900}}'
+```
 
 ## What it cannot see
 
@@ -24,12 +29,13 @@ committed, so that they did unless the logs come from several places.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from holdfast.evidence.case import Case
 from holdfast.evidence.outcomes import RunsAgain
-from holdfast.evidence.progress import find_ranges
+from holdfast.evidence.progress import SourceRange, find_ranges
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import OFFSETS, backfilling, position_of
 from holdfast.rules.log_entries import amount_text, batches_text, total_of
 from holdfast.rules.rule import Finding, Needs, Rule
 
@@ -48,13 +54,20 @@ def _judge(case: Case) -> Iterator[Finding]:
             "Rows that are not in the sink yet are lost."
         ),
         how=(
-            f"Check that the sink holds {batches_text(passed)}, then restore the commit entries; "
-            "load what is missing with a bounded job."
+            f"Check that the sink holds {batches_text(passed)}, then restore the commit entries. "
+            f"To load what is missing, {_load(case, ranges)}."
         ),
         accepting=f"{batches_text(passed)} are never run; what the sink lacks of them is lost",
         follows_from=(*start.follows_from, *(f"offsets/{batch}" for batch in passed)),
         amount=amount,
     )
+
+
+def _load(case: Case, ranges: Sequence[SourceRange]) -> str:
+    start = end = OFFSETS
+    if len({each.source for each in ranges}) == 1:
+        start, end = position_of(ranges[0].start), position_of(ranges[-1].end)
+    return backfilling(case, start=start, end=end, otherwise="use a bounded job")
 
 
 RULE = Rule(

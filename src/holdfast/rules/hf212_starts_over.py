@@ -19,7 +19,7 @@ holdfast plan resume STREAM --root ROOT -o plan.json
 ```
 
 For every other checkpoint, restore `offsets/` and `commits/`. If you meant to begin again, [reset
-the stream](../../guides/resetting.md): use a new checkpoint and a new or an empty sink.
+the stream](../../guides/reset.md): use a new checkpoint and a new or an empty sink.
 
 ## What it cannot see
 

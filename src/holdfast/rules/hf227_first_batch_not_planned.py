@@ -15,7 +15,7 @@ has: rows are duplicated.
 ## What to do
 
 Look at the sink. If it has rows of this query, restore `offsets/` and `commits/`, or [reset the
-stream](../../guides/resetting.md). If it has none, start the query.
+stream](../../guides/reset.md). If it has none, start the query.
 
 ## What it cannot see
 

@@ -14,7 +14,7 @@ then is never read.
 ## What to do
 
 Check that the bootstrap servers are the right ones. If the topic was created again, [reset the
-stream](../../guides/resetting.md) and begin the new topic at its first offset. Do not start with
+stream](../../guides/reset.md) and begin the new topic at its first offset. Do not start with
 `failOnDataLoss=false`. The rows that the sink holds stay: the new topic cannot give them again. The
 plan asks for `--allow repeats-data`, because the topic is read from its beginning:
 

@@ -14,7 +14,7 @@ the sink. What was not read of the old topic is lost with it.
 
 ## What to do
 
-[Reset the stream](../../guides/resetting.md), and begin the new topic at its first offset. The rows
+[Reset the stream](../../guides/reset.md), and begin the new topic at its first offset. The rows
 that the sink holds stay: the new topic cannot give them again. The plan asks for `--allow
 repeats-data`, because the topic is read from its beginning:
 

@@ -14,7 +14,7 @@ before that offset never reach the sink.
 ## What to do
 
 Find out whether the topic was created again: compare its creation with the last batch, and its
-first records with those in the sink. If it was, [reset the stream](../../guides/resetting.md). The
+first records with those in the sink. If it was, [reset the stream](../../guides/reset.md). The
 rows that the sink holds stay: the new topic cannot give them again. The plan asks for `--allow
 repeats-data`, because the topic is read from its beginning:
 

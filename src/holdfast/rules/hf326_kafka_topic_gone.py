@@ -14,7 +14,7 @@ If the query subscribes to a topic by name and the topic does not exist, Spark f
 ## What to do
 
 Check that the bootstrap servers are the right ones. If the topic was deleted for good, take it out
-of the query and [reset the stream](../../guides/resetting.md). If it was created again, begin the
+of the query and [reset the stream](../../guides/reset.md). If it was created again, begin the
 new topic at its first offset. The rows that the sink holds stay: the new topic cannot give them
 again. The plan asks for `--allow repeats-data`, because the topic is read from its beginning:
 

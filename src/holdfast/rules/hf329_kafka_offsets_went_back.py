@@ -14,8 +14,13 @@ then, never reached the sink. A restart goes on from the newest entry, as if not
 
 ## What to do
 
-Find out what happened to the topic between the two batches. Load what is missing beside the stream.
-Set `failOnDataLoss` back to true.
+Find out what happened to the topic between the two batches. Load what is missing beside the stream,
+and set `failOnDataLoss` back to true. For a guarded stream without state, this loads what the topic
+still has ([guide](../../guides/backfill.md)):
+
+```sh
+holdfast backfill lake:lake readings --from earliest --to '{"readings":{"0":300}}'
+```
 
 ## What it cannot see
 
@@ -31,6 +36,7 @@ from holdfast.checkpoint.sources import parse_offset
 from holdfast.checkpoint.sources.kafka import KafkaOffset
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import EARLIEST, backfilling
 from holdfast.rules.rule import Finding, Needs, Rule
 
 _MOST_TEXT = 500_000
@@ -50,7 +56,7 @@ def _judge(case: Case) -> Iterator[Finding]:
             for change in _compare(old, after[source])
         ]
         if changes:
-            yield _finding(changes, before=batch)
+            yield _finding(case, changes, before=batch)
         if isinstance(entry, OffsetEntry):
             seen_text += sum(len(each.text or "") for each in entry.offsets)
         if seen_text > _MOST_TEXT and after:
@@ -64,8 +70,9 @@ def _offsets(entry: OffsetEntry) -> dict[str, KafkaOffset]:
     return {source: each for source, each in parsed.items() if isinstance(each, KafkaOffset)}
 
 
-def _finding(changes: list[str], *, before: int) -> Finding:
+def _finding(case: Case, changes: list[str], *, before: int) -> Finding:
     more = len(changes) - _SHOWN
+    load = backfilling(case, start=EARLIEST, otherwise="use a bounded job beside the stream")
     told = ", ".join(changes[:_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
     return RULE.find(
         what=(
@@ -74,8 +81,8 @@ def _finding(changes: list[str], *, before: int) -> Finding:
             "them either."
         ),
         how=(
-            "Find out what happened to the topic then, load what is missing beside the stream, and "
-            "set failOnDataLoss back to true."
+            f"Find out what happened to the topic then. To load what is missing, {load}. Set "
+            "failOnDataLoss back to true."
         ),
         follows_from=(f"offsets/{before}", f"offsets/{before + 1}"),
     )

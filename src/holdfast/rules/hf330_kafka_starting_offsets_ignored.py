@@ -11,8 +11,13 @@ checkpoint stands: nothing is read again, and nothing is passed over.
 
 ## What to do
 
-To read a range again, load it with a bounded job beside the stream. To begin elsewhere,
-[reset the stream](../../guides/resetting.md).
+To begin elsewhere, [reset the stream](../../guides/reset.md). To read a range, load it with a
+bounded job beside the stream. The job for a guarded stream without state
+([guide](../../guides/backfill.md)):
+
+```sh
+holdfast backfill lake:lake readings --from '{"readings":{"0":0}}' --to '{"readings":{"0":600}}'
+```
 """
 
 from __future__ import annotations
@@ -21,6 +26,7 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import backfilling
 from holdfast.rules.kafka_topics import kafka_sources
 from holdfast.rules.rule import Finding, Needs, Rule
 
@@ -32,13 +38,14 @@ def _judge(case: Case) -> Iterator[Finding]:
         now, before = source.starting_offsets, source.starting_before
         if now is None or now == before:
             continue
+        load = backfilling(case, otherwise="load it with a bounded job")
         shown = now if len(now) <= _SHOWN else f"{now[:_SHOWN]}…"
         yield RULE.find(
             what=(
                 f"startingOffsets is {shown} now and was {_tell(before)} in the last run. Spark "
                 f"ignores it: the checkpoint says where {source.shown} goes on."
             ),
-            how="To begin elsewhere, reset the stream; to read a range again, backfill it.",
+            how=f"To begin elsewhere, reset the stream. To read a range, {load}.",
             follows_from=(f"offsets/{case.newest_planned}", "the contract of the last run"),
         )
 

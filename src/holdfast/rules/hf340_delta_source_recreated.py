@@ -15,7 +15,7 @@ the old one are duplicated.
 ## What to do
 
 If the path is wrong, correct it. If the new table holds the old rows too, [reset the
-stream](../../guides/resetting.md) and fill the output again:
+stream](../../guides/reset.md) and fill the output again:
 
 ```sh
 holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json

@@ -17,7 +17,7 @@ appended in between, and not read, is lost without an error.
 
 If only versions are gone that were read, start once with `failOnDataLoss=false`: nothing is lost.
 
-Otherwise [reset the stream](../../guides/resetting.md). A new generation reads the rows that the
+Otherwise [reset the stream](../../guides/reset.md). A new generation reads the rows that the
 table has now, into an output that is emptied first:
 
 ```sh

@@ -13,7 +13,7 @@ because they are not below the directory of the query. No row reaches the sink.
 ## What to do
 
 Start the query with the directory that it had before, scheme included, and with its sources in the
-same order. If the data was moved, [reset the stream](../../guides/resetting.md).
+same order. If the data was moved, [reset the stream](../../guides/reset.md).
 
 ## What accepting does
 

@@ -14,7 +14,7 @@ every start.
 ## What to do
 
 Start the query as it was before. If you want the new query, [reset the
-stream](../../guides/resetting.md): the checkpoint cannot be used for it.
+stream](../../guides/reset.md): the checkpoint cannot be used for it.
 
 The plan for such a reset:
 

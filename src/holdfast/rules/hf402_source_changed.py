@@ -19,7 +19,7 @@ is lost.
 ## What to do
 
 Start the query with its old source. Give the new source a stream of its own, with another name. If
-the data itself was moved, [reset the stream](../../guides/resetting.md).
+the data itself was moved, [reset the stream](../../guides/reset.md).
 
 The plan for such a reset:
 

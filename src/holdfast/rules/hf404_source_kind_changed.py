@@ -13,7 +13,7 @@ which cannot read it, and the query fails at the start.
 ## What to do
 
 Start the query with its old source. Give the new source a stream of its own, with another name, or
-[reset the stream](../../guides/resetting.md).
+[reset the stream](../../guides/reset.md).
 
 The plan for such a reset:
 

@@ -12,8 +12,13 @@ ends, and logs nothing.
 
 ## What to do
 
-To read from another position, [reset the stream](../../guides/resetting.md) or run a backfill
-beside it. Otherwise leave the option as it is.
+To read from another position, [reset the stream](../../guides/reset.md). To read a range, load it
+with a bounded job beside the stream. Otherwise leave the option as it is. The job for a guarded
+stream without state ([guide](../../guides/backfill.md)):
+
+```sh
+holdfast backfill lake:lake readings --from '{"readings":{"0":0}}' --to '{"readings":{"0":600}}'
+```
 """
 
 from __future__ import annotations
@@ -24,6 +29,7 @@ from holdfast.evidence.case import Case
 from holdfast.evidence.query_to_start import THE_LAST_CONTRACT
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.changed_query import both_contracts
+from holdfast.rules.commands import backfilling
 from holdfast.rules.rule import Finding, Needs, Rule
 
 _STARTING = (
@@ -38,6 +44,7 @@ def _judge(case: Case) -> Iterator[Finding]:
     found = both_contracts(case)
     if found is None or len(found[0].source_options) != len(found[1].source_options):
         return
+    load = backfilling(case, otherwise="load it with a bounded job")
     both = zip(found[0].source_options, found[1].source_options, strict=True)
     for number, (old, new) in enumerate(both):
         for name in _STARTING:
@@ -49,7 +56,7 @@ def _judge(case: Case) -> Iterator[Finding]:
                     f"{new.get(name, 'not set')} now. Spark ignores it: the checkpoint is at "
                     f"batch {case.newest_planned}, and the query continues there."
                 ),
-                how="To read from another position, reset the stream or run a backfill.",
+                how=f"To read from another position, reset the stream. To read a range, {load}.",
                 follows_from=(f"offsets/{case.newest_planned}", THE_LAST_CONTRACT),
             )
 

@@ -11,7 +11,13 @@ before. A removed sink keeps what it has and gets no more.
 
 ## What to do
 
-Fill an added sink with a backfill if it needs the rows of before.
+If an added sink needs the rows of before, load them with a bounded job. The job for a guarded
+stream without state ([guide](../../guides/backfill.md)), with a pipeline that declares this sink
+alone, so that the other sinks do not get the rows again:
+
+```sh
+holdfast backfill lake:lake readings --from earliest --to '{"readings":{"0":600}}'
+```
 
 ## What it cannot see
 
@@ -26,6 +32,7 @@ from holdfast.evidence.case import Case
 from holdfast.evidence.query_to_start import THE_LAST_CONTRACT
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.changed_query import both_contracts
+from holdfast.rules.commands import EARLIEST, backfilling
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
@@ -36,13 +43,14 @@ def _judge(case: Case) -> Iterator[Finding]:
     before, now = ({sink.place for sink in each.sink_places} for each in found)
     if not before & now:
         return
+    load = backfilling(case, start=EARLIEST, otherwise="load them with a bounded job")
     for place in sorted(now - before):
         yield RULE.find(
             what=(
                 f"The sink {place} is new. It gets the batches after {case.newest_committed}, and "
                 "none of those before."
             ),
-            how="If it needs the rows of before, fill it with a backfill.",
+            how=f"If it needs the rows of before, {load}; declare it alone for that.",
             follows_from=(THE_LAST_CONTRACT,),
         )
     for place in sorted(before - now):

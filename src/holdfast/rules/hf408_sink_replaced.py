@@ -13,7 +13,7 @@ refuses when the new sink has no ledger row of this stream.
 ## What to do
 
 To move the output, copy the table together with its ledger. To begin anew, [reset the
-stream](../../guides/resetting.md).
+stream](../../guides/reset.md).
 
 The plan for such a reset:
 

@@ -12,7 +12,7 @@ over a newer one.
 
 ## What to do
 
-Rebuild the table with the new keys: [reset the stream](../../guides/resetting.md) into a new table.
+Rebuild the table with the new keys: [reset the stream](../../guides/reset.md) into a new table.
 Or restore the keys.
 
 The plan for such a reset:

@@ -15,7 +15,7 @@ Restore the file. Partition 0 of each operator has it; the schema of the same qu
 checkpoint is the same.
 
 Without a backup, the open windows, the keys of a deduplication and the sums in it are lost. [Reset
-a guarded stream](../../guides/resetting.md), so that it computes them again from what the source
+a guarded stream](../../guides/reset.md), so that it computes them again from what the source
 still has:
 
 ```sh

@@ -14,7 +14,7 @@ From Spark 4.0 the start fails with `STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_ST
 Restore `state/<operator>` with the age of the logs.
 
 Without a backup, the open windows, the keys of a deduplication and the sums in it are lost. [Reset
-a guarded stream](../../guides/resetting.md), so that it computes them again from what the source
+a guarded stream](../../guides/reset.md), so that it computes them again from what the source
 still has:
 
 ```sh

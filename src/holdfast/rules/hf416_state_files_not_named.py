@@ -14,7 +14,7 @@ Spark plans the batch and fails in its tasks with `CANNOT_LOAD_STATE_STORE`.
 Restore the newest commit entry with its `stateUniqueIds`.
 
 Without a backup, the open windows, the keys of a deduplication and the sums in it are lost. [Reset
-a guarded stream](../../guides/resetting.md), so that it computes them again from what the source
+a guarded stream](../../guides/reset.md), so that it computes them again from what the source
 still has:
 
 ```sh

@@ -16,7 +16,7 @@ Restore the file. If it cannot be restored, take the query back to a batch whose
 (`holdfast inspect` names them), together with the sink.
 
 Without a backup, the open windows, the keys of a deduplication and the sums in it are lost. [Reset
-a guarded stream](../../guides/resetting.md), so that it computes them again from what the source
+a guarded stream](../../guides/reset.md), so that it computes them again from what the source
 still has:
 
 ```sh

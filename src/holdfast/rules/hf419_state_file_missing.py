@@ -18,7 +18,7 @@ to a batch whose state is complete (`holdfast inspect` names them), together wit
 create an empty file in its place.
 
 Without a backup, the open windows, the keys of a deduplication and the sums in it are lost. [Reset
-a guarded stream](../../guides/resetting.md), so that it computes them again from what the source
+a guarded stream](../../guides/reset.md), so that it computes them again from what the source
 still has:
 
 ```sh

@@ -13,7 +13,7 @@ tasks.
 ## What to do
 
 Restore the entry. The provider of a checkpoint cannot be changed: [reset the
-stream](../../guides/resetting.md) to use another one.
+stream](../../guides/reset.md) to use another one.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ Spark takes the number from the checkpoint and logs a warning, whatever the sess
 ## What to do
 
 To change it, repartition the state (Spark 4.2 and later), or [reset the
-stream](../../guides/resetting.md).
+stream](../../guides/reset.md).
 """
 
 from __future__ import annotations

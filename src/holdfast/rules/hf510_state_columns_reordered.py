@@ -16,7 +16,7 @@ with the sum of another column.
 ## What to do
 
 Restore the order of the columns in the code. If the query has already run with the new order,
-restore a checkpoint from before and [reset the stream](../../guides/resetting.md) if there is none.
+restore a checkpoint from before and [reset the stream](../../guides/reset.md) if there is none.
 
 ## What accepting does
 

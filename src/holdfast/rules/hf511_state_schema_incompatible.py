@@ -13,7 +13,7 @@ or `STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE`. The same happens at every start.
 ## What to do
 
 Start the query as it was before. If you want the new columns, [reset the
-stream](../../guides/resetting.md). Do not switch off Spark's check of state schemas: Spark then
+stream](../../guides/reset.md). Do not switch off Spark's check of state schemas: Spark then
 reads rows in the wrong layout.
 
 The plan for such a reset:

@@ -12,7 +12,7 @@ Spark compares types, and ignores names. It binds the new column to the values o
 ## What to do
 
 If it is the same column under a new name, nothing needs to be done. If it is another column, [reset
-the stream](../../guides/resetting.md).
+the stream](../../guides/reset.md).
 
 The plan for such a reset:
 

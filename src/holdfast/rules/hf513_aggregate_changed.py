@@ -12,7 +12,7 @@ had made it: a maximum begins with the old sum.
 
 ## What to do
 
-Restore the function, or [reset the stream](../../guides/resetting.md) to compute the new one from
+Restore the function, or [reset the stream](../../guides/reset.md) to compute the new one from
 the beginning.
 
 The plan for such a reset:

@@ -11,7 +11,7 @@ and ignores that of the session.
 
 ## What to do
 
-Leave it, or [reset the stream](../../guides/resetting.md) to begin with the new number.
+Leave it, or [reset the stream](../../guides/reset.md) to begin with the new number.
 """
 
 from __future__ import annotations

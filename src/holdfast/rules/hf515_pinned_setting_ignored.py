@@ -12,7 +12,7 @@ session. With another provider set, the state stays in the old one.
 
 ## What to do
 
-Leave it, or [reset the stream](../../guides/resetting.md) to begin with the new value. Do not edit
+Leave it, or [reset the stream](../../guides/reset.md) to begin with the new value. Do not edit
 the value in the checkpoint: the state is not converted.
 """
 

@@ -14,7 +14,8 @@ newest event is further ahead; rows that are late by the old watermark stay drop
 
 ## What to do
 
-Decide whether rows in the gap matter. If they do, run a backfill for that time.
+Decide whether rows in the gap matter. If they do, load them with a batch job for that time:
+`holdfast backfill` does not run a query with state.
 
 ## What it cannot see
 
@@ -48,7 +49,7 @@ def _judge(case: Case) -> Iterator[Finding]:
             "that it has reached: other rows than before count as late, and windows close at "
             "another time."
         ),
-        how="If rows of that time matter, run a backfill for it.",
+        how="If rows of that time matter, load them with a batch job.",
         follows_from=(THE_LAST_CONTRACT,),
     )
 

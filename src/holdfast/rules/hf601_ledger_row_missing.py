@@ -16,7 +16,7 @@ again. A pending batch that it already holds would be written twice.
 ## What to do
 
 Restore the row from a backup of the ledger. If there is none, compare the rows of the newest
-batches with the source, then accept. Or [reset the stream](../../guides/resetting.md), so that the
+batches with the source, then accept. Or [reset the stream](../../guides/reset.md), so that the
 table is filled again:
 
 ```sh

@@ -20,7 +20,7 @@ holdfast plan rewind STREAM --root ROOT --to-batch 2 -o plan.json
 ```
 
 Spark keeps the entries of about the last 100 batches. If the batch is older, there is no such plan:
-[reset the stream](../../guides/resetting.md).
+[reset the stream](../../guides/reset.md).
 
 ```sh
 holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json

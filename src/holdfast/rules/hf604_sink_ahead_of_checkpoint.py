@@ -21,7 +21,7 @@ holdfast plan resume STREAM --root ROOT -o plan.json
 ```
 
 The state of the batches since then is in no ledger. Restore a newer copy of a query with state, or
-[reset the stream](../../guides/resetting.md), so that the state is computed again:
+[reset the stream](../../guides/reset.md), so that the state is computed again:
 
 ```sh
 holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json

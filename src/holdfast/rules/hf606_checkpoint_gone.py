@@ -22,7 +22,7 @@ holdfast plan resume STREAM --root ROOT -o plan.json
 ```
 
 The state of a query is in no ledger. Without a backup of the checkpoint, its open windows, running
-totals and seen keys are lost. [Reset the stream](../../guides/resetting.md), so that they are
+totals and seen keys are lost. [Reset the stream](../../guides/reset.md), so that they are
 computed again from what the source still has:
 
 ```sh

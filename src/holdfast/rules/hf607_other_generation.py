@@ -13,7 +13,7 @@ else in the sink.
 ## What to do
 
 Restore a backup of the sink that was made after the reset. If there is none and the sink's number
-is lower, [reset the stream](../../guides/resetting.md) again:
+is lower, [reset the stream](../../guides/reset.md) again:
 
 ```sh
 holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json

@@ -20,7 +20,7 @@ be written again.
 ## What to do
 
 Restore table and ledger together from one backup. If there is none, [reset the
-stream](../../guides/resetting.md) to fill the table again:
+stream](../../guides/reset.md) to fill the table again:
 
 ```sh
 holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json

@@ -13,7 +13,7 @@ Spark continues with the next batch. The rows of the earlier batches are not wri
 ## What to do
 
 If the table was emptied by mistake, RESTORE it to the version before. If this query is to fill it
-again, [reset the stream](../../guides/resetting.md). The plan for a guarded stream:
+again, [reset the stream](../../guides/reset.md). The plan for a guarded stream:
 
 ```sh
 holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json

@@ -15,7 +15,12 @@ never read.
 ## What to do
 
 Compare the offsets in `sources/0/0` with the end of the old checkpoint, if you have a copy. Write
-the records between them with a batch job that names both offsets.
+the records between them with a batch job that names both offsets. The job for a guarded stream
+without state ([guide](../../guides/backfill.md)):
+
+```sh
+holdfast backfill lake:lake readings --from '{"readings":{"0":600}}' --to '{"readings":{"0":900}}'
+```
 
 ## What it cannot see
 
@@ -29,6 +34,7 @@ from collections.abc import Iterator
 from holdfast.checkpoint.sources.kafka import KafkaOffset
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import OFFSETS, backfilling, position_of
 from holdfast.rules.delta_batches import at, delta_holdings, earlier_queries, planned_ms
 from holdfast.rules.rule import Finding, Needs, Rule
 
@@ -56,11 +62,17 @@ def _judge(case: Case) -> Iterator[Finding]:
                     "arrived between the two were never read."
                 ),
                 how=(
-                    f"Compare sources/{source}/0 with the last offsets of the old checkpoint, and "
-                    "write what lies between with a batch job."
+                    f"Compare sources/{source}/0 with the last offsets of the old checkpoint. To "
+                    f"write what lies between, {_load(case)}."
                 ),
                 follows_from=(f"sources/{source}/0", "offsets/0", *holding.files(commit.version)),
             )
+
+
+def _load(case: Case) -> str:
+    began = [each.began for each in case.checkpoint.sources]
+    end = position_of(began[0]) if len(began) == 1 else OFFSETS
+    return backfilling(case, end=end, otherwise="use a batch job")
 
 
 RULE = Rule(

@@ -15,7 +15,7 @@ batches are not written again.
 
 Check that the location is the one that the query writes to. If the query was moved to a new table,
 copy the old table there first. If the table was dropped, restore it, or [reset the
-stream](../../guides/resetting.md) so that it reads the source from its beginning. The plan for a
+stream](../../guides/reset.md) so that it reads the source from its beginning. The plan for a
 guarded stream:
 
 ```sh

@@ -12,7 +12,7 @@ with the wrong layout.
 
 ## What to do
 
-Start the old code, or [reset the stream](../../guides/resetting.md). `holdfast check` compares new
+Start the old code, or [reset the stream](../../guides/reset.md). `holdfast check` compares new
 code with a checkpoint before a deployment.
 
 The plan for such a reset:

@@ -14,7 +14,7 @@ advises, reads every row again.
 ## What to do
 
 Follow the remedy in the finding. If the table was created again or has lost its history, [reset the
-stream](../../guides/resetting.md). The plan for a guarded stream:
+stream](../../guides/reset.md). The plan for a guarded stream:
 
 ```sh
 holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json

@@ -84,9 +84,7 @@ class MemoryStorage:
 
     def copy(self, source: str, target: str) -> None:
         """Copy a file to another path."""
-        if source not in self.files:
-            raise WriteError(target, why=f"There is no {source} to copy.", how="List it first.")
-        self.files[target] = self.files[source]
+        self.copy_from(self, source, to=target)
 
     def copy_from(self, source: Reader, path: str, *, to: str) -> None:
         """Copy a file of another reader to a path here."""

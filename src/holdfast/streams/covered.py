@@ -114,8 +114,7 @@ class Coverages:
             return start
         ranges = read_ranges(self.place.checkpoint, start=start, end=end)
         if isinstance(ranges, NoRange):
-            source = f"source {ranges.source}: " if ranges.source else ""
-            return NoBatchForm(f"{source}{ranges.reason}")
+            return NoBatchForm(str(ranges))
         form = batch_form(self.spark, self.declared, ranges)
         return form if isinstance(form, NoBatchForm) else Covered(form=form, records=_count(ranges))
 

@@ -6,16 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.cli.main import run
+from tests import calling
 from tests.unit.cli.inspecting import Inspect
 
 
 @pytest.fixture
 def inspect(capsys: pytest.CaptureFixture[str]) -> Inspect:
     def call(*arguments: str | Path) -> tuple[int, list[str]]:
-        with pytest.raises(SystemExit) as exited:
-            run(["inspect", *map(str, arguments)])
-        assert isinstance(exited.value.code, int)
-        return exited.value.code, capsys.readouterr().out.splitlines()
+        code, out, _ = calling.call(capsys, "inspect", *map(str, arguments))
+        return code, out.splitlines()
 
     return call

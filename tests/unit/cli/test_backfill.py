@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib import import_module
@@ -14,7 +13,6 @@ import pytest
 from holdfast.cli import backfill as command
 from holdfast.cli.backfill_text import render_plan, render_progress
 from holdfast.cli.exit_codes import ExitCode
-from holdfast.cli.main import run
 from holdfast.sinks.delta.sink import Delta
 from holdfast.streams.backfill.errors import BackfillRefusedError, BackfillStoppedError
 from holdfast.streams.backfill.plan import (
@@ -28,6 +26,7 @@ from holdfast.streams.backfill.plan import (
     effect_on,
     find_fatal,
 )
+from tests import calling
 
 MODULE = """\
 class Range:
@@ -86,19 +85,10 @@ Call = Callable[..., tuple[int, str, str]]
 def call(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[Call]:
-    (tmp_path / "backfilled.py").write_text(MODULE)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(command, "local_session", lambda _: "spark")
-
-    def call_it(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            run(["backfill", "backfilled:pipeline", "readings", *arguments])
-        assert isinstance(ended.value.code, int)
-        return ended.value.code, *capsys.readouterr()
-
-    yield call_it
-    sys.modules.pop("backfilled", None)
+    asked = ("backfill", "backfilled:pipeline", "readings")
+    with calling.importable(tmp_path, monkeypatch, name="backfilled", text=MODULE):
+        yield lambda *arguments: calling.call(capsys, *asked, *arguments)
 
 
 def prepared() -> type:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -15,10 +14,10 @@ import pytest
 from holdfast.cli import check as command
 from holdfast.cli.check_form import CheckJson
 from holdfast.cli.exit_codes import ExitCode
-from holdfast.cli.main import run
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules import Finding
 from holdfast.rules.compatibility import Compatibility, StreamCheck
+from tests import calling
 from tests.house.repository import ROOT
 
 SCHEMA = ROOT / "docs/reference/check.schema.json"
@@ -62,21 +61,16 @@ UNSEEN = StreamCheck(stream="other", newest_batch=4, unknown=("The sink was away
 
 @pytest.fixture
 def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    (tmp_path / "checked_lake.py").write_text(MODULE)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(command, "local_session", lambda _: "the session")
-    yield import_module("checked_lake").pipeline
-    sys.modules.pop("checked_lake", None)
+    with calling.importable(tmp_path, monkeypatch, name="checked_lake", text=MODULE):
+        yield import_module("checked_lake").pipeline
 
 
 @pytest.fixture
 def call(capsys: pytest.CaptureFixture[str]) -> Call:
     def call_it(*arguments: str) -> tuple[int, list[str]]:
-        with pytest.raises(SystemExit) as ended:
-            run(["check", *arguments])
-        assert isinstance(ended.value.code, int)
-        return ended.value.code, capsys.readouterr().out.splitlines()
+        code, out, _ = calling.call(capsys, "check", *arguments)
+        return code, out.splitlines()
 
     return call_it
 

@@ -88,9 +88,8 @@ def test_a_plan_that_needs_a_word_is_refused_without_it(
     assert "Spark session" not in said
 
 
-def test_a_killed_plan_is_continued(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = str(root.parent / "plan.json")
-    call(capsys, *plan(root, "clone", "--as", "two", "-o", file))
+def kill_apply(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Carry a plan out, and end it inside of a step."""
 
     def kill(point: str) -> None:
         if point == "A6":
@@ -103,12 +102,33 @@ def test_a_killed_plan_is_continued(root: Path, capsys: pytest.CaptureFixture[st
     finally:
         listen(None)
     capsys.readouterr()
+
+
+def test_a_killed_plan_is_continued(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(root.parent / "plan.json")
+    call(capsys, *plan(root, "clone", "--as", "two", "-o", file))
+    kill_apply(file, capsys)
     code, said = call(capsys, "apply", file, "--execute")
     assert code == ExitCode.REFUSED
     assert "--continue" in said
     code, said = call(capsys, "apply", file, "--continue")
     assert code == ExitCode.DONE
     assert (root / "two/metadata").exists()
+
+
+def test_what_is_continued_and_what_cannot_be_undone_is_json_when_asked(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = str(root.parent / "plan.json")
+    call(capsys, *plan(root, "clone", "--as", "two", "-o", file))
+    kill_apply(file, capsys)
+    code, said = call(capsys, "apply", file, "--continue", "--format", "json")
+    found = json.loads(said)
+    assert (code, found["format"]) == (ExitCode.DONE, "holdfast.applied")
+    (root / "two/metadata").write_text("{}")
+    code, said = call(capsys, "undo", found["journal"], "--format", "json")
+    found = json.loads(said)
+    assert (code, found["format"]) == (ExitCode.REFUSED, "holdfast.no-plan")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -15,9 +14,9 @@ import pytest
 
 from holdfast.cli import prove as command
 from holdfast.cli.exit_codes import ExitCode
-from holdfast.cli.main import run
 from holdfast.cli.prove_form import ProofJson
 from holdfast.proof.values import Comparison, CounterExample, Fault, Proof, TableProof, Verdict
+from tests import calling
 from tests.house.repository import ROOT
 
 SCHEMA = ROOT / "docs/reference/prove.schema.json"
@@ -99,21 +98,16 @@ def proof(*tables: TableProof) -> Proof:
 
 @pytest.fixture
 def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    (tmp_path / "proved_lake.py").write_text(MODULE)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(command, "local_session", lambda _: "the session")
-    yield import_module("proved_lake").pipeline
-    sys.modules.pop("proved_lake", None)
+    with calling.importable(tmp_path, monkeypatch, name="proved_lake", text=MODULE):
+        yield import_module("proved_lake").pipeline
 
 
 @pytest.fixture
 def call(capsys: pytest.CaptureFixture[str]) -> Call:
     def call_it(*arguments: str) -> tuple[int, list[str]]:
-        with pytest.raises(SystemExit) as ended:
-            run(["prove", *arguments])
-        assert isinstance(ended.value.code, int)
-        return ended.value.code, capsys.readouterr().out.splitlines()
+        code, out, _ = calling.call(capsys, "prove", *arguments)
+        return code, out.splitlines()
 
     return call_it
 

@@ -61,7 +61,7 @@ def test_every_refusal_and_every_unknown_has_an_action_that_can_be_done(said: st
 
 
 def test_the_pages_that_the_sentences_name_exist() -> None:
-    assert (ROOT / what_to_do.RESETTING).exists()
+    assert (ROOT / what_to_do.RESET_GUIDE).exists()
     assert (ROOT / "docs/reference/refusals.md").exists()
 
 
@@ -86,7 +86,7 @@ SAID: dict[str, tuple[Damage, str]] = {
     "reread": (
         rewrite("offsets/5", on_line(2, "-")),
         "Restore offsets/5 from a backup. If there is no backup, reset the stream "
-        "(docs/guides/resetting.md).",
+        "(docs/guides/reset.md).",
     ),
     "orphaned-commit": (
         remove("commits/5", sidecars=False),
@@ -95,7 +95,7 @@ SAID: dict[str, tuple[Damage, str]] = {
     "offsets-deleted": (
         remove("offsets/5"),
         "Restore the deleted entries of offsets/ from a backup. If there is no backup, reset the "
-        "stream (docs/guides/resetting.md).",
+        "stream (docs/guides/reset.md).",
     ),
     "never-ran": (
         remove("offsets", "commits", "state", "sources"),

@@ -132,3 +132,8 @@ def test_what_a_commit_did_to_the_files_of_a_table() -> None:
     )
     assert parse_file_changes(b'{"add":{"pa') is None
     assert parse_file_changes(b'{"add":7}') is None
+
+
+def test_why_there_is_no_range_names_the_source_if_there_is_one() -> None:
+    assert str(NoRange(source="0", reason="it is gone")) == "source 0: it is gone"
+    assert str(NoRange(source="", reason="it is gone")) == "it is gone"

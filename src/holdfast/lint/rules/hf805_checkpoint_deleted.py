@@ -12,7 +12,7 @@ earlier runs.
 ## What to do
 
 Do not delete the checkpoint. To start over on purpose, see [reset a
-stream](../../guides/resetting.md).
+stream](../../guides/reset.md).
 """
 
 from __future__ import annotations

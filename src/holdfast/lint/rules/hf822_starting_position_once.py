@@ -13,7 +13,7 @@ checkpoint and ignores the option.
 ## What to do
 
 Nothing, if that is what you want. To read again from a position, [reset the
-stream](../../guides/resetting.md).
+stream](../../guides/reset.md).
 """
 
 from __future__ import annotations

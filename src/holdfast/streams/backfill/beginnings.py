@@ -26,7 +26,7 @@ from holdfast.record.runs import first_run
 from holdfast.sinks.session import reader_of
 from holdfast.storage.location import parse_location
 from holdfast.storage.read import Reader
-from holdfast.streams.backfill.positions import Position, ReadableOffset
+from holdfast.streams.backfill.positions import Position, ReadableOffset, at_version
 from holdfast.streams.place import Place
 
 
@@ -111,9 +111,7 @@ def _delta(
     given = options.get("startingVersion", "0")
     if "startingTimestamp" in options or not given.isdecimal():
         return None
-    return DeltaOffset(
-        table_id=known.table_id, version=int(given), index=-1, initial_snapshot=False
-    )
+    return at_version(known, int(given))
 
 
 def _older(one: ReadableOffset, other: ReadableOffset) -> ReadableOffset:

@@ -49,7 +49,7 @@ class ChunkReader:
             self.checkpoint, start=encode_position(start), end=encode_position(moved)
         )
         if isinstance(ranges, NoRange):
-            return NoBatchForm(f"source {ranges.source}: {ranges.reason}")
+            return NoBatchForm(str(ranges))
         return batch_form(
             self.spark,
             replace(self.declared, build=self._build),

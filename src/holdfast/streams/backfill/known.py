@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from shlex import quote
 from typing import Any
 
 from holdfast.ledger.row import LedgerRow
@@ -72,7 +73,7 @@ def find_stream(
         raise BackfillRefusedError(stream, why=why, how=_START_FIRST)
     if (repair := unfinished_repair(place.record)) is not None:
         why = f"A plan ({repair.goal}) was begun on the stream and has not ended."
-        how = f"Run: holdfast apply --continue {repair.journal}"
+        how = f"Finish it: holdfast apply {quote(repair.journal)} --continue"
         raise BackfillRefusedError(stream, why=why, how=how)
     ledgers = tuple(_ledger(spark, stream, sink, undone=undone) for sink in declared.sinks)
     position = _position(stream, ledgers)

@@ -115,11 +115,7 @@ def _offset(value: object, known: ReadableOffset) -> ReadableOffset | None:
             return _kafka(value, known)
         case DeltaOffset():
             number = whole_number(value)
-            if number is None or number < 0:
-                return None
-            return DeltaOffset(
-                table_id=known.table_id, version=number, index=-1, initial_snapshot=False
-            )
+            return None if number is None or number < 0 else at_version(known, number)
         case FileOffset():
             number = whole_number(value)
             # Spark's offset names the last entry that was read.
@@ -132,6 +128,11 @@ def _kafka(value: object, known: KafkaOffset) -> KafkaOffset | None:
         return None
     offsets = [at for each in found.partitions.values() for at in each.values()]
     return found if offsets and min(offsets) >= 0 else None
+
+
+def at_version(table: DeltaOffset, version: int) -> DeltaOffset:
+    """Return the position before everything that a version of the same table has added."""
+    return DeltaOffset(table_id=table.table_id, version=version, index=-1, initial_snapshot=False)
 
 
 def beginning(known: Position, earliest: Mapping[str, Partitions]) -> Position:
@@ -147,9 +148,7 @@ def beginning(known: Position, earliest: Mapping[str, Partitions]) -> Position:
             case KafkaOffset():
                 found[source] = KafkaOffset(partitions=earliest[source])
             case DeltaOffset():
-                found[source] = DeltaOffset(
-                    table_id=offset.table_id, version=0, index=-1, initial_snapshot=False
-                )
+                found[source] = at_version(offset, 0)
             case FileOffset():
                 found[source] = FileOffset(log_offset=-1)
     return found
@@ -262,10 +261,7 @@ def _between(
         case FileOffset(), FileOffset():
             return FileOffset(log_offset=part(start.log_offset, end.log_offset))
         case DeltaOffset(), DeltaOffset():
-            version = part(start.version, end.version)
-            return DeltaOffset(
-                table_id=end.table_id, version=version, index=-1, initial_snapshot=False
-            )
+            return at_version(end, part(start.version, end.version))
         case _:
             raise TypeError(f"{start} and {end} are of different kinds")
 

@@ -38,7 +38,8 @@ class StreamBackfill:
             BackfillRefusedError: The stream, its sinks or the range cannot be backfilled.
             HoldfastError: The range is not one, or something cannot be read.
         """
-        return plan_backfill(self.spark, self.declared, self.request)
+        with ExitStack() as undone:
+            return prepare(self.spark, self.declared, self.request, undone=undone).plan
 
     @without_our_frames
     def run(self, *, allow: Iterable[str] = (), tell: Tell = lambda _: None) -> BackfillProgress:
@@ -53,63 +54,26 @@ class StreamBackfill:
             BackfillStoppedError: It ended before its last chunk; run it again to go on.
             HoldfastError: The range is not one, or something cannot be read.
         """
-        return run_backfill(
-            self.spark, self.declared, self.request, allowed=allow, tell_progress=tell
-        )
+        words = frozenset(allow)
+        with ExitStack() as undone:
+            prepared = prepare(self.spark, self.declared, self.request, undone=undone)
+            _refuse_unless(prepared.plan, words)
+            if prepared.plan.is_done:
+                return progress_of(prepared, prepared.plan.done, seconds=0.0)
+            job = open_job(prepared, _take_lease(prepared, undone))
+            first = job.fence()
+            # What others have begun between the plan and the fence counts too.
+            why = find_repeats(prepared.known, prepared.chunks, name=prepared.name)
+            if why is not None:
+                needs = describe_needs(self.declared.name, repeats=why, expired=0)
+                _refuse_unless(replace(prepared.plan, needs=needs), words)
+            reached("B2")
+            return job.run(first, tell)
 
 
 def as_text(position: str | int | Mapping[str, Any]) -> str:
     """Return a position as the command takes it."""
     return position if isinstance(position, str) else json.dumps(position)
-
-
-def plan_backfill(spark: Any, declared: Declared, request: BackfillRequest) -> BackfillPlan:
-    """Return what a backfill would do; nothing is created or changed.
-
-    Raises:
-        BackfillRefusedError: The stream, its sinks or the range cannot be backfilled.
-        HoldfastError: The range is not one, or something cannot be read.
-    """
-    with ExitStack() as undone:
-        return prepare(spark, declared, request, undone=undone).plan
-
-
-def run_backfill(
-    spark: Any,
-    declared: Declared,
-    request: BackfillRequest,
-    *,
-    allowed: Iterable[str] = (),
-    tell_progress: Tell = lambda _: None,
-) -> BackfillProgress:
-    """Write a range of a stream's sources into its sinks; go on where an earlier run ended.
-
-    Args:
-        spark: The session.
-        declared: The stream.
-        request: The range.
-        allowed: What is allowed: `repeats-data:STREAM`, `skips-data:STREAM`.
-        tell_progress: Called before the first chunk and after each.
-
-    Raises:
-        BackfillRefusedError: It was refused; nothing was written.
-        BackfillStoppedError: It ended before its last chunk.
-        HoldfastError: The range is not one, or something cannot be read.
-    """
-    words = frozenset(allowed)
-    with ExitStack() as undone:
-        prepared = prepare(spark, declared, request, undone=undone)
-        _refuse_unless(prepared.plan, words)
-        if prepared.plan.is_done:
-            return progress_of(prepared, prepared.plan.done, seconds=0.0)
-        job = open_job(prepared, _take_lease(prepared, undone))
-        first = job.fence()
-        # What others have begun between the plan and the fence counts too.
-        if (why := find_repeats(prepared.known, prepared.chunks, name=prepared.name)) is not None:
-            needs = describe_needs(declared.name, repeats=why, expired=0)
-            _refuse_unless(replace(prepared.plan, needs=needs), words)
-        reached("B2")
-        return job.run(first, tell_progress)
 
 
 def _take_lease(prepared: Prepared, undone: ExitStack) -> Keeper:

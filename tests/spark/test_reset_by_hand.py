@@ -13,7 +13,7 @@ from tests.house.repository import ROOT
 from tests.spark.file_stream import Stream
 from tests.spark.test_accepting import OLD, accept, refused
 
-PAGE = (ROOT / "docs/guides/resetting.md").read_text()
+PAGE = (ROOT / "docs/guides/reset.md").read_text()
 SETTLE, PROVE, UNDO = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
 CODES = ("HF606", "HF608")
 
