@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import psycopg
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 from pyspark.sql import SparkSession
@@ -29,6 +32,12 @@ from lab.spark import start_session
 
 STREAM = "sensor-raw-ingest"
 STREAMS = (STREAM, "sensor-deserialize", "sensor-quarantine", "sensor-merge-gold")
+Everything = tuple[dict[str, str], list[Any]]
+"""Objects by path, and the rows of each table."""
+_EVERY_ROW = (
+    "select to_jsonb(t)::text from latest t order by 1",
+    "select to_jsonb(t)::text from holdfast.ledger t order by 1",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,9 +92,9 @@ class Bench:
             spark.stop()
 
 
-def plan_reset(sensors: Sensors, file: Path) -> Plan:
-    """Plan the reset of the first stage and of everything below it."""
-    code, _ = holdfast(
+def plan_reset(sensors: Sensors, file: Path) -> tuple[Plan, str]:
+    """Plan the reset of the first stage and of everything below it; return what was said too."""
+    code, said = holdfast(
         "plan",
         "reset",
         STREAM,
@@ -101,7 +110,17 @@ def plan_reset(sensors: Sensors, file: Path) -> Plan:
         "--explain",
     )
     assert code == 0, code
-    return decode_plan(file.read_bytes(), str(file))
+    return decode_plan(file.read_bytes(), str(file)), said
+
+
+def says_lost(plan: Plan, said: str, gone: int) -> bool:
+    """Return whether a plan says, in its file and in words, how many records are gone for good."""
+    changes = [each for part in plan.impact for each in part.changes if each.kind == "loses"]
+    counted = [(each.amount, each.unit) for each in changes] == ([(gone, "record")] if gone else [])
+    shown = re.search(r"^ *lost for good +(.*)$", said, re.MULTILINE)
+    in_words = f"{gone:,} records" if gone else "nothing"
+    asked = any(word.startswith("skips-data:") for word in plan.words)
+    return counted and shown is not None and shown[1] == in_words and asked == bool(gone)
 
 
 def allowing(words: Sequence[str], *without: str) -> list[str]:
@@ -139,24 +158,45 @@ def _reset(bench: Bench, name: str, *, expire: Callable[[Sensors], int]) -> Resu
         before = judge(spark, sensors, sent[: bench.count // 2])
         assert not before["raw"].exact, "the bug has to show"
         gone = expire(sensors)
-        plan = plan_reset(sensors, file)
-        said = sum(each.amount or 0 for part in plan.impact for each in part.changes)
-        words = plan.words
-        code, _ = holdfast("apply", str(file))
-        assert code == ExitCode.DONE, code
-        if gone:
-            code, _ = holdfast("apply", str(file), "--execute", *allowing(words, "skips-data"))
-            assert code == ExitCode.REFUSED, code
-        allow = allowing(words)
-        code, _ = holdfast("apply", str(file), "--execute", *allow)
-        assert code == ExitCode.DONE, code
+        untouched = _everything(bench, sensors)
+        plan, said = plan_reset(sensors, file)
+        is_said = says_lost(plan, said, gone)
+        _rehearse_and_apply(bench, sensors, file, words=plan.words, untouched=untouched)
         send(bench.kafka, sensors.topic, sent[bench.count // 2 :])
         guarded.run_once(spark, sensors)
         left = [each for each in sent if each.partition != 0 or each.offset >= gone]
         tables = judge(spark, sensors, left)
         kept = _generations(sensors)
     exact = all(each.exact for each in tables.values())
-    return Result(name=name, tables=tables, is_as_said=exact and said == gone and kept)
+    return Result(name=name, tables=tables, is_as_said=exact and is_said and kept)
+
+
+def _rehearse_and_apply(
+    bench: Bench, sensors: Sensors, file: Path, *, words: Sequence[str], untouched: Everything
+) -> None:
+    """Rehearse, refuse without the words for what is lost and emptied, and carry it out."""
+    for options in ([], *(["--execute", *allowing(words, each)] for each in _kinds(words))):
+        code, _ = holdfast("apply", str(file), *options)
+        assert code == (ExitCode.REFUSED if options else ExitCode.DONE), code
+        assert _everything(bench, sensors) == untouched, "nothing may be touched yet"
+    code, _ = holdfast("apply", str(file), "--execute", *allowing(words))
+    assert code == ExitCode.DONE, code
+
+
+def _kinds(words: Sequence[str]) -> list[str]:
+    """Return what the words allow, each once: `skips-data`, `destructive`."""
+    return sorted({word.partition(":")[0] for word in words})
+
+
+def _everything(bench: Bench, sensors: Sensors) -> Everything:
+    """Return every object of the pipeline by its content's tag, and every row of its database."""
+    prefix = sensors.lake.removeprefix("s3a://lake/")
+    pages = bench.s3.store().list(prefix)
+    objects = {each["path"]: str(each["e_tag"]) for page in pages for each in page}
+    with psycopg.connect(sensors.dsn) as connection:
+        rows = [connection.execute(each).fetchall() for each in _EVERY_ROW]
+    assert objects, prefix
+    return objects, rows
 
 
 def _generations(sensors: Sensors) -> bool:

@@ -13,8 +13,7 @@ from contextlib import ExitStack
 from functools import cache
 
 from campaigns.remedies.families import find_remedies
-from campaigns.remedies.remedy import Bench, NotOfferedError, Remedy, find_problems
-from holdfast.errors import HoldfastError
+from campaigns.remedies.remedy import Bench, Remedy, find_problems
 from lab import Kafka, Postgres
 from lab.scratch import scratch_directory
 from lab.spark import start_session
@@ -51,8 +50,8 @@ def _show(remedy: Remedy, bench: Bench) -> bool:
     row = f"{remedy.code} {remedy.name:30} {remedy.goal:7}"
     try:
         done = remedy.carry_out(bench, remedy.code)
-    except (NotOfferedError, HoldfastError) as error:
-        print(f"FAIL {row} {error}", flush=True)
+    except Exception as error:  # noqa: BLE001 - the other remedies are carried out as well
+        print(f"FAIL {row} {type(error).__name__}: {str(error)[:600]}", flush=True)
         return False
     problems = list(find_problems(remedy, done))
     words = " ".join(sorted({each.permission.value for each in done.plan.needs})) or "-"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +12,7 @@ from campaigns.remedies.remedy import Bench, CarriedOut, Remedy, diagnosed, plan
 from campaigns.remedies.streams import cut_off, delete
 from campaigns.situations.appended import AppendedStream
 from campaigns.situations.situation import Bench as SituationBench
+from holdfast.checkpoint.layout import COMMITS, OFFSETS, SOURCES
 from holdfast.proof.multiset import compare
 
 BATCHES = 4
@@ -35,6 +38,7 @@ def _after(
         if batches:
             stream.run()
         damage(stream.checkpoint)
+        _age(stream.checkpoint)
         command = diagnosed([str(stream.checkpoint)], code)
         plan = plan_and_apply(command, bench.place)
         stream.add(f"row {batches}")
@@ -44,6 +48,13 @@ def _after(
         return CarriedOut(command=command, plan=plan, difference=seen, repeats=repeats)
 
     return carry_out
+
+
+def _age(checkpoint: Path) -> None:
+    """Make its files a minute old: one without a lease must be quiet before a plan is applied."""
+    then = time.time() - 60
+    for path in checkpoint.rglob("*"):
+        os.utime(path, (then, then))
 
 
 def _leave_orphan(checkpoint: Path) -> None:
@@ -57,6 +68,11 @@ def _cut_off_pending(checkpoint: Path) -> None:
     """Cut off the entry of a batch that never reached the sink."""
     newest = checkpoint / f"offsets/{BATCHES}"
     newest.write_bytes(b"")
+
+
+def _leave_checksum(checkpoint: Path, log: str) -> None:
+    """Leave the checksums of the next entry, as if only the entry had been deleted."""
+    (checkpoint / log / f".{BATCHES}.crc").write_bytes(b"crc\0\0\0\2\0\0\0\0\0")
 
 
 REMEDIES = tuple(
@@ -91,6 +107,24 @@ REMEDIES = tuple(
             code="HF207",
             goal="resume",
             carry_out=_after(lambda checkpoint: delete(checkpoint, "offsets/3"), repeats=2),
+        ),
+        Remedy(
+            name="checksum-of-next-offset",
+            code="HF206",
+            goal="resume",
+            carry_out=_after(lambda checkpoint: _leave_checksum(checkpoint, OFFSETS)),
+        ),
+        Remedy(
+            name="checksum-of-next-commit",
+            code="HF208",
+            goal="resume",
+            carry_out=_after(lambda checkpoint: _leave_checksum(checkpoint, COMMITS)),
+        ),
+        Remedy(
+            name="checksum-of-next-file-entry",
+            code="HF313",
+            goal="resume",
+            carry_out=_after(lambda checkpoint: _leave_checksum(checkpoint, f"{SOURCES}/0")),
         ),
     )
 )

@@ -72,6 +72,24 @@ class _TableSource(FileStream):
         self.files += count
 
 
+@dataclass
+class _OtherKind(_TableSource):
+    """The files become a table: the query reads that instead."""
+
+    is_changed: bool = False
+
+    def frame(self) -> DataFrame:
+        """Return the query."""
+        return super().frame() if self.is_changed else FileStream.frame(self)
+
+    def add(self, count: int) -> None:
+        """Add to what the query reads."""
+        if self.is_changed:
+            super().add(count)
+        else:
+            FileStream.add(self, count)
+
+
 def _refused(stream: FileStream, code: str) -> CarriedOut:
     """Start the changed code, and repair with what the refusal prints."""
     try:
@@ -97,6 +115,16 @@ def _moved(bench: Bench, code: str) -> CarriedOut:
     old = stream.inputs
     stream.is_changed = True
     old.rename(stream.inputs)
+    return _refused(stream, code)
+
+
+def _other_kind(bench: Bench, code: str) -> CarriedOut:
+    """Load the files into a table, and read that."""
+    stream = _OtherKind(bench)
+    stream.add(BATCHES)
+    stream.run()
+    stream.is_changed, stream.files = True, 0
+    stream.add(BATCHES)
     return _refused(stream, code)
 
 
@@ -128,6 +156,7 @@ def _from_before_a_reset(bench: Bench, code: str) -> CarriedOut:
 _CHANGED: dict[str, tuple[str, Callable[[Bench, str], CarriedOut]]] = {
     "second-source": ("HF401", _second_source),
     "source-moved": ("HF402", _moved),
+    "source-becomes-a-table": ("HF404", _other_kind),
     "source-table-created-again": ("HF340", _table_created_again),
     "sink-from-before-a-reset": ("HF607", _from_before_a_reset),
 }

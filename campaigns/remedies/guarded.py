@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 from campaigns.remedies.remedy import Bench, CarriedOut, Remedy
 from campaigns.remedies.streams import (
     DeltaStream,
     FileStream,
+    FunctionStream,
     TotalsStream,
     copy_checkpoint,
     cut_off,
@@ -63,9 +65,17 @@ def _table_restored(stream: FileStream) -> None:
     """Take the last two batches out of a Delta table."""
     assert isinstance(stream, DeltaStream)
     table = f"delta.`{stream.table}`"
-    history = stream.bench.spark.sql(f"DESCRIBE HISTORY {table}").collect()
-    newest = max(row.version for row in history)
+    newest = max(int(each.stem) for each in Path(stream.table, "_delta_log").glob("*[0-9].json"))
     stream.bench.spark.sql(f"RESTORE TABLE {table} TO VERSION AS OF {newest - 2}")
+
+
+def _function_table_restored(bench: Bench, code: str) -> CarriedOut:
+    """Take two batches out of the table of a function, which then names itself otherwise."""
+    stream = FunctionStream(bench)
+    stream.add(BATCHES)
+    stream.run()
+    _table_restored(stream)
+    return stream.repair(code, before_start=stream.rename)
 
 
 def _table_emptied(stream: FileStream) -> None:
@@ -73,6 +83,12 @@ def _table_emptied(stream: FileStream) -> None:
     assert isinstance(stream, DeltaStream)
     empty = stream.bench.spark.createDataFrame([], "value string")
     empty.write.format("delta").mode("overwrite").save(stream.table)
+
+
+def _table_dropped(stream: FileStream) -> None:
+    """Delete a Delta table, and its ledger with it."""
+    assert isinstance(stream, DeltaStream)
+    shutil.rmtree(stream.table)
 
 
 def _delete_everything(stream: FileStream) -> None:
@@ -114,9 +130,12 @@ _RESET: dict[str, tuple[str, Damage, type[FileStream]]] = {
     "ledger-row-deleted": ("HF601", _sql("DELETE FROM holdfast.ledger"), FileStream),
     "table-emptied": ("HF608", _sql("TRUNCATE readings"), FileStream),
     "checkpoint-with-state-deleted": ("HF606", _delete_everything, TotalsStream),
-    "state-deleted": ("HF414", _delete_logs("state"), TotalsStream),
+    "state-deleted": ("HF401", _delete_logs("state"), TotalsStream),
     "state-file-deleted": ("HF419", _delete("state/0/0/2.delta"), TotalsStream),
-    "delta-table-emptied": ("HF705", _table_emptied, DeltaStream),
+    "state-file-cut-off": ("HF418", _cut_off("state/0/0/3.delta"), TotalsStream),
+    "delta-table-emptied": ("HF608", _table_emptied, DeltaStream),
+    "delta-table-dropped": ("HF601", _table_dropped, DeltaStream),
+    "delta-table-restored": ("HF608", _table_restored, DeltaStream),
 }
 REMEDIES = (
     *(
@@ -142,9 +161,9 @@ REMEDIES = (
     ),
     Remedy(name="sink-restored", code="HF603", goal="rewind", carry_out=_sink_restored),
     Remedy(
-        name="delta-sink-restored",
+        name="function-table-restored",
         code="HF704",
         goal="rewind",
-        carry_out=_after(_table_restored, DeltaStream),
+        carry_out=_function_table_restored,
     ),
 )

@@ -64,7 +64,17 @@ def _recreated(records: int) -> Callable[[Bench, str], CarriedOut]:
     return carry_out
 
 
+def _deleted(bench: Bench, code: str) -> CarriedOut:
+    """Delete the topic; it is created again only after the repair."""
+    stream = TopicStream(bench)
+    stream.add(6)
+    stream.run()
+    stream.topic.delete()
+    return stream.repair(code, before_start=stream.topic.create)
+
+
 REMEDIES = (
     Remedy(name="topic-shorter", code="HF323", goal="reset", carry_out=_recreated(2)),
     Remedy(name="topic-recreated", code="HF324", goal="reset", carry_out=_recreated(9)),
+    Remedy(name="topic-deleted", code="HF326", goal="reset", carry_out=_deleted),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -115,10 +115,17 @@ class FileStream:
         with psycopg.connect(self.dsn) as connection:
             connection.execute(statements.encode())
 
-    def repair(self, code: str, *, command: str | None = None) -> CarriedOut:
+    def repair(
+        self,
+        code: str,
+        *,
+        command: str | None = None,
+        before_start: Callable[[], None] = lambda: None,
+    ) -> CarriedOut:
         """Run what the finding prints, add input, start Spark again, and compare."""
         printed = command or diagnosed(self.looks, code)
         plan = plan_and_apply(printed, self.bench.place)
+        before_start()
         self.add(2)
         self.run()
         seen = compare(self.expected(), self.rows())
@@ -183,6 +190,27 @@ class DeltaStream(FileStream):
         return [
             tuple(row) for row in self.bench.spark.read.format("delta").load(self.table).collect()
         ]
+
+
+@dataclass
+class FunctionStream(DeltaStream):
+    """The same by a function for foreachBatch, which names its transactions as Delta advises."""
+
+    application: str = STREAM
+
+    def rename(self) -> None:
+        """Name its transactions otherwise from now on, as the finding says."""
+        self.application = f"{STREAM}-again"
+
+    def sink(self) -> Any:
+        """Return where it writes."""
+
+        def append(batch: DataFrame, number: int) -> None:
+            writer = batch.write.format("delta").mode("append")
+            named = writer.option("txnAppId", self.application).option("txnVersion", number)
+            named.save(self.table)
+
+        return hf.ForeachBatch(append)
 
 
 def copy_checkpoint(stream: FileStream) -> Path:

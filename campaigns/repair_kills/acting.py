@@ -12,6 +12,7 @@ from unittest.mock import patch
 
 import msgspec
 
+from campaigns.repair_kills.telling import TellingStores
 from holdfast import points
 from holdfast.apply import apply, leases
 from holdfast.apply.apply import apply_plan, continue_plan
@@ -59,6 +60,11 @@ def way_to_finish(plan: Plan, stores: Stores) -> Way:
     return Way.APPLY if begun is None else Way.CONTINUE
 
 
+def journal_of(plan: Plan) -> str:
+    """Return where the journal of a plan is."""
+    return str(record_location(parse_location(plan.root), plan.stream).join(journal_path(plan.id)))
+
+
 def count_points(plan: Plan, way: Way, stores: Stores) -> tuple[list[str], str]:
     """Carry a plan out; return the points that it reached, and where its journal is."""
     seen: list[str] = []
@@ -94,12 +100,13 @@ def _nothing(*_: object) -> None:
     return
 
 
-def kill_at(plan: Plan, way: Way, *, point: int, scratch: Path) -> bool:
-    """SIGKILL a child at a point; return whether it was reached."""
+def kill_at(plan: Plan, way: Way, *, point: int, scratch: Path, stores: Stores) -> bool:
+    """SIGKILL a child at a point, with stores of the same kind; return whether it was reached."""
     file = scratch / "plan.json"
     file.write_bytes(encode_plan(plan))
+    words = [str(file), way, str(point), *(["writes"] if isinstance(stores, TellingStores) else [])]
     child = subprocess.run(
-        [sys.executable, "-m", "campaigns.repair_kills.child", str(file), way, str(point)],
+        [sys.executable, "-m", "campaigns.repair_kills.child", *words],
         capture_output=True,
         text=True,
         check=False,

@@ -3,34 +3,38 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, TypeGuard
 
 from campaigns.repair_kills.acting import (
     Way,
     count_points,
     finish,
+    journal_of,
     kill_at,
     refresh,
     stop_at,
     way_to_finish,
 )
 from campaigns.repair_kills.scenes import Scene
-from campaigns.repair_kills.world import Rows, State, World
+from campaigns.repair_kills.tables import Rows
+from campaigns.repair_kills.world import BUILT, State, World
 from holdfast.apply.stores import Stores
 from holdfast.apply.undo import plan_undo
-from holdfast.plan.plan_file import Plan
+from holdfast.errors import HoldfastError
+from holdfast.ledger.output import EmptyOutput
+from holdfast.plan.plan_file import NoPlan, Plan
+from holdfast.plan.steps import SettleSink, Step
 
 Kill = tuple[int, str]
 """A point, and whether it is `real`, `raised`, or `twice`."""
 OWN = "_holdfast/"
+APPLIED = "applied"
 _NOT_BACK = ("generation", "rows")
 """Of a ledger row: no generation is taken back, and how many rows a batch had is forgotten."""
-TWICE = 4
-"""Second kills per goal and direction, unless all were asked for."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -45,12 +49,32 @@ class Tally:
     exact: int = 0
     differences: list[str] = field(default_factory=list)
 
+    def add(self, when: str, differences: Iterable[str]) -> bool:
+        """Add what differed; return whether nothing did."""
+        found = [f"{when}: {each}" for each in differences]
+        self.differences += found
+        return not found
+
     def line(self, name: str) -> str:
         """Return it as a line of the table."""
         return (
-            f"{name:36} {self.way:6} {self.points:6} {self.kills:6} {self.real:8} {self.twice:6} "
+            f"{name:38} {self.way:6} {self.points:6} {self.kills:6} {self.real:8} {self.twice:6} "
             f"{self.exact:6}"
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """How many of the kills there could be."""
+
+    real: int
+    """SIGKILLs per goal and direction."""
+    twice: int = 4
+    """Second kills per goal and direction."""
+    everything: bool = False
+    """Whether all are SIGKILLs, and all are followed by a second kill."""
+    points: int | None = None
+    """Per goal and direction, drawn by the seed; None: all of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,31 +86,36 @@ class Killing:
     scratch: Path
     chance: Random
 
-    def run(self, scene: Scene, *, real: int, everything: bool) -> Iterator[Tally]:
+    def run(self, scene: Scene, share: Share) -> Iterator[Tally]:
         """Play a scene, forwards and back; yield what each has shown."""
         self._prepare(scene)
         before = self.world.look()
         plan = scene.plan(self.world)
-        points, _ = count_points(plan, Way.APPLY, self.stores)
+        points, journal = count_points(plan, Way.APPLY, self.stores)
         after = self.world.look()
+        if scene.is_final:
+            assert isinstance(plan_undo(journal, self.stores), NoPlan), scene.name
         forward = Tally(way="apply", points=len(points))
-        for drawn in self._draw(len(points), real=real, everything=everything):
+        for drawn in self._draw(len(points), share):
             self._prepare(scene)
-            self._one(refresh(plan, self.stores), drawn, forward, wanted=after)
+            fresh = refresh(plan, self.stores)
+            is_exact = self._one(fresh, drawn, forward, wanted=after)
+            if is_exact and drawn[1] == "twice" and not scene.is_final:
+                forward.add(f"undone after {drawn}", self._undone(fresh, before))
         yield forward
-        yield self._back(scene, plan, before, real=real, everything=everything)
+        if not scene.is_final:
+            yield self._back(scene, plan, before=before, share=share)
 
-    def _back(
-        self, scene: Scene, plan: Plan, before: State, *, real: int, everything: bool
-    ) -> Tally:
+    def _back(self, scene: Scene, plan: Plan, *, before: State, share: Share) -> Tally:
         """Undo the plan, unbroken and with kills."""
         undo = self._applied(scene, plan)
+        self.world.keep(APPLIED)
         points, _ = count_points(undo, Way.APPLY, self.stores)
         undone = self.world.look()
         tally = Tally(way="undo", points=len(points))
-        tally.differences += [f"undo: {each}" for each in _not_given_back(before, undone)]
-        for drawn in self._draw(len(points), real=real, everything=everything):
-            self._applied(scene, plan)
+        tally.add("undo", _not_given_back(before, undone, undo))
+        for drawn in self._draw(len(points), share):
+            self._put_back(APPLIED)
             self._one(undo, drawn, tally, wanted=undone)
         return tally
 
@@ -99,24 +128,32 @@ class Killing:
         return undo
 
     def _prepare(self, scene: Scene) -> None:
-        self.world.put_back()
-        self.stores.forget_ledgers()
+        self._put_back(BUILT)
         scene.damage(self.world)
 
-    def _draw(self, points: int, *, real: int, everything: bool) -> list[Kill]:
-        """Return every point, and how it is killed there; some twice."""
-        every = range(1, points + 1)
-        drawn = set(every) if everything else set(self.chance.sample(every, min(real, points)))
-        again = every if everything else self.chance.sample(every, min(TWICE, points))
+    def _put_back(self, name: str) -> None:
+        self.world.put_back(name)
+        self.stores.forget_ledgers()
+
+    def _draw(self, points: int, share: Share) -> list[Kill]:
+        """Return the points, and how it is killed at each; some twice."""
+        asked = points if share.points is None else min(share.points, points)
+        every = sorted(self.chance.sample(range(1, points + 1), asked))
+        drawn, again = every, every
+        if not share.everything:
+            drawn = self.chance.sample(every, min(share.real, asked))
+            again = self.chance.sample(every, min(share.twice, asked))
         once = [(at, "real" if at in drawn else "raised") for at in every]
         return [*once, *((at, "twice") for at in again)]
 
-    def _one(self, plan: Plan, drawn: Kill, tally: Tally, *, wanted: State) -> None:
-        """Kill at one point, finish, and compare."""
+    def _one(self, plan: Plan, drawn: Kill, tally: Tally, *, wanted: State) -> bool:
+        """Kill at one point, finish, and compare; return whether it is exact."""
         point, kind = drawn
-        second = self.chance.randrange(1, tally.points) if kind == "twice" else 0
+        # What was not reached before the first kill is reached after it, and one point at least.
+        left = tally.points - point + 1
+        second = self.chance.randint(1, left) if kind == "twice" else 0
         if kind == "real":
-            assert kill_at(plan, Way.APPLY, point=point, scratch=self.scratch)
+            assert kill_at(plan, Way.APPLY, point=point, scratch=self.scratch, stores=self.stores)
             tally.real += 1
         else:
             assert stop_at(plan, Way.APPLY, self.stores, point=point)
@@ -124,29 +161,65 @@ class Killing:
         self.stores.forget_ledgers()
         if second:
             way = way_to_finish(plan, self.stores)
-            tally.twice += stop_at(plan, way, self.stores, point=second)
-        finish(plan, self.stores)
-        shown = f"killed at {point} ({kind} {second or ''})"
-        found = [f"{shown}: {each}" for each in wanted.differences(self.world.look())]
-        tally.differences += found
-        tally.exact += not found
+            assert stop_at(plan, way, self.stores, point=second), f"no second kill: {drawn}"
+            self.stores.forget_ledgers()
+            tally.twice += 1
+        is_exact = tally.add(f"killed at {point} ({kind} {second or ''})", self._end(plan, wanted))
+        tally.exact += is_exact
+        return is_exact
+
+    def _end(self, plan: Plan, wanted: State) -> Iterator[str]:
+        """Finish what was killed; yield how that differs, or why it could not be finished."""
+        try:
+            finish(plan, self.stores)
+        except HoldfastError as error:
+            self.stores.forget_ledgers()
+            yield f"{error.code}: {error.what} {error.why}"
+            return
+        yield from wanted.differences(self.world.look())
+
+    def _undone(self, plan: Plan, before: State) -> Iterator[str]:
+        """Undo a plan that was killed and continued; yield what is not as before it."""
+        undo = plan_undo(journal_of(plan), self.stores)
+        if isinstance(undo, Plan):
+            finish(undo, self.stores)
+            yield from _not_given_back(before, self.world.look(), undo)
+        else:
+            yield f"no undo: {undo.reason}"
 
 
-def _not_given_back(before: State, undone: State) -> Iterator[str]:
-    """Yield what undo has not given back: checkpoints and rows, not our own record."""
+def _not_given_back(before: State, undone: State, undo: Plan) -> Iterator[str]:
+    """Yield what undo has not given back: checkpoints and rows, not our own record.
+
+    A stream that reads a Delta table to which rows come back is reset, and begins again.
+    """
+    begun = {step.stream: step.sink.label for step in undo.steps if _begins_again(step)}
 
     def bare(state: State) -> State:
         files = {path: raw for path, raw in state.files.items() if OWN not in path}
-        return State(files=files, rows=dict(_without_generation(state.rows)))
+        kept = {path: raw for path, raw in files.items() if not _names(path) & begun.keys()}
+        return State(files=kept, rows=dict(_without_generation(state.rows, begun)))
 
     return bare(before).differences(bare(undone))
 
 
-def _without_generation(rows: Rows) -> Iterator[tuple[str, Counter[tuple[Any, ...]]]]:
+def _begins_again(step: Step) -> TypeGuard[SettleSink]:
+    return isinstance(step, SettleSink) and isinstance(step.output, EmptyOutput)
+
+
+def _names(path: str) -> set[str]:
+    """Return the directories of a path; that of a generation by its stream."""
+    return {part.partition(".g")[0] for part in path.split("/")}
+
+
+def _without_generation(
+    rows: Rows, begun: Mapping[str, str]
+) -> Iterator[tuple[str, Counter[tuple[Any, ...]]]]:
     """Yield the tables without copies, and what goes back of a ledger row."""
     for name, found in rows.items():
-        if name == "holdfast.ledger":
-            bare = (tuple(each for each in row if each[0] not in _NOT_BACK) for row in found)
+        if name.endswith(".ledger"):
+            back = [row for row in found if dict(row).get("stream") not in begun]
+            bare = (tuple(each for each in row if each[0] not in _NOT_BACK) for row in back)
             yield name, Counter(bare)
-        elif ".kept_" not in name:
+        elif ".kept_" not in name and name.rpartition(".")[2] not in begun.values():
             yield name, found

@@ -6,11 +6,15 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import msgspec
+
 from campaigns.repair_kills.world import BATCHES, World
 from holdfast.diagnosis.case import Looks
 from holdfast.plan.make import make_plan
 from holdfast.plan.plan_file import Plan
 from holdfast.plan.requests import Request
+from holdfast.record.documents import encode
+from holdfast.record.generations import REWOUND, Generation
 
 Damage = Callable[[World], None]
 NEWEST = BATCHES - 1
@@ -25,6 +29,8 @@ class Scene:
     stream: str = "readings"
     """A stream, or the path of a bare checkpoint below the home."""
     damage: Damage = lambda _: None
+    is_final: bool = False
+    """Whether it deletes for good, so that there is no undo."""
 
     def plan(self, world: World) -> Plan:
         """Return the plan for the world as it is."""
@@ -105,6 +111,17 @@ def take_snapshot(world: World) -> None:
     shutil.copytree(_files(world), world.root / "_holdfast/readings/snapshots/before")
 
 
+def open_second_generation(world: World) -> None:
+    """Leave the first generation, long ago."""
+    shutil.copytree(_files(world), world.root / "readings.g2")
+    generations = world.root / "_holdfast/readings/generations"
+    first = msgspec.json.decode((generations / "0001.json").read_bytes(), type=Generation)
+    second = msgspec.structs.replace(
+        first, number=2, checkpoint=str(world.root / "readings.g2"), why=REWOUND
+    )
+    (generations / "0002.json").write_bytes(encode(second))
+
+
 _RESUME = Request(goal="resume")
 _BARE = "bare/readings"
 
@@ -150,13 +167,20 @@ SCENES = (
     Scene(name="snapshot", request=Request(goal="snapshot", target="now")),
     Scene(name="clone", request=Request(goal="clone", target="readings-two")),
     Scene(name="move", request=Request(goal="move", target="moved")),
+    Scene(
+        name="prune",
+        request=Request(goal="prune"),
+        damage=open_second_generation,
+        is_final=True,
+    ),
+    Scene(name="retire", request=Request(goal="retire"), is_final=True),
 )
 
 DELTA_SCENES = (
     _reset("Delta and two streams, cascade", "earliest", "truncate", stream="raw", cascade=True),
     Scene(
-        name="replay: restore Delta",
-        request=Request(goal="replay", output="restore"),
+        name="replay: restore Delta, cascade",
+        request=Request(goal="replay", output="restore", cascade=True),
         stream="raw",
     ),
     Scene(

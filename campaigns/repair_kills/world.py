@@ -5,27 +5,27 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psycopg
-from psycopg import sql
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 import holdfast as hf
+from campaigns.repair_kills.lake import Lake
+from campaigns.repair_kills.tables import Rows, Tables
 
 DSN = "REPAIR_KILLS_DSN"
 BATCHES = 4
-TABLES = ("readings", "typed", "counted")
+LAKE = "lake"
+BUILT = "built"
+"""What everything is kept under as Spark has left it; PostgreSQL has a schema of this name."""
 _TIMES = ("at", "begun_at", "ended_at")
-_OWN = ("epoch", "nonce", "committed_at")
 
 Files = dict[str, bytes]
-Rows = dict[str, Counter[tuple[Any, ...]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +56,20 @@ class World:
     home: Path
     kept: Path
     dsn: str
+    session: SparkSession | None = None
+    """What reads the Delta table, if plans change it; else its files are compared."""
+
+    @property
+    def tables(self) -> Tables:
+        """Those in PostgreSQL."""
+        return Tables(self.dsn)
+
+    @property
+    def lake(self) -> Lake | None:
+        """The Delta table, if plans change it."""
+        if self.session is None:
+            return None
+        return Lake(path=self.home / LAKE / "raw", stream="raw", spark=self.session)
 
     @property
     def root(self) -> Path:
@@ -66,6 +80,7 @@ class World:
         """Have Spark run every stream, and keep what is there then."""
         self.kept.mkdir(parents=True, exist_ok=True)
         os.environ[DSN] = self.dsn
+        self.tables.never_wait_for_the_disk()
         with psycopg.connect(self.dsn) as connection:
             connection.execute("create table readings (value text)")
             connection.execute("create table typed (value text)")
@@ -79,15 +94,14 @@ class World:
         reader = spark.readStream.format("text").option("maxFilesPerTrigger", 1)
         lines = reader.load(str(files))
         self._run(lines, "readings", hf.Postgres(f"env:{DSN}", table="readings"))
-        lake = str(self.home / "lake/raw")
+        lake = str(self.home / LAKE / "raw")
         self._run(lines, "raw", hf.Delta(path=lake))
         table = spark.readStream.format("delta").load(lake)
         self._run(table, "typed", hf.Postgres(f"env:{DSN}", table="typed"))
         counted = table.withColumn("size", f.length("value"))
         self._run(counted, "counted", hf.Postgres(f"env:{DSN}", table="counted"))
         shutil.copytree(self.root / "readings", self.home / "bare/readings")
-        shutil.copytree(self.home, self.kept / "home", symlinks=True)
-        self._keep_tables()
+        self.keep()
 
     def _run(self, df: DataFrame, stream: str, into: Any) -> None:
         query = hf.start(
@@ -95,31 +109,27 @@ class World:
         )
         query.awaitTermination()
 
-    def _keep_tables(self) -> None:
-        with psycopg.connect(self.dsn) as connection:
-            connection.execute("create schema kept")
-            for schema, name in _tables(connection):
-                copy = sql.Identifier("kept", f"{schema}_{name}")
-                table = sql.Identifier(schema, name)
-                connection.execute(sql.SQL("create table {} as table {}").format(copy, table))
+    def keep(self, name: str = BUILT) -> None:
+        """Keep everything as it is now, under a name."""
+        shutil.rmtree(self.kept / name, ignore_errors=True)
+        shutil.copytree(self.home, self.kept / name, symlinks=True)
+        self.tables.keep(name)
 
-    def put_back(self) -> None:
-        """Make everything as Spark has left it."""
+    def put_back(self, name: str = BUILT) -> None:
+        """Make everything as it was kept: without a name, as Spark has left it."""
         shutil.rmtree(self.home)
-        shutil.copytree(self.kept / "home", self.home, symlinks=True)
-        with psycopg.connect(self.dsn) as connection:
-            for schema, name in _tables(connection):
-                table = sql.Identifier(schema, name)
-                if name.startswith("kept_"):
-                    connection.execute(sql.SQL("drop table {}").format(table))
-                    continue
-                copy = sql.Identifier("kept", f"{schema}_{name}")
-                connection.execute(sql.SQL("truncate {}").format(table))
-                connection.execute(sql.SQL("insert into {} table {}").format(table, copy))
+        shutil.copytree(self.kept / name, self.home, symlinks=True)
+        if self.lake is not None:
+            self.lake.forget()
+        self.tables.put_back(name)
 
     def look(self) -> State:
         """Return everything but leases and the times at which it was written."""
-        return State(files=dict(self._files()), rows=self._rows())
+        files, rows = dict(self._files()), self.tables.rows()
+        if self.lake is not None:
+            files = {name: raw for name, raw in files.items() if not name.startswith(f"{LAKE}/")}
+            rows |= {"delta.raw": self.lake.rows(), "delta.ledger": self.lake.ledger()}
+        return State(files=files, rows=rows)
 
     def _files(self) -> Iterator[tuple[str, bytes]]:
         for path in sorted(self.home.rglob("*")):
@@ -128,33 +138,6 @@ class World:
                 raw = path.read_bytes()
                 is_ours = "/journal/" in name or "/repairs/" in name
                 yield name, _without_times(raw) if is_ours and name.endswith(".json") else raw
-
-    def _rows(self) -> Rows:
-        found: Rows = {}
-        with psycopg.connect(self.dsn) as connection:
-            for schema, name in _tables(connection):
-                query = sql.SQL("select * from {}").format(sql.Identifier(schema, name))
-                cursor = connection.execute(query)
-                names = [each.name for each in cursor.description or ()]
-                wanted = [(at, each) for at, each in enumerate(names) if each not in _OWN]
-                rows = (
-                    tuple((each, _without_storage(each, row[at])) for at, each in wanted)
-                    for row in cursor.fetchall()
-                )
-                found[f"{schema}.{name}"] = Counter(rows)
-        return found
-
-
-def _tables(connection: psycopg.Connection) -> list[tuple[str, str]]:
-    return connection.execute(
-        "select schemaname, tablename from pg_tables where schemaname in ('public', 'holdfast')"
-        " order by 1, 2"
-    ).fetchall()
-
-
-def _without_storage(column: str, value: Any) -> Any:
-    """Return a value; of a ledger's `oid/file` the table: one that is put back has other files."""
-    return str(value).partition("/")[0] if column == "target" else value
 
 
 def _without_times(raw: bytes) -> bytes:

@@ -18,6 +18,7 @@ from lab.versions import OTHER_VERSIONS, drill_builtin, installation_of
 from lab.warm_up import ensure_archive
 
 
+@pytest.mark.sampled(2)  # `make matrix` runs all of them
 @pytest.mark.parametrize("version", OTHER_VERSIONS)
 def test_a_guarded_stream_that_is_killed_is_exact(
     database: str, version: str, *, tmp_path: Path

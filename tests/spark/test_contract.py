@@ -11,6 +11,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 import holdfast as hf
 from holdfast.checkpoint.offsets import OffsetEntry
@@ -24,6 +25,7 @@ from holdfast.spark.describe import describe_query
 from holdfast.storage import open_reader
 from tests.spark.file_stream import Stream
 from tests.spark.test_accepting import accept, refused
+from tests.spark.test_moved_state import PROVIDER, ROCKSDB
 
 
 def documents(stream: Stream, kind: str) -> list[Any]:
@@ -96,14 +98,46 @@ def with_operators(stream: Stream) -> dict[str, DataFrame]:
     }
 
 
+def transformed(stream: Stream, function: str) -> DataFrame:
+    """Return a query with a processor of one's own, which only such a state store can keep."""
+
+    class Keeping(StatefulProcessor):
+        def init(self, handle: Any) -> None:
+            self._seen = handle.getValueState("seen", "n long")
+
+        def handleInputRows(self, _: Any, rows: Any, timerValues: Any) -> Any:  # noqa: ARG002, N802, N803
+            self._seen.update((len([*rows]),))
+            yield from ()
+
+        def close(self) -> None:
+            pass
+
+    stream.spark = stream.spark.newSession()
+    stream.spark.conf.set(PROVIDER, ROCKSDB)
+    transform = getattr(stream.source.groupBy("value"), function)
+    df: DataFrame = transform(Keeping(), "n long", "append", "none")
+    return df
+
+
+@pytest.mark.parametrize("function", ["transformWithState", "transformWithStateInPandas"])
+def test_functions_of_ones_own_are_named_as_spark_names_them(
+    stream: Stream, tmp_path: Path, function: str
+) -> None:
+    check_operators(transformed(stream, function), tmp_path / "plain", mode="append")
+
+
 @pytest.mark.parametrize("name", ["aggregation", "two", "sessions", "within", "join", "limit"])
 def test_operators_are_named_as_spark_names_them(stream: Stream, tmp_path: Path, name: str) -> None:
-    df = with_operators(stream)[name]
     mode = "update" if name == "aggregation" else "append"
+    check_operators(with_operators(stream)[name], tmp_path / "plain", mode=mode)
+
+
+def check_operators(df: DataFrame, checkpoint: Path, *, mode: str) -> None:
     contract, _ = describe_query(df, sinks=(), output_mode=mode)
     writer = df.writeStream.format("noop").outputMode(mode).trigger(availableNow=True)
-    writer.option("checkpointLocation", str(tmp_path / "plain")).start().awaitTermination()
-    found = read_checkpoint(open_reader(str(tmp_path / "plain")))
+    writer.option("checkpointLocation", str(checkpoint)).start().awaitTermination()
+    found = read_checkpoint(open_reader(str(checkpoint)))
+    assert found.state
     named = {}
     for operator in found.state:
         metadata = operator.metadata[-1]

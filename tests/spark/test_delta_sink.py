@@ -25,7 +25,7 @@ from tests.spark.file_stream import remove, wait_until_given_up
 from tests.spark.restarts import add_file
 from tests.writers import open_writer
 
-pytestmark = pytest.mark.sampled(7)
+pytestmark = pytest.mark.sampled(5)
 
 
 @dataclass

@@ -18,7 +18,7 @@ from holdfast.streams.place import SharedCheckpointError
 from tests.spark.delta_streams import TXN_APP_ID, DeltaStream, differs
 from tests.spark.file_stream import wait_until_given_up
 
-pytestmark = pytest.mark.sampled(6)
+pytestmark = pytest.mark.sampled(4)
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from tests.spark.damages import Damage, cut, empty, halve, remove, rewrite
 from tests.spark.restarts import add_file, count_lines, read_files
 from tests.spark.spark_version import of_version
 
-pytestmark = pytest.mark.sampled(5)
+pytestmark = pytest.mark.sampled(3)
 
 NEWER = b'v9\n{"batchWatermarkMs":0,"batchTimestampMs":1,"conf":{}}\n{"logOffset":2}'
 NO_METADATA = of_version({(3, 5): None, (4, 2): Cause.METADATA_GONE})

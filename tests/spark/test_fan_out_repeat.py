@@ -18,7 +18,7 @@ import holdfast as hf
 from holdfast.sinks.postgres import writer
 from tests.spark.file_stream import Stream
 
-pytestmark = pytest.mark.sampled(5)
+pytestmark = pytest.mark.sampled(3)
 
 LINES = ("1", "2", "7", "3000000000")
 

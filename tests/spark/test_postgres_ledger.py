@@ -16,6 +16,7 @@ from holdfast.ledger import LedgerRow
 from holdfast.ledger.postgres import fence, read_row, replace_row
 from holdfast.ledger.postgres_tables import LedgerTablesError, ensure_tables
 from holdfast.sinks.postgres.examine import examine, pin
+from holdfast.sinks.postgres.settle import describe_table
 from holdfast.sinks.postgres.table import check_table
 from holdfast.sinks.postgres.target import Target
 from holdfast.sinks.postgres.write import write_batch
@@ -186,3 +187,36 @@ def test_a_table_that_was_emptied_or_replaced_is_told(
     assert examine(connection, ROW, target) == said
     connection.execute("INSERT INTO readings VALUES (3)")
     assert examine(connection, ROW, target) is None, "all that was written can be there"
+
+
+CHANGES = {
+    "update": "UPDATE readings SET id = 4 WHERE id = 2",
+    "swap": "UPDATE readings SET id = 3 - id WHERE id IN (1, 2)",
+    "same value": "UPDATE readings SET id = id WHERE id = 1",
+    "insert and delete": "DELETE FROM readings WHERE id = 1; INSERT INTO readings VALUES (1)",
+    "delete": "DELETE FROM readings WHERE id = 1",
+    "truncate and fill": "TRUNCATE readings; INSERT INTO readings VALUES (1), (2), (3)",
+}
+
+
+@pytest.mark.parametrize("columns", ["(id bigint)", "(id bigint) PARTITION BY HASH (id)"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_every_change_of_a_row_is_another_version_of_the_table(
+    connection: Connection, columns: str, change: str
+) -> None:
+    connection.execute(f"DROP TABLE readings; CREATE TABLE readings {columns}".encode())
+    if "PARTITION" in columns:
+        for part in (0, 1):
+            connection.execute(
+                f"CREATE TABLE part{part} PARTITION OF readings FOR VALUES"
+                f" WITH (MODULUS 2, REMAINDER {part})".encode()
+            )
+    connection.execute("INSERT INTO readings VALUES (1), (2), (3)")
+    table = check_table(connection, "readings", SCHEMA)
+    before = describe_table(connection, table)
+    assert before == describe_table(connection, table)
+    connection.execute("ANALYZE readings")
+    connection.execute("VACUUM FREEZE readings")
+    assert before == describe_table(connection, table)
+    connection.execute(CHANGES[change].encode())
+    assert describe_table(connection, table)[0] != before[0]

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from campaigns.situations.families import find_situations
 from campaigns.situations.situation import Bench, Situation, find_problems
 
-pytestmark = pytest.mark.sampled(5)
+pytestmark = pytest.mark.sampled(4)
 
 
 @pytest.fixture

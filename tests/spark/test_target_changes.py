@@ -46,7 +46,7 @@ def named(name: str, **change: Any) -> Cell:
     return replace(cell, change=replace(cell.change, **change))
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("cell", PLAYED, ids=[cell.name for cell in PLAYED])
 def test_a_changed_table_ends_as_declared(cell: Cell, on_stage: Stage) -> None:
     assert not on_stage(cell).wrong

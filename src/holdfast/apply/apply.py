@@ -34,9 +34,20 @@ from holdfast.errors import HoldfastError
 from holdfast.ledger.output import KeepOutput, RestoreOutput
 from holdfast.plan.describe import describe
 from holdfast.plan.plan_file import Plan
-from holdfast.plan.preconditions import GenerationIs, ListingIs
-from holdfast.plan.steps import CopyTree, DiscardTree, Permission, SettleSink, Step
+from holdfast.plan.preconditions import ListingIs
+from holdfast.plan.steps import (
+    CopyTree,
+    DiscardTree,
+    Permission,
+    PutFile,
+    RemoveFile,
+    RemoveTree,
+    RestoreFile,
+    SettleSink,
+    Step,
+)
 from holdfast.points import reached
+from holdfast.record.generations import newest_generation
 from holdfast.record.repairs import RepairBegun, RepairEnded, mark_repair, unfinished_repairs
 from holdfast.redact import redact
 from holdfast.spark.errors import spark_errors
@@ -52,8 +63,7 @@ def apply_plan(
             Nothing was changed.
         InterruptedPlanError: It stopped part-way.
     """
-    needed = dict(_needed(plan))
-    missing = tuple((word, why) for word, why in needed.items() if word not in allowed)
+    missing = tuple(dict.fromkeys(each for each in _needed(plan) if each[0] not in allowed))
     if missing:  # A1
         raise NotAllowedError(plan.id, missing)
     applying = Applying(plan=plan, stores=stores, telling=telling or Telling())
@@ -97,8 +107,8 @@ def continue_plan(plan: Plan, stores: Stores, *, telling: Telling | None = None)
             raise JournalError(at, why=f"The plan was {how}.")
         return at
     with stores.in_use(), _leases(applying) as leases:
-        for stream in plan.streams:
-            _refuse_other_repair(applying, stream)
+        _refuse_other_repairs(applying)
+        _refuse_movement(applying)
         moved = () if applying.journal.begun() else _find_moved(applying)
         if moved:
             _end(applying, "abandoned")
@@ -119,15 +129,13 @@ def _leases(applying: Applying) -> Leases:
             row = applying.stores.ledger(step.sink, writes=False).read(step.stream)
             epoch = getattr(row, "epoch", 0)
             epochs[step.stream] = max(epochs[step.stream] or 0, epoch)
-    records = {stream: applying.record(stream) for stream in plan.streams}
-    return Leases(records, epochs, tell=applying.telling.waiting)
+    return Leases(applying.records(), epochs, tell=applying.telling.waiting)
 
 
 def _check(applying: Applying) -> None:
     """Refuse a plan that is not for the world as it is (A3)."""
     refuse_other_streams(applying.plan, applying.stores)
-    for stream in applying.plan.streams:
-        _refuse_other_repair(applying, stream)
+    _refuse_other_repairs(applying)
     _refuse_used(applying)
     moved = _find_moved(applying)
     if moved:
@@ -140,17 +148,24 @@ def _refuse_movement(applying: Applying) -> None:
     Raises:
         StreamRunsError: It moves.
     """
-    for each in applying.plan.preconditions:
-        if isinstance(each, GenerationIs) and each.number == 0:
-            place = _checkpoint_of(applying.plan, each.stream)
-            moves = None if place is None else find_movement(applying.stores.at(place))
+    guarded = {stream for stream, record in applying.records() if newest_generation(record) > 0}
+    for stream in set(applying.plan.streams) - guarded:
+        for place, own in _checkpoints(applying.plan, stream).items():
+            moves = find_movement(applying.stores.at(place), leaves_out=own)
             if moves is not None:
-                raise StreamRunsError(each.stream, moves)
+                raise StreamRunsError(stream, moves)
 
 
-def _checkpoint_of(plan: Plan, stream: str) -> str | None:
-    listed = (each for each in plan.preconditions if isinstance(each, ListingIs))
-    return next((each.place for each in listed if each.stream == stream), None)
+def _checkpoints(plan: Plan, stream: str) -> dict[str, frozenset[str]]:
+    """Return the checkpoints that a plan reads or changes, and what it changes there itself.
+
+    Without copies: nobody but the plan has used those.
+    """
+    copies = {step.target for step in plan.steps if isinstance(step, CopyTree | RemoveTree)}
+    files = [each for each in plan.steps if isinstance(each, PutFile | RemoveFile | RestoreFile)]
+    listed = [each for each in plan.preconditions if isinstance(each, ListingIs)]
+    places = {each.place for each in (*files, *listed) if each.stream == stream} - copies
+    return {at: frozenset(each.path for each in files if each.place == at) for at in places}
 
 
 def _refuse_used(applying: Applying) -> None:
@@ -169,11 +184,12 @@ def _find_moved(applying: Applying) -> tuple[str, ...]:
     return tuple(dict.fromkeys(moved))
 
 
-def _refuse_other_repair(applying: Applying, stream: str) -> None:
+def _refuse_other_repairs(applying: Applying) -> None:
     # Also what the plan that is taken back was taking back: else neither of them could be ended.
-    for found in unfinished_repairs(applying.record(stream)):
-        if found.id not in applying.repairs():
-            raise UnfinishedRepairError(stream, goal=found.goal, journal=found.journal)
+    for stream, record in applying.records():
+        for found in unfinished_repairs(record):
+            if found.id not in applying.repairs():
+                raise UnfinishedRepairError(stream, goal=found.goal, journal=found.journal)
 
 
 def _open(applying: Applying) -> None:
@@ -181,11 +197,11 @@ def _open(applying: Applying) -> None:
     plan, journal = applying.plan, applying.journal
     journal.open()
     reached("A4")
-    for stream in plan.streams:
+    for _, record in applying.records():
         mark = RepairBegun(
             id=plan.id, goal=plan.goal, journal=str(journal.location), begun_at=_now()
         )
-        mark_repair(applying.record(stream), mark)
+        mark_repair(record, mark)
         reached("A4-marked")
 
 
@@ -254,8 +270,7 @@ def _end(applying: Applying, how: str) -> None:
     if plan.undoes is not None:
         applying.journal.end_undone(plan.undoes)
     reached("A8")
-    for stream in plan.streams:
-        record = applying.record(stream)
+    for _, record in applying.records():
         for each in unfinished_repairs(record):
             if each.id in (plan.id, plan.undoes):
                 mark_repair(record, RepairEnded(id=each.id, ended_at=_now()))

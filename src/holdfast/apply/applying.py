@@ -24,7 +24,7 @@ from holdfast.plan.steps import (
     SettleSink,
     Step,
 )
-from holdfast.record.layout import record_location
+from holdfast.record.layout import GENERATIONS, record_location
 from holdfast.record.leases import Waiting
 from holdfast.storage.location import parse_location
 from holdfast.storage.write import Writer
@@ -53,6 +53,17 @@ class Applying:
     def record(self, stream: str) -> Writer:
         """Return the record of a stream."""
         return self.stores.at(str(record_location(parse_location(self.plan.root), stream)))
+
+    def records(self) -> tuple[tuple[str, Writer], ...]:
+        """Return the records of the streams that the plan changes, each with its stream.
+
+        A move, and the undo of one, change a second record of the stream, in another root.
+        """
+        found = {str(self.record(each).location): each for each in self.plan.streams}
+        for step in self.plan.steps:
+            if isinstance(step, PutFile | RemoveFile) and step.path.startswith(f"{GENERATIONS}/"):
+                found.setdefault(str(parse_location(step.place)), step.stream)
+        return tuple((stream, self.stores.at(place)) for place, stream in found.items())
 
     @property
     def journal(self) -> Journal:

@@ -30,8 +30,17 @@ from holdfast.storage.location import is_inside, parse_location
 
 
 def find_moved(plan: Plan, stores: Stores) -> tuple[str, ...]:
-    """Return what is no longer as the plan was made for, one sentence each."""
+    """Return what is no longer as the plan was made for, one sentence each.
+
+    Raises:
+        HoldfastError: A ledger cannot be read from here; what is in it may be as it was.
+    """
     stores.forget_ledgers()
+    for each in plan.preconditions:
+        if isinstance(each, LedgerIs):
+            found = stores.ledger(each.sink, writes=False).read(each.stream)
+            if isinstance(found, Unreadable) and found.error is not None:
+                raise found.error
     return tuple(said for each in plan.preconditions for said in _moved(each, plan, stores))
 
 

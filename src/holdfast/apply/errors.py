@@ -5,6 +5,7 @@ from __future__ import annotations
 from shlex import quote
 
 from holdfast.errors import HoldfastError
+from holdfast.record.repairs import say_how_to_end
 
 
 class StalePlanError(HoldfastError):
@@ -64,8 +65,7 @@ class UnfinishedRepairError(HoldfastError):
         super().__init__(
             what=f"Nothing was changed: a {goal} of {stream} was begun and has not ended.",
             why=f"Its journal is {journal}.",
-            how=f"Finish it: holdfast apply {quote(journal)} --continue. Or take it back: "
-            f"holdfast undo {quote(journal)} --execute",
+            how=say_how_to_end(journal),
         )
 
 

@@ -30,6 +30,7 @@ from holdfast.storage.location import Location, parse_location
 from holdfast.storage.read import Reader
 from holdfast.storage.write import Writer
 
+_UNDONE_BY = re.compile(r"undone-by-([0-9a-z-]+)\.json")
 _STEP = re.compile(r"([0-9]{4,})-(begun|done)\.json")
 StepNumber = Annotated[int, Meta(ge=1, le=10_000_000)]
 
@@ -61,6 +62,9 @@ class StepDone(Document, frozen=True, kw_only=True, tag="holdfast.step-done"):
         return f"{journal_path(self.id)}/{self.number:04d}-done.json"
 
 
+UNDONE = "undone"
+
+
 class PlanEnded(Document, frozen=True, kw_only=True, tag="holdfast.plan-ended"):
     """A plan whose steps have all been carried out, or none of them."""
 
@@ -73,6 +77,19 @@ class PlanEnded(Document, frozen=True, kw_only=True, tag="holdfast.plan-ended"):
     def path(self) -> str:
         """Where it belongs in the record."""
         return f"{journal_path(self.id)}/ended.json"
+
+
+class PlanUndone(Document, frozen=True, kw_only=True, tag="holdfast.plan-undone"):
+    """A plan that another one has taken back."""
+
+    id: RepairId
+    by: RepairId
+    at: Timestamp
+
+    @property
+    def path(self) -> str:
+        """Where it belongs in the record."""
+        return f"{journal_path(self.id)}/undone-by-{self.by}.json"
 
 
 class Journal:
@@ -141,8 +158,9 @@ class Journal:
         create(self._record, PlanEnded(id=self._plan.id, how=how, at=_now()))
 
     def end_undone(self, plan_id: str) -> None:
-        """Write down that another plan was taken back, unless it has ended."""
-        create(self._record, PlanEnded(id=plan_id, how="undone", at=_now()))
+        """Write down that this plan has taken another one back."""
+        create(self._record, PlanEnded(id=plan_id, how=UNDONE, at=_now()))
+        create(self._record, PlanUndone(id=plan_id, by=self._plan.id, at=_now()))
 
     def is_open(self) -> bool:
         """Return whether the plan was begun."""
@@ -151,7 +169,16 @@ class Journal:
     def ended(self) -> str | None:
         """Return how the plan has ended; None when it has not."""
         found = read_document(self._record, f"{self._home}/ended.json", PlanEnded)
-        return None if found is None else found.how
+        if found is None:
+            return None
+        return UNDONE if _is_undone(self._record, self._plan.id) else found.how
+
+
+def _is_undone(record: Reader, plan_id: str, *, seen: frozenset[str] = frozenset()) -> bool:
+    """Return whether a plan was taken back by one that was not taken back itself."""
+    known = seen | {plan_id}
+    by = (each[1] for each in find_names(record, journal_path(plan_id), _UNDONE_BY))
+    return any(each not in known and not _is_undone(record, each, seen=known) for each in by)
 
 
 def split_journal(text: str) -> tuple[Location, str]:

@@ -1,9 +1,12 @@
-"""The leases of the streams that a plan changes, held and renewed while it is applied."""
+"""The leases of the streams that a plan changes, held and renewed while it is applied.
+
+A stream that is moved has two records for a while; a driver can be started from either.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from types import TracebackType
 
@@ -23,11 +26,11 @@ from holdfast.storage.write import Writer
 
 
 class Leases:
-    """Takes the lease of every stream, in the order of their names, and renews them."""
+    """Takes the lease of every record, in the order of their locations, and renews them."""
 
     def __init__(
         self,
-        records: Mapping[str, Writer],
+        records: Sequence[tuple[str, Writer]],
         epochs: Mapping[str, int | None],
         *,
         tell: Callable[[Waiting], None],
@@ -35,14 +38,15 @@ class Leases:
         """Take nothing yet.
 
         Args:
-            records: Of the streams, by name.
+            records: Each with the name of its stream; the first of a stream counts for its sinks.
             epochs: The highest epoch that the sinks of each stream hold; None without a ledger.
             tell: Called while a lease is waited for that is not released.
         """
         self._tell = tell
         self._records = records
         self._epochs = epochs
-        self._held: dict[str, Lease] = {}
+        self._held: dict[int, Lease] = {}
+        """By the place of its record among all."""
         self._lost: list[str] = []
         self._is_over = threading.Event()
         self._keeper = threading.Thread(target=self._keep, daemon=True)
@@ -50,8 +54,9 @@ class Leases:
     def __enter__(self) -> Leases:
         with ExitStack() as undone:
             undone.callback(self._release)
-            for stream in sorted(self._records):
-                self._held[stream] = self._take(stream)
+            at = [str(record.location) for _, record in self._records]
+            for number in sorted(range(len(at)), key=lambda each: at[each]):
+                self._held[number] = self._take(number)
             undone.pop_all()
         self._keeper.start()
         return self
@@ -73,7 +78,7 @@ class Leases:
             StreamRunsError: Another driver has taken it meanwhile.
         """
         self.check()
-        return self._held[stream]
+        return self._held[[name for name, _ in self._records].index(stream)]
 
     def check(self) -> None:
         """Refuse to go on once a lease was lost.
@@ -84,27 +89,30 @@ class Leases:
         if self._lost:
             raise StreamRunsError(self._lost[0], "Another driver has taken its lease meanwhile.")
 
-    def _take(self, stream: str) -> Lease:
+    def _take(self, number: int) -> Lease:
+        stream, record = self._records[number]
         try:
             after = self._epochs.get(stream)
-            return take_lease(self._records[stream], this_process(), after=after, tell=self._tell)
+            return take_lease(record, this_process(), after=after, tell=self._tell)
         except LeaseHeldError as error:
             raise StreamRunsError(stream, error.why) from error
 
     def _keep(self) -> None:
         while not self._is_over.wait(TERM_S / 3):
-            for stream, lease in list(self._held.items()):
+            for number, lease in list(self._held.items()):
+                stream, record = self._records[number]
                 try:
-                    fresh = renew(self._records[stream], lease)
+                    fresh = renew(record, lease)
                 except HoldfastError:
                     continue  # the store does not answer: the term runs on
                 if fresh is None:
                     self._lost.append(stream)
                 else:
-                    self._held[stream] = fresh
+                    self._held[number] = fresh
 
     def _release(self) -> None:
-        for stream, lease in self._held.items():
+        for number, lease in self._held.items():
+            stream, record = self._records[number]
             if stream not in self._lost:
                 with suppress(HoldfastError):  # it expires; what the plan did is done
-                    release(self._records[stream], lease)
+                    release(record, lease)

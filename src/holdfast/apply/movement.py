@@ -16,13 +16,18 @@ CLOCKS_S = 300.0
 """By so much the clock of a store may be ahead of ours: what it has just written is not old."""
 
 
-def find_movement(checkpoint: Reader) -> str | None:
+def find_movement(checkpoint: Reader, *, leaves_out: frozenset[str] = frozenset()) -> str | None:
     """Say what shows that a query writes to a checkpoint; None if nothing does.
+
+    Args:
+        checkpoint: Where a query would write.
+        leaves_out: Files that say nothing: the plan itself has written them.
 
     Raises:
         ReadError: The checkpoint cannot be listed.
     """
-    files = [info for each in (OFFSETS, COMMITS) for info in checkpoint.list(each).files]
+    listed = [info for each in (OFFSETS, COMMITS) for info in checkpoint.list(each).files]
+    files = [info for info in listed if info.path not in leaves_out]
     newest = max(files, key=lambda info: info.modified, default=None)
     ago = QUIET_S if newest is None else (clock.now() - newest.modified).total_seconds()
     if newest is None or not -CLOCKS_S <= ago < QUIET_S:

@@ -23,7 +23,11 @@ def look_at_tree(step: TreeStep, stores: Stores) -> Standing:
             return NotDone() if stores.at(step.place).walk_page("").files else Done()
         case RemoveTree():
             copied = list_files(stores.at(step.target), leaves_out=step.leaves_out)
-            return Done() if not copied.count else _unless_moved(step, stores)
+            if not copied.count:
+                return Done()
+            # As it was copied, nothing has used it, whatever its source has become.
+            is_whole = copied.fingerprint == step.fingerprint
+            return NotDone() if is_whole else _unless_moved(step, stores)
         case CopyTree():
             copied = list_files(stores.at(step.target), leaves_out=step.leaves_out)
             is_there = copied.fingerprint == step.fingerprint

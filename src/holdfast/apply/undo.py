@@ -15,31 +15,31 @@ import msgspec
 
 from holdfast import __version__, clock
 from holdfast.apply.applying import Applying, Telling
-from holdfast.apply.journal import Journal, read_journalled_plan, split_journal
+from holdfast.apply.journal import UNDONE, Journal, read_journalled_plan, split_journal
 from holdfast.apply.standing import Done, Moved
 from holdfast.apply.stores import Stores
 from holdfast.apply.undo_checks import find_deleted, find_unlike_before
-from holdfast.ledger.coverage import NOTHING_READ
-from holdfast.ledger.output import EmptyOutput, KeepOutput, Output, RestoreOutput
-from holdfast.ledger.row import NO_BATCH, LedgerRow
+from holdfast.apply.undo_readers import Readers, reset_readers
+from holdfast.apply.undo_sinks import UndoingSinks, read_generation
+from holdfast.ledger.output import RestoreOutput
 from holdfast.plan.draft import new_plan_id
-from holdfast.plan.plan_file import Impact, NoPlan, Plan
+from holdfast.plan.plan_file import Impact, Need, NoPlan, Plan
 from holdfast.plan.steps import (
     CopyTree,
     DiscardTree,
+    Permission,
     PutFile,
     RemoveFile,
     RemoveTree,
     RestoreFile,
-    RowValue,
     SettleSink,
     Step,
     digest_of,
-    row_value,
 )
 from holdfast.plan.trees import find_foreign
 from holdfast.record.documents import encode
-from holdfast.record.generations import UNDONE, Generation
+from holdfast.record.generations import UNDONE as GONE_BACK
+from holdfast.record.generations import Generation
 from holdfast.record.layout import GENERATIONS
 
 _COPIES = ("clone", "move")
@@ -64,24 +64,17 @@ def _plan_undo(journal: str, stores: Stores) -> Plan | NoPlan:
     record, plan_id = split_journal(journal)
     plan = read_journalled_plan(stores.at(str(record)), plan_id)
     undoing = _Undoing(plan=plan, stores=stores, plan_id=new_plan_id())
+    if undoing.journal.ended() == UNDONE:
+        return NoPlan(reason=f"Plan {plan_id} was taken back already.", is_fine=True)
     if find_deleted(plan, stores):
         return NoPlan(reason=f"Plan {plan_id} deletes files for good: {plan.undo}")
-    steps: list[Step] = []
-    begun = undoing.journal.begun()
-    for number, step in reversed(list(enumerate(plan.steps, start=1))):
-        if number not in begun:
-            continue
-        standing = undoing.applying.look(step)
-        if isinstance(standing, Moved) and not undoing.may_have_moved(step):
-            return NoPlan(
-                reason=f"Plan {plan_id} cannot be taken back as a whole: {standing.why} "
-                "Something has used what the plan left."
-            )
-        if isinstance(standing, Done | Moved) or isinstance(step, CopyTree):
-            steps += undoing.invert(step, number)
+    found = undoing.find_steps()
+    if isinstance(found, NoPlan):
+        return found
+    steps, readers = found
     if not steps and undoing.journal.ended() is not None:
         return NoPlan(reason=f"Plan {plan_id} has changed nothing.", is_fine=True)
-    undo = undoing.put_together(tuple(steps))
+    undo = undoing.put_together(steps, readers)
     unlike = find_unlike_before(plan, undo, stores)
     if unlike:
         return NoPlan(
@@ -107,18 +100,42 @@ class _Undoing:
     def journal(self) -> Journal:
         return self.applying.journal
 
+    @property
+    def _sinks(self) -> UndoingSinks:
+        opened = {each.stream: each for each in self.plan.steps if self._opens(each)}
+        return UndoingSinks(plan=self.plan, stores=self.stores, plan_id=self.plan_id, opened=opened)
+
+    def find_steps(self) -> tuple[tuple[Step, ...], Readers] | NoPlan:
+        """Return what takes the steps back that were carried out, the last one first."""
+        begun = self.journal.begun()
+        looks = [
+            (number, step, self.applying.look(step))
+            for number, step in reversed(list(enumerate(self.plan.steps, start=1)))
+            if number in begun
+        ]
+        carried_out = [step for _, step, found in looks if isinstance(found, Done | Moved)]
+        readers = reset_readers(self.plan, carried_out, self.stores, plan_id=self.plan_id)
+        if isinstance(readers, NoPlan):
+            return readers
+        steps: list[Step] = []
+        for number, step, found in looks:
+            if step.stream in readers.streams:
+                continue
+            if isinstance(found, Moved) and not self.may_have_moved(step):
+                return NoPlan(
+                    reason=f"Plan {self.plan.id} cannot be taken back as a whole: {found.why} "
+                    "Something has used what the plan left."
+                )
+            if isinstance(found, Done | Moved) or isinstance(step, CopyTree):
+                steps += self.invert(step, number)
+        return tuple(steps), readers
+
     def may_have_moved(self, step: Step) -> bool:
         """Return whether a step can be taken back although its stream has run since."""
-        may = isinstance(step, SettleSink | CopyTree) and self._opens_generation(step.stream)
-        return may and (isinstance(step, CopyTree) or self._is_of_plan(step))
-
-    def _is_of_plan(self, step: Step) -> bool:
-        """Return whether a sink is still in the generation and checkpoint that the plan gave it."""
-        assert isinstance(step, SettleSink)
-        found = self.stores.ledger(step.sink, writes=False).read(step.stream)
-        binding = (step.new.generation, step.new.checkpoint)
-        return (
-            isinstance(found, LedgerRow) and (found.generation, found.binding.checkpoint) == binding
+        if not self._opens_generation(step.stream):
+            return False
+        return isinstance(step, CopyTree) or (
+            isinstance(step, SettleSink) and self._sinks.is_of_plan(step)
         )
 
     def _opens_generation(self, stream: str) -> bool:
@@ -133,7 +150,8 @@ class _Undoing:
         why = f"It takes back step {number} of plan {self.plan.id}."
         match step:
             case PutFile() if self._opens(step):
-                yield self._next_generation(step, why)
+                yield self._put(step, self._next_generation(step), why)
+                yield from self._sinks.take_along(step.stream, self._next_generation(step), why)
             case PutFile(replaces=None) | RestoreFile(replaces=None):
                 yield from self._remove(step, why)
             case PutFile() | RestoreFile() | RemoveFile():
@@ -143,7 +161,7 @@ class _Undoing:
             case RemoveTree() | DiscardTree():
                 return
             case SettleSink():
-                yield from self._settle(step, number, why)
+                yield from self._sinks.put_back(step, number, why)
             case _:
                 assert_never(step)
 
@@ -198,78 +216,45 @@ class _Undoing:
             why=why,
         )
 
-    def _next_generation(self, step: PutFile, why: str) -> PutFile:
+    def _next_generation(self, step: PutFile) -> Generation:
         """Return the generation that goes back to the checkpoint of the one before."""
         opened = msgspec.json.decode(step.content, type=Generation)
-        before = self._generation(step, opened.number - 1)
-        again = msgspec.structs.replace(
+        before = read_generation(self.stores, step.place, opened.number - 1)
+        return msgspec.structs.replace(
             before,
             number=opened.number + 1,
-            why=UNDONE,
+            why=GONE_BACK,
             opened_at=clock.now().isoformat(timespec="seconds"),
         )
+
+    def _put(self, step: PutFile, opened: Generation, why: str) -> PutFile:
         return PutFile(
             stream=step.stream,
             place=step.place,
-            path=again.path,
-            content=encode(again).decode(),
+            path=opened.path,
+            content=encode(opened).decode(),
             why=why,
         )
 
-    def _generation(self, step: PutFile, number: int) -> Generation:
-        raw = self.stores.at(step.place).read(f"{GENERATIONS}/{number:04d}.json")
-        return msgspec.json.decode(raw or b"", type=Generation)
-
-    def _settle(self, step: SettleSink, number: int, why: str) -> Iterator[Step]:
-        found = self.stores.ledger(step.sink, writes=False).read(step.stream)
-        old = step.old or self._no_row(step)
-        if old is None or not isinstance(found, LedgerRow):
-            return
-        generation = old.generation
-        if step.new.generation > generation:
-            generation = step.new.generation + 1
-        yield SettleSink(
-            stream=step.stream,
-            sink=step.sink,
-            old=row_value(found),
-            new=msgspec.structs.replace(old, generation=generation),
-            output=self._output(step, number),
-            why=why,
+    def _needs(self, steps: tuple[Step, ...]) -> tuple[Need, ...]:
+        """Return what must be allowed: an undo of an undo takes rows away again."""
+        if self.plan.undoes is None:
+            return ()
+        return tuple(
+            Need(
+                permission=Permission.DESTRUCTIVE,
+                stream=step.stream,
+                why=f"{step.sink.label} loses the rows that the undo gave back.",
+            )
+            for step in steps
+            if isinstance(step, SettleSink) and isinstance(step.output, RestoreOutput)
         )
 
-    def _no_row(self, step: SettleSink) -> RowValue | None:
-        """Return a row without a batch for a sink that had none; None if it kept its rows."""
-        own = (each for each in self.plan.steps if each.stream == step.stream)
-        opened = next((each for each in own if self._opens(each)), None)
-        if isinstance(step.output, KeepOutput) or not isinstance(opened, PutFile):
-            return None
-        before = self._generation(opened, step.new.generation - 1)
-        return msgspec.structs.replace(
-            step.new,
-            generation=before.number,
-            query_id=before.query_id,
-            checkpoint=before.checkpoint,
-            last_batch=NO_BATCH,
-            digest=None,
-            end_offsets=NOTHING_READ,
-        )
-
-    def _output(self, step: SettleSink, number: int) -> Output:
-        ledger = self.stores.ledger(step.sink, writes=False)
-        aside = f"holdfast.kept_{self.plan_id.replace('-', '_')}_{number}"
-        if ledger.keeps_versions:
-            aside = ledger.table_version(step.stream) or aside
-        match step.output:
-            case KeepOutput():
-                return KeepOutput()
-            case EmptyOutput(kept=kept):
-                return RestoreOutput(kept=kept, aside=aside)
-            case RestoreOutput(aside=kept):
-                return RestoreOutput(kept=kept, aside=aside)
-
-    def put_together(self, steps: tuple[Step, ...]) -> Plan:
+    def put_together(self, steps: tuple[Step, ...], readers: Readers) -> Plan:
         """Return the plan."""
         plan = self.plan
+        back = [each for each in plan.streams if each not in readers.streams]
+        needs = (*self._needs(steps), *(each for part in readers.parts for each in part.needs))
         return Plan(
             id=self.plan_id,
             goal="undo",
@@ -279,14 +264,16 @@ class _Undoing:
             made_by=f"Holdfast {__version__}",
             undoes=plan.id,
             summary=f"Take back the {plan.goal} of {', '.join(plan.streams)} (plan {plan.id}).",
-            impact=tuple(
-                Impact(stream=each, position="where it was before") for each in plan.streams
+            impact=(
+                *(Impact(stream=each, position="where it was before") for each in back),
+                *(part.impact for part in readers.parts),
             ),
+            needs=tuple(dict.fromkeys(needs)),
             undo="Make the first plan again.",
             afterwards=("Start the streams as before.",),
             roots=plan.roots,
-            preconditions=(),
-            steps=steps,
+            preconditions=readers.preconditions,
+            steps=(*steps, *(each for part in readers.parts for each in part.steps)),
         )
 
 

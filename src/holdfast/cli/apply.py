@@ -22,6 +22,7 @@ from holdfast.cli.plan_text import execute_options, needs_spark
 from holdfast.errors import ConfigError
 from holdfast.plan.describe import describe
 from holdfast.plan.plan_file import LARGEST_BYTES, Plan, PlanFileError, decode_plan
+from holdfast.plan.steps import Permission
 from holdfast.printable import printable
 from holdfast.record.leases import Waiting
 from holdfast.storage.options import parse_options
@@ -73,11 +74,21 @@ def run_plan(plan: Plan, *, execute: bool, **given: Any) -> ExitCode:
         _say_rehearsal(plan, rehearse(plan, stores), form=form)
         return ExitCode.DONE
     allowed = set(given["allowed"])
+    _check_words(plan, allowed)
     if form == "text" and set(plan.words) <= allowed and needs_spark(plan):
         click.echo("Some steps change a Delta table: a Spark session is started.", err=True)
     journal = apply_plan(plan, _stores(given), allowed=allowed, telling=_telling(plan, form))
     _say_done(plan, journal, form=form)
     return ExitCode.DONE
+
+
+def _check_words(plan: Plan, allowed: set[str]) -> None:
+    """Refuse a word that no plan could need: it was meant to be another."""
+    for word in sorted(allowed):
+        kind, _, stream = word.partition(":")
+        if kind not in list(Permission) or stream not in plan.streams:
+            needed = ", ".join(plan.words) or "nothing"
+            raise ConfigError(f"--allow {word} allows nothing here. The plan needs: {needed}.")
 
 
 def _stores(given: dict[str, Any]) -> Stores:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import traceback
 from importlib import import_module
 from io import StringIO, TextIOWrapper
+from itertools import pairwise
 
 import click
 
@@ -80,6 +82,19 @@ def run(arguments: list[str] | None = None) -> None:
     sys.exit(_run(arguments))
 
 
+def _asks_for_json(arguments: list[str] | None) -> bool:
+    """Return whether the answer is read by a program, which then needs one in any case."""
+    given = sys.argv[1:] if arguments is None else arguments
+    pairs = pairwise(given)
+    return "--format=json" in given or ("--format", "json") in pairs
+
+
+def _as_json(error: HoldfastError) -> str:
+    said = {"code": error.code, "what": error.what, "why": error.why, "how": error.how}
+    exit_code = int(exit_code_of(error))
+    return json.dumps({"format": "holdfast.error", "version": 1, **said, "exit_code": exit_code})
+
+
 def _run(arguments: list[str] | None) -> int:
     try:
         result = holdfast.main(args=arguments, prog_name="holdfast", standalone_mode=False)
@@ -92,6 +107,8 @@ def _run(arguments: list[str] | None) -> int:
         click.echo("Interrupted.", err=True)
         return ExitCode.INTERRUPTED
     except HoldfastError as error:
+        if _asks_for_json(arguments):
+            click.echo(_as_json(error))
         said = "\n".join((error.what, error.why, error.how))  # an excerpt of a log has many lines
         for line in (error.code, *(f"  {each}" for each in said.split("\n"))):
             click.echo(printable(line), err=True)

@@ -12,11 +12,16 @@ from holdfast.plan.plan_file import NoPlan
 from holdfast.printable import printable
 
 
+def encode_no_plan(found: NoPlan) -> bytes:
+    """Return the answer as JSON; `apply` refuses such a file."""
+    said = {"reason": found.reason, "nearest": found.nearest, "is_fine": found.is_fine}
+    return json.dumps({"format": "holdfast.no-plan", "version": 1, **said}).encode() + b"\n"
+
+
 def say_no_plan(found: NoPlan, form: str) -> ExitCode:
     """Say why there is no plan; return how the command ends."""
     if form == "json":
-        said = {"reason": found.reason, "nearest": found.nearest, "is_fine": found.is_fine}
-        click.echo(json.dumps({"format": "holdfast.no-plan", "version": 1, **said}))
+        click.echo(encode_no_plan(found), nl=False)
     else:
         for line in _render(found):
             click.echo(printable(line))

@@ -10,7 +10,7 @@ import click
 
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.looks import make_looks
-from holdfast.cli.no_plan import say_no_plan
+from holdfast.cli.no_plan import encode_no_plan, say_no_plan
 from holdfast.cli.options import Decorator, all_of, with_format, with_storage_options
 from holdfast.cli.plan_text import render_plan
 from holdfast.errors import ConfigError
@@ -79,12 +79,20 @@ def resume(**given: Any) -> ExitCode:
     return _plan(Request(goal="resume"), given)
 
 
-@plan.command(short_help="Run the last batch again, with its exact range.")
+@plan.command(short_help="Run the last batch or batches again, with their exact range.")
+@click.option(
+    "--batches",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="How many of the last batches; several are run as one.",
+)
 @_with_restored_output("before the batch")
 @_with_options
-def replay(*, output: str, cascade: bool, **given: Any) -> ExitCode:
-    """Run the last batch again, after the sinks were put back to before it."""
-    return _plan(Request(goal="replay", output=output, cascade=cascade), given)
+def replay(*, batches: int, output: str, cascade: bool, **given: Any) -> ExitCode:
+    """Run the last batch or batches again, after the sinks were put back to before them."""
+    request = Request(goal="replay", batches=batches, output=output, cascade=cascade)
+    return _plan(request, given)
 
 
 @plan.command(short_help="Begin a new generation, from a named position.")
@@ -113,7 +121,7 @@ def replay(*, output: str, cascade: bool, **given: Any) -> ExitCode:
 def reset(
     *, start: str, output: str, outputs: tuple[str, ...], cascade: bool, **given: Any
 ) -> ExitCode:
-    """Begin a new generation of a stream; the old checkpoint stays until `holdfast prune`."""
+    """Begin a new generation of a stream; the old checkpoint stays until `holdfast plan prune`."""
     pairs = dict(_pair(each) for each in outputs)
     request = Request(goal="reset", start=start, output=output, outputs=pairs, cascade=cascade)
     return _plan(request, given)
@@ -183,7 +191,14 @@ def migrate(*, mapping: str, **given: Any) -> ExitCode:
 
 
 @plan.command(short_help="Delete checkpoints of old generations.")
-@click.option("--older-than", "days", type=int, required=True, metavar="DAYS", help="Left before.")
+@click.option(
+    "--older-than",
+    "days",
+    type=click.IntRange(0, 36_500),
+    required=True,
+    metavar="DAYS",
+    help="How long ago the generation must have been left.",
+)
 @_with_options
 def prune(*, days: int, **given: Any) -> ExitCode:
     """Delete the checkpoints of generations that were left long ago; never the current one."""
@@ -212,10 +227,11 @@ def _plan(request: Request, given: dict[str, Any]) -> ExitCode:
     stream = given.pop("stream")
     looks = make_looks(stream, None, **_LOOKS, **given)
     found = make_plan(request, looks)
+    if out is not None:
+        # Also where there is no plan: else `apply` would carry out the one that was there before.
+        _write(out, encode_no_plan(found) if isinstance(found, NoPlan) else encode_plan(found))
     if isinstance(found, NoPlan):
         return say_no_plan(found, form)
-    if out is not None:
-        _write(out, found)
     if form == "json":
         sys.stdout.write(encode_plan(found).decode())
         return ExitCode.DONE
@@ -226,9 +242,9 @@ def _plan(request: Request, given: dict[str, Any]) -> ExitCode:
     return ExitCode.DONE
 
 
-def _write(out: str, plan: Plan) -> None:
+def _write(out: str, content: bytes) -> None:
     try:
-        Path(out).write_bytes(encode_plan(plan))
+        Path(out).write_bytes(content)
     except OSError as error:
         raise ConfigError(f"{out} cannot be written: {error.strerror}.") from error
 

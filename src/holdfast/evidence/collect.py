@@ -35,7 +35,7 @@ from holdfast.ids import BatchId, QueryId
 from holdfast.ledger.coverage import Coverage, read_coverage
 from holdfast.ledger.row import Binding, LedgerRow
 from holdfast.ledger.store import LedgerStore, Unreadable
-from holdfast.record.generations import ADOPTED, Generation
+from holdfast.record.generations import ADOPTED, CLONED, Generation
 from holdfast.storage.read import Reader
 from holdfast.storage.remembered import RememberedReader
 
@@ -227,10 +227,12 @@ def _look_into(
     if row is None:
         is_adopted = places.generation.why == ADOPTED
         native = look.store.find_native(query_id) if is_adopted else None
+        is_clone = places.generation.why == CLONED
         return replace(
             found,
             native_batch=native,
             is_added=look.is_added(),
+            owners=look.store.other_streams(places.stream) if is_clone else (),
             forgotten_epoch=look.store.last_epoch(places.stream),
         )
     return replace(

@@ -32,6 +32,8 @@ class SinkEvidence:
 
     is_added: bool = False
     """Whether the stream ran without it until now: it begins where the others stand."""
+    owners: tuple[str, ...] = ()
+    """Without a row of a clone, the streams that have written here: it is their table."""
     forgotten_epoch: int = 0
     """Without a row, the highest epoch that has written here as the sink still knows; 0: none."""
     unreadable: Unreadable | None = None

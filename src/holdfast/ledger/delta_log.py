@@ -132,6 +132,8 @@ def walk_back(reader: Reader, newest: int) -> Iterator[Commit]:
     if first is None:
         return
     yield first  # mostly it is the one
+    if newest == 0:
+        return
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         for highest in range(newest - 1, -1, -_AT_ONCE):
             versions = range(highest, max(highest - _AT_ONCE, -1), -1)

@@ -96,6 +96,17 @@ class LedgerStore(Complete, abstract=True):
         del stream
         return {}
 
+    def version_before(self, stream: str, *, generation: int, batch: int) -> str | None:
+        """Return the version of the table before it got to a row; None when that is not known.
+
+        Args:
+            stream: Whose row.
+            generation: That the row is of.
+            batch: The last one that the row holds.
+        """
+        del stream, generation, batch
+        return None
+
     def last_epoch(self, stream: str) -> int:
         """Return the highest epoch that has written, as far as is known without a row; else 0."""
         del stream

@@ -17,8 +17,12 @@ from holdfast.plan.preconditions import (
     Precondition,
     fingerprint,
 )
-from holdfast.plan.steps import RemoveFile, Step, digest_of, row_value
+from holdfast.plan.steps import CopyTree, PutFile, RemoveFile, Step, digest_of, row_value
+from holdfast.plan.trees import list_files
 from holdfast.plan.world import StreamNow
+from holdfast.record.documents import encode
+from holdfast.record.generations import Generation
+from holdfast.storage.location import Location
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,11 +113,43 @@ def _file_is(now: StreamNow, path: str) -> FileIs:
     return FileIs(stream=now.stream, place=now.place, path=path, sha256=digest)
 
 
+def copy_checkpoint(
+    now: StreamNow, target: Location, *, leaves_out: tuple[str, ...], why: str
+) -> CopyTree:
+    """Return the step that copies the files of a checkpoint, without some."""
+    files = list_files(now.checkpoint, leaves_out=leaves_out)
+    return CopyTree(
+        stream=now.stream,
+        source=now.place,
+        target=str(target),
+        fingerprint=files.fingerprint,
+        files=files.count,
+        size_bytes=files.size_bytes,
+        leaves_out=leaves_out,
+        why=why,
+    )
+
+
+def put_generation(now: StreamNow, opened: Generation, *, why: str) -> PutFile:
+    """Return the step that opens a generation of a stream."""
+    return PutFile(
+        stream=now.stream,
+        place=str(now.record.location),
+        path=opened.path,
+        content=encode(opened).decode(),
+        why=why,
+    )
+
+
+def sidecar_of(path: str) -> str:
+    """Return where Hadoop keeps the checksums of a file."""
+    directory, _, name = path.rpartition("/")
+    return f"{directory}/.{name}.crc" if directory else f".{name}.crc"
+
+
 def remove_file(now: StreamNow, path: str, *, why: str) -> Iterator[Step]:
     """Yield the steps that remove a file of a checkpoint, and Hadoop's checksums of it."""
-    directory, _, name = path.rpartition("/")
-    sidecar = f"{directory}/.{name}.crc" if directory else f".{name}.crc"
-    for each in (path, sidecar):
+    for each in (path, sidecar_of(path)):
         raw = now.checkpoint.read(each)
         if raw is not None:
             yield RemoveFile(

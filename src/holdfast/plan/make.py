@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from shlex import quote
 
 from holdfast.diagnosis.case import Looks
 from holdfast.plan.goals.clone import plan_clone, plan_move, plan_snapshot
@@ -17,7 +18,10 @@ from holdfast.plan.graph import StreamEdges, find_downstream, find_sharing, read
 from holdfast.plan.plan_file import NoPlan, Plan
 from holdfast.plan.requests import Request
 from holdfast.plan.world import StreamNow, look_at_stream
+from holdfast.record.repairs import unfinished_repairs
 from holdfast.storage.open import open_reader
+
+_COPIES = ("clone", "move", "snapshot")
 
 
 def make_plan(request: Request, looks: Looks) -> Plan | NoPlan:
@@ -27,6 +31,15 @@ def make_plan(request: Request, looks: Looks) -> Plan | NoPlan:
         HoldfastError: The stream cannot be read.
     """
     now = look_at_stream(looks)
+    if now.case.record_unread is not None:
+        # Taken for a bare checkpoint, it would be changed without its lease and its ledgers.
+        return NoPlan(
+            reason=f"The record of {now.stream} cannot be read: {now.case.record_unread} "
+            f"Restore the files below {now.record.location} from a backup, then plan again."
+        )
+    refused = _refuse_half_applied(now) or _refuse_nothing(now, request)
+    if refused is not None:
+        return refused
     goals: dict[str, Callable[[], Plan | NoPlan]] = {
         "resume": lambda: plan_resume(now),
         "replay": lambda: _with_downstream(now, request, looks),
@@ -41,6 +54,38 @@ def make_plan(request: Request, looks: Looks) -> Plan | NoPlan:
         "retire": lambda: plan_retire(now),
     }
     return goals[request.goal]()
+
+
+def _refuse_half_applied(now: StreamNow) -> NoPlan | None:
+    """Refuse while another plan is half applied: what it has not done looks like damage."""
+    for found in unfinished_repairs(now.record):
+        return NoPlan(
+            reason=f"A {found.goal} of {now.stream} was begun and has not ended (journal "
+            f"{found.journal}). Go on with it, or take it back with `holdfast undo`.",
+            nearest=f"holdfast apply {quote(found.journal)} --continue",
+        )
+    return None
+
+
+def _refuse_nothing(now: StreamNow, request: Request) -> NoPlan | None:
+    """Refuse to call a place fine that has no checkpoint, or to copy nothing."""
+    rows = any(sink.row is not None or sink.unreadable for sink in now.sinks)
+    if now.checkpoint.walk_page("").files or (rows and request.goal not in _COPIES):
+        return None
+    if now.guard is None:
+        return NoPlan(
+            reason=f"There is no checkpoint at {now.place}. A stream with a record is named by "
+            f"its name and --root ROOT."
+        )
+    if now.guard.run is None and request.goal not in _COPIES:
+        return None  # it was never started: there is nothing yet that could be gone
+    return NoPlan(
+        reason=f"{now.stream} has run, and there is neither a checkpoint at {now.place} nor a "
+        "ledger row in its sinks. Do the sinks have the right address?"
+        if not rows
+        else f"There is no checkpoint at {now.place}.",
+        nearest="" if not rows else f"holdfast plan resume {now.stream} --root {now.root}",
+    )
 
 
 def _with_downstream(now: StreamNow, request: Request, looks: Looks) -> Plan | NoPlan:
@@ -68,7 +113,7 @@ def _with_downstream(now: StreamNow, request: Request, looks: Looks) -> Plan | N
             )
             return plan_reset((now, *below), asked)
         case "replay":
-            return plan_replay(now, below, output=request.output)
+            return plan_replay(now, below, batches=request.batches, output=request.output)
         case "rewind":
             return plan_rewind(now, below, batch=request.batch or 0, output=request.output)
         case _:

@@ -21,6 +21,8 @@ class Request:
     """Whether the streams that read the output are part of it."""
     batch: int | None = None
     """The batch to go back to."""
+    batches: int = 1
+    """How many of the last batches to run again."""
     days: int = 0
     """How long ago something must have been left to be deleted."""
     target: str = ""

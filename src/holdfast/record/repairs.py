@@ -8,6 +8,7 @@ all repairs of a stream are one listing.
 from __future__ import annotations
 
 import re
+from shlex import quote
 from typing import Annotated
 
 from msgspec import Meta
@@ -76,3 +77,11 @@ def unfinished_repair(reader: Reader) -> RepairBegun | None:
 def mark_repair(writer: Writer, mark: RepairBegun | RepairEnded) -> None:
     """Write a mark down, unless it is there."""
     create(writer, mark)
+
+
+def say_how_to_end(journal: str) -> str:
+    """Return the two commands that end a repair which was begun."""
+    return (
+        f"Finish it: holdfast apply {quote(journal)} --continue. Or take it back: "
+        f"holdfast undo {quote(journal)} --execute"
+    )

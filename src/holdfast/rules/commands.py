@@ -40,8 +40,24 @@ def resetting(case: Case, *, output: str = TRUNCATE) -> str:
     """Return `reset the stream`, with the command where the stream has a record."""
     if case.root is None:
         return "reset the stream"
+    without = _sinks_without_ledger(case)
+    if without:
+        return (
+            f"reset the stream by hand, with an output of its own (no plan can empty the output of "
+            f"{', '.join(without)}, which keeps no ledger)"
+        )
     options = ("--from earliest", f"--output {output}")
     return f"reset the stream with {plan_command(case, Goal.RESET, *options)}"
+
+
+def _sinks_without_ledger(case: Case) -> list[str]:
+    """Return the sinks of the last run whose output no plan can settle: functions."""
+    record, query = case.record, case.query
+    before = None if query is None else query.before
+    contract = before if record is None else record.contract
+    if contract is None:
+        return []
+    return sorted(set(contract.sinks) - {each.label for each in contract.sink_places})
 
 
 def without_backup(case: Case) -> str:

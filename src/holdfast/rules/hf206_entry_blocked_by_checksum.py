@@ -13,7 +13,12 @@ using`. There is no other query.
 ## What to do
 
 Check that no query runs. If the sink holds the batch, restore its offset entry: Spark would plan
-the batch again with another range. Only if the sink does not hold it, move the `.crc` file aside.
+the batch again with another range. Only if the sink does not hold it, take the `.crc` file away.
+`LOCATION` is the checkpoint; a guarded stream is named by `STREAM --root ROOT`:
+
+```sh
+holdfast plan resume LOCATION -o plan.json
+```
 """
 
 from __future__ import annotations
@@ -22,18 +27,18 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import plan_command
 from holdfast.rules.predicted import find_refusal
 from holdfast.rules.rule import Finding, Needs, Rule
 
-_HOW = (
-    "Check that no query runs. If the sink holds the batch, restore its offset entry: planned "
-    "anew, the batch has another range. Only if the sink does not hold it, move the `.crc` file "
-    "aside."
-)
-
 
 def _judge(case: Case) -> Iterator[Finding]:
-    return find_refusal(RULE, case, how=_HOW)
+    how = (
+        "Check that no query runs. If the sink holds the batch, restore its offset entry: planned "
+        "anew, the batch has another range. Only if the sink does not hold it, run "
+        f"{plan_command(case, Goal.RESUME)}: it takes the `.crc` file away."
+    )
+    return find_refusal(RULE, case, how=how)
 
 
 RULE = Rule(

@@ -12,7 +12,12 @@ using`. There is no other query. Every start writes the batch once more.
 
 ## What to do
 
-Stop the restart loop. Check that no query runs, then move the `.crc` file aside.
+Stop the restart loop. Check that no query runs, then take the `.crc` file away. `LOCATION` is the
+checkpoint; a guarded stream is named by `STREAM --root ROOT`:
+
+```sh
+holdfast plan resume LOCATION -o plan.json
+```
 """
 
 from __future__ import annotations
@@ -21,18 +26,20 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import plan_command
 from holdfast.rules.predicted import find_failure_after
 from holdfast.rules.rule import Finding, Needs, Rule
 
 _ERROR = "Multiple streaming queries are concurrently using"
-_HOW = (
-    "Check that no query runs, then move the `.crc` file of the missing commit entry aside. Spark "
-    "runs the batch once more: if the sink does not recognise it, remove its rows first."
-)
 
 
 def _judge(case: Case) -> Iterator[Finding]:
-    return find_failure_after(RULE, case, error=_ERROR, how=_HOW)
+    how = (
+        f"Check that no query runs, then run {plan_command(case, Goal.RESUME)}: it takes the "
+        "`.crc` file of the missing commit entry away. Spark runs the batch once more: if the sink "
+        "does not recognise it, remove its rows first."
+    )
+    return find_failure_after(RULE, case, error=_ERROR, how=how)
 
 
 RULE = Rule(

@@ -11,7 +11,12 @@ using`. There is no other query.
 
 ## What to do
 
-Check that no query runs, then move the `.crc` file aside.
+Check that no query runs, then take the `.crc` file away. `LOCATION` is the checkpoint; a guarded
+stream is named by `STREAM --root ROOT`:
+
+```sh
+holdfast plan resume LOCATION -o plan.json
+```
 """
 
 from __future__ import annotations
@@ -20,14 +25,15 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.commands import plan_command
 from holdfast.rules.predicted import find_refusal
 from holdfast.rules.rule import Finding, Needs, Rule
 
-_HOW = "Check that no query runs, then move the `.crc` file aside."
-
 
 def _judge(case: Case) -> Iterator[Finding]:
-    return find_refusal(RULE, case, how=_HOW)
+    command = plan_command(case, Goal.RESUME)
+    how = f"Check that no query runs, then run {command}: it takes the `.crc` file away."
+    return find_refusal(RULE, case, how=how)
 
 
 RULE = Rule(

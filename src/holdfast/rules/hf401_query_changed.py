@@ -3,7 +3,8 @@
 ## What it finds
 
 The query is not the one that the checkpoint belongs to. It has more or fewer sources, or other
-stateful operators.
+stateful operators. Or the query is the one of the last run, and the checkpoint was changed: its
+`state/` was deleted, for example.
 
 ## What Spark does
 
@@ -13,8 +14,9 @@ every start.
 
 ## What to do
 
-Start the query as it was before. If you want the new query, [reset the
-stream](../../guides/reset.md): the checkpoint cannot be used for it.
+If the query was changed, start it as it was before. If the checkpoint was changed, restore it. If
+you want the new query, or if there is no backup, [reset the stream](../../guides/reset.md): the
+checkpoint cannot be used.
 
 The plan for such a reset:
 
@@ -44,14 +46,34 @@ def _judge(case: Case) -> Iterator[Finding]:
     refused = evidence.query_refused
     if refused is not None:
         yield RULE.find(
-            what=(
-                f"The query was changed, and its checkpoint cannot take it: {refused.because}. "
-                f"Spark would fail with: {refused.error}."
-            ),
-            how=f"Start the query as it was. To begin with the new query, {resetting(case)}.",
+            what=(f"{_changed(case)}: {refused.because}. Spark would fail with: {refused.error}."),
+            how=_how(case),
             accepting="Spark decides; it plans a batch and fails in it, at every start",
             follows_from=refused.follows_from,
         )
+
+
+def _changed(case: Case) -> str:
+    if _is_same_query(case):
+        return "The checkpoint was changed, and does not fit its own query any more"
+    return "The query was changed, and its checkpoint cannot take it"
+
+
+def _how(case: Case) -> str:
+    if _is_same_query(case):
+        return f"Restore the checkpoint from a backup. If there is none, {resetting(case)}."
+    return f"Start the query as it was. To begin with the new query, {resetting(case)}."
+
+
+def _is_same_query(case: Case) -> bool:
+    """Return whether the query is the one of the last run."""
+    query = case.query
+    if query is None:  # looked at from outside, the contract of the last run is the query
+        return case.record is not None
+    before, now = query.before, query.now
+    if before is None:
+        return False
+    return (len(before.sources), before.operators) == (len(now.sources), now.operators)
 
 
 RULE = Rule(

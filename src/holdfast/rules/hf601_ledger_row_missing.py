@@ -5,8 +5,9 @@
 The sink has no ledger row for the stream, but the checkpoint has batches. Which of them the sink
 holds is unknown.
 
-Possible causes: the row was deleted, the sink is another database than before, or [Delta has
-cleaned up its log](../../guides/delta.md#how-long-the-log-is-kept).
+Possible causes: the row was deleted, the sink is another database than before, the stream is a
+clone and got the table of the original, or [Delta has cleaned up its
+log](../../guides/delta.md#how-long-the-log-is-kept).
 
 ## What Spark does
 
@@ -45,14 +46,17 @@ def _judge(case: Case) -> Iterator[Finding]:
     if evidence is None:
         return
     for sink in evidence.sinks:
-        is_new = (sink.is_added or evidence.is_seeded) and not sink.forgotten_epoch
+        is_own = not sink.forgotten_epoch and not sink.owners
+        is_new = (sink.is_added or evidence.is_seeded) and is_own
         is_explained = evidence.is_adopting or is_new or sink.unreadable is not None
         has_batches = evidence.newest_planned >= 0 or sink.forgotten_epoch > 0
         if sink.row is not None or not has_batches or is_explained:
             continue
         yield RULE.find(
             what=_what(evidence, sink),
-            how="If the table or the database is not that of before, start with that of before. "
+            how=f"Start {evidence.stream} with a table of its own."
+            if sink.owners
+            else "If the table or the database is not that of before, start with that of before. "
             f"Else restore the row from a backup of the ledger, or {resetting(case)}.",
             accepting=f"the sink is assumed to hold batches up to {evidence.newest_committed}",
             accepted_batch=proven_batch(evidence, sink),
@@ -66,6 +70,11 @@ def _read_from(evidence: StreamEvidence, sink: SinkEvidence) -> str:
 
 
 def _what(evidence: StreamEvidence, sink: SinkEvidence) -> str:
+    if sink.owners:
+        return (
+            f"{evidence.stream} is a clone, and {sink.shown} is the table of "
+            f"{', '.join(sink.owners)}: the rows of both would be in it twice."
+        )
     if evidence.newest_planned < 0:
         return (
             f"{sink.shown} has no ledger row for {evidence.stream}, but its history has batches "

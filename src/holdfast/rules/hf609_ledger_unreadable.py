@@ -38,8 +38,8 @@ def _judge(case: Case) -> Iterator[Finding]:
             continue
         yield RULE.find(
             what=(
-                f"The ledger of {sink.shown} cannot be read: {sink.unreadable.why}. What the sink "
-                f"holds of {evidence.stream} is unknown."
+                f"The ledger of {sink.shown} cannot be read: {sink.unreadable.why.rstrip('.')}. "
+                f"What the sink holds of {evidence.stream} is unknown."
             ),
             how=f"Make {sink.shown} readable for this driver, and start again.",
             accepting=(

@@ -24,6 +24,9 @@ holdfast plan rewind STREAM --root ROOT --to-batch 1 -o plan.json
 There is no plan for a query without Holdfast. Rewind its checkpoint by hand, and put a new UUID
 into `metadata`: then Delta accepts the batches again.
 
+A function for `foreachBatch` that sets `txnAppId` needs another one before the start: Delta skips
+the batches under the old one, whatever the checkpoint says.
+
 ## What accepting does
 
 The rows of the removed batches stay missing.
@@ -42,6 +45,7 @@ from holdfast.evidence.outputs.delta import DeltaOutput, OutputCommit
 from holdfast.evidence.progress import Amount
 from holdfast.evidence.wording import count
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.printable import printable
 from holdfast.rules.commands import REWIND, plan_command
 from holdfast.rules.delta_batches import Holding, delta_holdings, listed
 from holdfast.rules.rule import Finding, Needs, Rule
@@ -66,7 +70,7 @@ def _judge(case: Case) -> Iterator[Finding]:
             ),
             how=(
                 "Restore the table to the version before the RESTORE, or rewind the checkpoint to "
-                f"batch {batches[0] - 1}{_how_to_rewind(case, batches[0] - 1)}."
+                f"batch {batches[0] - 1}{_how_to_rewind(case, holding, batches[0] - 1)}."
             ),
             accepting="these rows stay missing",
             follows_from=(
@@ -77,10 +81,17 @@ def _judge(case: Case) -> Iterator[Finding]:
         )
 
 
-def _how_to_rewind(case: Case, batch: int) -> str:
-    if case.root is None or batch < 0:
-        return " and put a new UUID into its metadata file"
-    return f" with {plan_command(case, REWIND, f'--to-batch {batch}')}"
+def _how_to_rewind(case: Case, holding: Holding, batch: int) -> str:
+    """Say how, and what else lets Delta take the batches again."""
+    command = ""
+    if case.root is not None and batch >= 0:
+        command = f" with {plan_command(case, REWIND, f'--to-batch {batch}')}"
+    if not holding.is_native:
+        application = printable(holding.application or "")
+        return (
+            f"{command} and give the function another txnAppId than {application} before the start"
+        )
+    return command or " and put a new UUID into its metadata file"
 
 
 def _taken(holding: Holding, newest: int) -> dict[int, OutputCommit]:

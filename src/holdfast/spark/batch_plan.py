@@ -21,6 +21,7 @@ _STATEFUL = {
     "GlobalLimit": "limit",
     "LocalLimit": "limit",
     "TransformWithState": "transformWithState",
+    "TransformWithStateInPandas": "transformWithState",
     "TransformWithStateInPySpark": "transformWithState",
 }
 _VARYING = {

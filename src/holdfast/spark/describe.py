@@ -28,6 +28,7 @@ _OPERATORS = {
     "GlobalLimit": "globalLimit",
     "Join": "symmetricHashJoin",
     "TransformWithState": "transformWithStateExec",
+    "TransformWithStateInPandas": "transformWithStateInPandasExec",
     "TransformWithStateInPySpark": "transformWithStateInPySparkExec",
 }
 _AT_PATH = re.compile(r"(\w+)\[(.*)\]", re.DOTALL)
@@ -132,6 +133,9 @@ def _operator(kind: str, node: Any) -> str | None:
         return None
     if kind == "Aggregate" and "session_window" in node.groupingExpressions().toString():
         return _SESSIONS
+    # Spark 4.1 and later have one node for both functions, and name them apart as 4.0 does.
+    if kind == "TransformWithStateInPySpark" and node.userFacingDataType().toString() == "pandas":
+        kind = "TransformWithStateInPandas"
     return _OPERATORS.get(kind)
 
 

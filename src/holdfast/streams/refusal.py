@@ -6,6 +6,7 @@ from shlex import quote
 
 from holdfast.errors import HoldfastError
 from holdfast.grades import Goal
+from holdfast.record.repairs import say_how_to_end
 from holdfast.rules import Finding
 from holdfast.spark.versions import SUPPORTED
 
@@ -101,8 +102,7 @@ class UnfinishedRepairStartError(HoldfastError):
         super().__init__(
             what=f"{stream} was not started; nothing was written.",
             why=f"A {goal} was begun and has not ended; its journal is {journal}.",
-            how=f"Finish it: holdfast apply {quote(journal)} --continue. Or take it back: "
-            f"holdfast undo {quote(journal)} --execute",
+            how=say_how_to_end(journal),
         )
 
 

@@ -50,6 +50,7 @@ class SinkCase(CasePart, frozen=True, kw_only=True):
     is_added: bool = False
     unreadable: str | None = None
     """Why its ledger cannot be read."""
+    owners: tuple[str, ...] = ()
     forgotten_epoch: int = 0
 
 

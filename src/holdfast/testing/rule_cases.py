@@ -210,6 +210,7 @@ def _sink_evidence(sink: SinkCase, case: RuleCase) -> SinkEvidence:
         native_batch=sink.native_batch,
         is_added=sink.is_added,
         unreadable=None if sink.unreadable is None else Unreadable(sink.unreadable),
+        owners=sink.owners,
         forgotten_epoch=sink.forgotten_epoch,
     )
 

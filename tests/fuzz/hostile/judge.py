@@ -59,7 +59,8 @@ def judge(case: Hostile, seen: Witnessed) -> Iterator[str]:
 
 def _judge_document(case: Hostile, ran: Ran) -> Iterator[str]:
     try:
-        named = named_in(msgspec.json.decode(ran.output)) if ran.output else {}
+        said = msgspec.json.decode(ran.output or "{}")
+        named = named_in(said) if "leftovers" in said else {}
     except msgspec.DecodeError:
         yield "json: is no JSON"
         return

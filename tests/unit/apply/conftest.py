@@ -12,4 +12,6 @@ from holdfast.apply import apply
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda _: None)
-    monkeypatch.setattr(apply, "find_movement", lambda _: None)  # files of a test are always new
+    monkeypatch.setattr(
+        apply, "find_movement", lambda *_, **__: None
+    )  # files of a test are always new

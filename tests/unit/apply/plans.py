@@ -19,6 +19,7 @@ from holdfast.plan.plan_file import Impact, Plan
 from holdfast.plan.steps import PutFile, RemoveFile, Step, digest_of
 from holdfast.record.layout import journal_path
 from holdfast.record.owner import Owner, this_process
+from tests.unit.apply.quiet import quieten
 
 STREAM = "readings"
 FILES = {
@@ -35,6 +36,7 @@ def make_root(home: Path) -> Path:
         file = home / STREAM / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(content)
+    quieten(home)
     return home
 
 

@@ -164,7 +164,7 @@ def test_a_plan_is_applied_once(tmp_path: Path) -> None:
         apply(plan)
     apply(undo_of(plan, 77))
     before = look(tmp_path)
-    with pytest.raises(JournalError, match="The plan was applied already"):
+    with pytest.raises(JournalError, match="The plan was undone already"):
         apply(plan)
     assert look(tmp_path) == before
     apply(with_id(plan, 78))

@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.apply import stores as apply_stores
 from holdfast.apply.apply import apply_plan
-from holdfast.apply.errors import InterruptedPlanError, StalePlanError
+from holdfast.apply.errors import InterruptedPlanError, StalePlanError, StreamRunsError
 from holdfast.apply.rehearse import rehearse
 from holdfast.apply.stores import RehearsalStores, Stores
 from holdfast.apply.undo import plan_undo
@@ -24,8 +24,11 @@ from holdfast.plan.make import make_plan
 from holdfast.plan.plan_file import NoPlan, Plan
 from holdfast.plan.requests import Request
 from holdfast.record.generations import current_generation
+from holdfast.record.leases import LeaseHeldError, release, take_lease
+from holdfast.record.owner import this_process
 from holdfast.sinks.kinds import open_ledger, sink_of
 from holdfast.storage.open import open_reader
+from holdfast.storage.write import open_writer
 from tests.docs.repair_root import NEWEST, STREAM, make_root
 from tests.unit.apply.memory_ledger import MemoryLedger
 
@@ -34,10 +37,11 @@ from tests.unit.apply.memory_ledger import MemoryLedger
 class Bench:
     home: Path
     ledger: MemoryLedger
+    at: str = "streams"
 
     @property
     def root(self) -> Path:
-        return self.home / "streams"
+        return self.home / self.at
 
     def plan(self, request: Request) -> Plan | NoPlan:
         return make_plan(request, Looks(location=STREAM, root=str(self.root), probe=True))
@@ -96,6 +100,7 @@ def nothing(bench: Bench) -> None:
 GOALS: dict[str, tuple[Request, Callable[[Bench], None]]] = {
     "resume": (Request(goal="resume"), delete),
     "replay": (Request(goal="replay", output="restore"), nothing),
+    "replay-three": (Request(goal="replay", batches=3, output="restore"), nothing),
     "reset": (Request(goal="reset", start="earliest", output="truncate"), nothing),
     "reset-here": (Request(goal="reset", start="here", output="keep-from-here"), nothing),
     "new-table": (Request(goal="reset", start="earliest", output="new-table"), nothing),
@@ -136,6 +141,25 @@ def test_a_deleted_checkpoint_goes_on_where_the_sink_ends(bench: Bench) -> None:
     assert again.is_fine
 
 
+def test_several_batches_are_run_again_as_one_of_their_range(bench: Bench) -> None:
+    old = bench.files()
+    bench.apply(bench.planned(GOALS["replay-three"][0]))
+    there, first = bench.files(), NEWEST - 2
+    _, metadata, _ = old[f"{STREAM}/offsets/{first}"].splitlines()
+    version, _, end = old[f"{STREAM}/offsets/{NEWEST}"].splitlines()
+    assert there[f"{STREAM}/offsets/{first}"].splitlines() == [version, metadata, end]
+    gone = {f"{STREAM}/offsets/{first + at}" for at in (1, 2)}
+    gone |= {f"{STREAM}/commits/{first + at}" for at in (0, 1, 2)}
+    assert set(old) - set(there) == gone
+    assert bench.ledger.row.last_batch == first - 1
+
+
+def test_more_batches_than_there_are_entries_for_are_not_run_again(bench: Bench) -> None:
+    found = bench.plan(Request(goal="replay", batches=NEWEST + 2, output="restore"))
+    assert isinstance(found, NoPlan)
+    assert found.reason == f"{STREAM} has run {NEWEST + 1} batches, not {NEWEST + 2}."
+
+
 def test_a_reset_opens_a_generation_and_empties_the_output(bench: Bench) -> None:
     bench.apply(bench.planned(GOALS["reset"][0]))
     assert bench.generation() == 2
@@ -154,11 +178,72 @@ def test_undo_of_a_reset_opens_one_more_generation_on_the_old_checkpoint(bench: 
     assert isinstance(bench.plan(Request(goal="resume")), NoPlan)
 
 
+def test_a_table_that_a_reset_left_alone_is_taken_along_by_its_undo(bench: Bench) -> None:
+    row = bench.ledger.row
+    journal = bench.apply(bench.planned(GOALS["new-table"][0]))
+    assert bench.ledger.row == row
+    undo = plan_undo(journal, Stores())
+    assert isinstance(undo, Plan)
+    bench.apply(undo)
+    assert (bench.generation(), bench.ledger.row.generation) == (3, 3)
+    assert bare(bench.ledger.row) == bare(row)
+    again = bench.plan(Request(goal="resume"))
+    assert isinstance(again, NoPlan)
+    assert again.is_fine
+
+
 def test_a_move_takes_the_ledger_along(bench: Bench) -> None:
     target = bench.home / "elsewhere"
     bench.apply(bench.planned(Request(goal="move", target=str(target))))
     assert bench.ledger.row.binding.checkpoint == str(target / STREAM)
     assert (target / STREAM / "metadata").exists()
+
+
+def test_a_stream_that_was_moved_gets_a_deleted_checkpoint_back(bench: Bench) -> None:
+    bench.apply(bench.planned(Request(goal="move", target=str(bench.home / "elsewhere"))))
+    moved = replace(bench, at="elsewhere")
+    delete(moved)
+    moved.apply(moved.planned(Request(goal="resume")))
+    there = moved.files()
+    assert f"{STREAM}/commits/{NEWEST}" in there
+    assert {f"{STREAM}/sources/0/9.compact", f"{STREAM}/sources/0/11"} <= set(there)
+
+
+def test_a_stream_with_a_damaged_record_is_not_taken_for_a_bare_checkpoint(bench: Bench) -> None:
+    lease = bench.root / "_holdfast" / STREAM / "leases/000001.json"
+    lease.write_text('{"torn')
+    before = bench.files()
+    for name, (request, damage) in GOALS.items():
+        if damage is nothing:
+            found = bench.plan(request)
+            assert isinstance(found, NoPlan), name
+            assert "record of readings cannot be read" in found.reason
+            assert not found.is_fine
+    assert bench.files() == before
+
+
+def test_a_move_is_not_taken_back_from_a_driver_in_the_new_root(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = bench.home / "elsewhere"
+    journal = bench.apply(bench.planned(Request(goal="move", target=str(target))))
+    undo = plan_undo(journal, Stores())
+    assert isinstance(undo, Plan)
+    record = open_writer(str(target / "_holdfast" / STREAM))
+    running = take_lease(record, this_process())
+
+    def is_alive(*_: object) -> None:
+        raise LeaseHeldError(record.location, running)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("holdfast.record.leases._wait_until_free", is_alive)
+        with pytest.raises(StreamRunsError):
+            bench.apply(undo)
+    assert bench.ledger.row.binding.checkpoint == str(target / STREAM)
+    release(record, running)
+    bench.apply(undo)
+    assert bench.ledger.row.binding.checkpoint == str(bench.root / STREAM)
+    assert not (target / STREAM).exists() or not any((target / STREAM).rglob("*.json"))
 
 
 def test_a_snapshot_can_be_gone_back_to(bench: Bench) -> None:

@@ -10,17 +10,18 @@ from pathlib import Path
 import pytest
 
 from holdfast.apply import apply
-from holdfast.apply.apply import apply_plan
+from holdfast.apply.apply import apply_plan, continue_plan
 from holdfast.apply.errors import StalePlanError, StreamRunsError
 from holdfast.apply.movement import find_movement
 from holdfast.apply.stores import Stores
+from holdfast.apply.undo import plan_undo
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.main import run
 from holdfast.diagnosis.case import Looks
 from holdfast.plan.make import make_plan
 from holdfast.plan.plan_file import Plan, encode_plan
 from holdfast.plan.requests import Request
-from tests.unit.apply.plans import look
+from tests.unit.apply.plans import kill_at, look
 from tests.unit.apply.quiet import quieten
 
 LINE = '{"batchWatermarkMs":0,"batchTimestampMs":1700000000000,"conf":{}}'
@@ -153,6 +154,28 @@ def test_an_unchanged_world_is_not_refused(checkpoint: Path) -> None:
     checkpoint.with_name("copy").rename(checkpoint)
     apply_plan(plan, Stores(), allowed={each.word for each in plan.needs})
     assert before.keys() - look(checkpoint).keys() == {"commits/2"}
+
+
+def test_a_bare_checkpoint_that_moves_is_neither_continued_nor_taken_back(
+    checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the plan itself has written a moment ago is no movement."""
+    monkeypatch.setattr(apply, "find_movement", find_movement)
+    quieten(checkpoint)
+    plan = plan_resume(checkpoint)
+    assert kill_at(6, plan)
+    (checkpoint / "offsets/3").write_text("v1\n{}\n3")
+    with pytest.raises(StreamRunsError, match=r"offsets/3 was written \d+ s ago"):
+        continue_plan(plan, Stores())
+    (checkpoint / "offsets/3").unlink()
+    undo = plan_undo(continue_plan(plan, Stores()), Stores())
+    assert isinstance(undo, Plan)
+    (checkpoint / "commits/1").touch()
+    with pytest.raises(StreamRunsError, match=r"commits/1 was written"):
+        apply_plan(undo, Stores(), allowed=undo.words)
+    quieten(checkpoint)
+    apply_plan(undo, Stores(), allowed=undo.words)
+    assert (checkpoint / "commits/2").exists()
 
 
 def test_a_bare_checkpoint_that_was_written_just_now_is_refused(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 from pathlib import Path
 
 import pytest
 
-from campaigns.repair_kills.killing import Killing, Tally
+from campaigns.repair_kills.killing import Killing, Share, Tally
 from campaigns.repair_kills.scenes import SCENES, Scene
-from campaigns.repair_kills.world import BATCHES, Rows, State, World
+from campaigns.repair_kills.tables import Rows, Tables
+from campaigns.repair_kills.world import BATCHES, State, World
 from holdfast.apply import file_steps
 from holdfast.apply.stores import Stores
 
@@ -19,12 +19,25 @@ LINE = '{"batchWatermarkMs":0,"batchTimestampMs":1700000000000,"conf":{}}'
 BARE = [scene for scene in SCENES if "/" in scene.stream][:2]
 
 
+class NoTables(Tables):
+    """Those of a world without a database."""
+
+    def keep(self, name: str) -> None:
+        """Keep nothing."""
+
+    def put_back(self, name: str) -> None:
+        """Put nothing back."""
+
+    def rows(self) -> Rows:
+        return {}
+
+
 class FileWorld(World):
     """A bare checkpoint, and no database."""
 
     def prepare(self) -> None:
         """Make what every case begins with."""
-        home = self.kept / "home/bare/readings"
+        home = self.home / "bare/readings"
         for log in ("offsets", "commits"):
             (home / log).mkdir(parents=True)
         (home / "metadata").write_text('{"id":"5a1f7e0a-55a1-4c6e-9d5c-0b7f1d1f0a01"}')
@@ -32,13 +45,12 @@ class FileWorld(World):
             entry = f'v1\n{LINE}\n{{"topic":{{"0":{batch}}}}}'
             (home / f"offsets/{batch}").write_text(entry)
             (home / f"commits/{batch}").write_text('v1\n{"nextBatchWatermarkMs":0}')
+        self.keep()
 
-    def put_back(self) -> None:
-        shutil.rmtree(self.home, ignore_errors=True)
-        shutil.copytree(self.kept / "home", self.home)
-
-    def _rows(self) -> Rows:
-        return {}
+    @property
+    def tables(self) -> Tables:
+        """None."""
+        return NoTables("")
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +63,7 @@ def run(scene: Scene, tmp_path: Path, *, real: int) -> list[Tally]:
     world.prepare()
     chance = random.Random(7)
     killing = Killing(world=world, stores=Stores(), scratch=tmp_path, chance=chance)
-    return list(killing.run(scene, real=real, everything=False))
+    return list(killing.run(scene, Share(real=real)))
 
 
 @pytest.mark.parametrize("scene", BARE, ids=lambda scene: scene.name)

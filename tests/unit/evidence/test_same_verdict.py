@@ -151,9 +151,10 @@ def by_command(location: Path, capsys: pytest.CaptureFixture[str]) -> Answer:
     with pytest.raises(SystemExit):
         run(["inspect", str(location), "--format", "json"])
     shown = capsys.readouterr()
-    if not shown.out:
-        return shown.err.split(":")[0].split()[0]
     document = json.loads(shown.out)
+    if document.get("format") == "holdfast.error":
+        assert shown.err.split(":")[0].split()[0] == document["code"]
+        return str(document["code"])
     return {key: document[key] for key in ("nextStart", "onOtherVersions")}
 
 

@@ -38,10 +38,7 @@ def checkpoint(tmp_path: Path) -> Path:
     return home
 
 
-def test_a_damaged_commit_and_its_stale_checksums_go_once_and_come_back(
-    checkpoint: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("holdfast.apply.apply.find_movement", lambda _: None)  # it is just made
+def test_a_damaged_commit_and_its_stale_checksums_go_once_and_come_back(checkpoint: Path) -> None:
     (checkpoint / "commits/2").write_text("v1\n{")
     quieten(checkpoint)
     before = look(checkpoint)

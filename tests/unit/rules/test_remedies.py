@@ -113,7 +113,8 @@ def run(command: str, place: Path) -> Ran:
         return Ran(code=ExitCode.USAGE, said=str(ran.exception), plan=None)
     if ran.exception is not None:
         raise ran.exception
-    plan = decode_plan(out.read_bytes(), "plan.json") if out.exists() else None
+    raw = out.read_bytes()
+    plan = None if b'"holdfast.no-plan"' in raw else decode_plan(raw, "plan.json")
     return Ran(code=int(ran.return_value), said=ran.output, plan=plan)
 
 

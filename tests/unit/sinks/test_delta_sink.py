@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 from holdfast import points
 from holdfast.errors import ConfigError
 from holdfast.ids import BatchId
-from holdfast.ledger import Apply, Reason, Refuse, Skip, advance
+from holdfast.ledger import Apply, LedgerRow, Reason, Refuse, Skip, advance
 from holdfast.ledger.delta import NATIVE_FENCE, transaction_version
 from holdfast.ledger.delta_notes import encode_fence, encode_row
 from holdfast.sinks.delta.commit import Identity
@@ -378,3 +378,22 @@ def test_a_sink_is_named_by_its_path_or_table() -> None:
             Delta(**given)
     with pytest.raises(ConfigError):
         Delta(path="a", sequence_by="at")
+
+
+@pytest.mark.usefixtures("sink")
+def test_the_version_before_a_row_has_what_others_added_up_to_then(table: DeltaTable) -> None:
+    def put(row: LedgerRow) -> int:
+        return table.put({"commitInfo": {"userMetadata": encode_row(row, fenced_at=1, seen=1)}})
+
+    def before(generation: int, batch: int) -> str | None:
+        ledger = table.sink().ledger
+        return ledger.version_before("readings", generation=generation, batch=batch)
+
+    later = replace(ROW, generation=2)
+    added = table.put(BY_HAND)
+    assert put(later) == added + 1
+    assert put(later) == added + 2  # the same row, committed again
+    put(replace(later, last_batch=BatchId(ROW.last_batch + 1)))
+    assert before(2, ROW.last_batch) == str(added)
+    assert before(2, ROW.last_batch + 7) is None
+    assert before(1, ROW.last_batch) is None  # nothing of the stream is older

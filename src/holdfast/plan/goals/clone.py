@@ -14,8 +14,16 @@ from holdfast.checkpoint.layout import METADATA
 from holdfast.ids import QueryId
 from holdfast.ledger.output import KeepOutput
 from holdfast.ledger.row import Binding
-from holdfast.plan.draft import Heading, Part, new_plan_id, put_together
+from holdfast.plan.draft import (
+    Heading,
+    Part,
+    copy_checkpoint,
+    new_plan_id,
+    put_together,
+    sidecar_of,
+)
 from holdfast.plan.entries import metadata_file
+from holdfast.plan.goals.relocate import relocate
 from holdfast.plan.plan_file import Impact, NoPlan, Plan
 from holdfast.plan.steps import CopyTree, PutFile, SettleSink, Step, row_value
 from holdfast.plan.trees import list_files
@@ -29,6 +37,7 @@ from holdfast.record.generations import (
     read_generations,
 )
 from holdfast.record.layout import (
+    INPUTS,
     SNAPSHOTS,
     check_stream_name,
     contract_path,
@@ -36,6 +45,7 @@ from holdfast.record.layout import (
     record_location,
     run_path,
 )
+from holdfast.storage.below import ReaderBelow
 from holdfast.storage.location import Location, parse_location
 from holdfast.storage.open import open_reader
 
@@ -50,16 +60,24 @@ def plan_snapshot(now: StreamNow, *, name: str) -> Plan | NoPlan:
     target = now.record.location.join(SNAPSHOTS, name)
     if open_reader(target, now.options).list().files:
         return NoPlan(reason=f"{now.stream} has a snapshot {name} already.")
-    step = _copy(now, target, leaves_out=(), why="Every file of the checkpoint, compared.")
+    step = copy_checkpoint(
+        now, target, leaves_out=(), why="Every file of the checkpoint, compared."
+    )
     shown = f"snapshot {name}: batch {now.case.newest_committed}, {step.files:,} files"
     heading = Heading(
         goal="snapshot",
         summary=f"Keep a copy of {now.stream} as {name}.",
         undo=_COPY,
-        afterwards=(f"holdfast plan restore {now.stream} --root {now.root} --snapshot {name}",),
+        afterwards=_going_back(now, target, name),
     )
     part = Part(steps=(step,), impact=Impact(stream=now.stream, position=shown))
     return put_together(heading, (now,), (part,), plan_id=new_plan_id())
+
+
+def _going_back(now: StreamNow, target: Location, name: str) -> tuple[str, ...]:
+    if now.guard is None:
+        return (f"The copy is in {target}; without a record it is put back by hand.",)
+    return (f"holdfast plan restore {now.stream} --root {now.root} --snapshot {name}",)
 
 
 def plan_clone(now: StreamNow, *, name: str) -> Plan | NoPlan:
@@ -79,7 +97,7 @@ def plan_clone(now: StreamNow, *, name: str) -> Plan | NoPlan:
         opened_at=clock.now().isoformat(timespec="seconds"),
     )
     steps: tuple[Step, ...] = (
-        _copy(now, target, leaves_out=_METADATA, why="The checkpoint; the stream is left alone."),
+        *_checkpoint(now, target, name, leaves_out=_METADATA),
         _put(name, target, METADATA, content=metadata_file(query_id)),
         _put(name, record, opened.path, content=encode(opened).decode()),
     )
@@ -107,7 +125,8 @@ def plan_move(now: StreamNow, *, target: str) -> Plan | NoPlan:
     if _is_taken(now, place, record):
         return NoPlan(reason=f"{root} has a stream {now.stream} already.")
     steps = (
-        _copy(now, place, leaves_out=(), why="The checkpoint, as it is."),
+        *_checkpoint(now, place, now.stream),
+        *_inputs(now, record),
         *_record(now, record, place),
         *_rebind(now, place),
     )
@@ -132,23 +151,38 @@ def _is_taken(now: StreamNow, checkpoint: Location, record: Location) -> bool:
 _METADATA = (METADATA, f".{METADATA}.crc")
 
 
-def _copy(now: StreamNow, target: Location, *, leaves_out: tuple[str, ...], why: str) -> CopyTree:
-    files = list_files(now.checkpoint, leaves_out=leaves_out)
-    return CopyTree(
-        stream=now.stream,
-        source=now.place,
-        target=str(target),
-        fingerprint=files.fingerprint,
-        files=files.count,
-        size_bytes=files.size_bytes,
-        leaves_out=leaves_out,
-        why=why,
+def _checkpoint(
+    now: StreamNow, target: Location, stream: str, *, leaves_out: tuple[str, ...] = ()
+) -> Iterator[Step]:
+    """Yield the copy of a checkpoint, which names its new place where it named the old one."""
+    moved = relocate(now.checkpoint, target)
+    left_out = (*leaves_out, *moved, *map(sidecar_of, moved))
+    yield copy_checkpoint(
+        now, target, leaves_out=left_out, why="The checkpoint; the old one stays."
     )
+    for path, content in moved.items():
+        why = "It names the schema files of the state by their place."
+        yield PutFile(stream=stream, place=str(target), path=path, content=content, why=why)
 
 
 def _put(stream: str, place: Location, path: str, *, content: str) -> PutFile:
     why = "It gives the copy an identity of its own."
     return PutFile(stream=stream, place=str(place), path=path, content=content, why=why)
+
+
+def _inputs(now: StreamNow, record: Location) -> Iterator[Step]:
+    """Yield the copy of what the batches have read: it gives a deleted checkpoint back."""
+    files = list_files(ReaderBelow(now.record, INPUTS))
+    if files.count:
+        yield CopyTree(
+            stream=now.stream,
+            source=str(now.record.location.join(INPUTS)),
+            target=str(record.join(INPUTS)),
+            fingerprint=files.fingerprint,
+            files=files.count,
+            size_bytes=files.size_bytes,
+            why="Which files each batch has read: without it a checkpoint cannot be given back.",
+        )
 
 
 def _record(now: StreamNow, record: Location, place: Location) -> Iterator[Step]:
@@ -157,10 +191,12 @@ def _record(now: StreamNow, record: Location, place: Location) -> Iterator[Step]
     assert guard is not None
     assert guard.run is not None
     for each in read_generations(now.record):
-        is_current = each.number == guard.generation.number
-        moved = msgspec.structs.replace(each, checkpoint=str(place), why=MOVED)
-        content = encode(moved if is_current else each).decode()
-        yield _put(now.stream, record, each.path, content=content)
+        moved = each
+        if each.checkpoint == guard.generation.checkpoint:  # an undone one has that of an older one
+            moved = msgspec.structs.replace(each, checkpoint=str(place))
+        if each.number == guard.generation.number:
+            moved = msgspec.structs.replace(moved, why=MOVED)
+        yield _put(now.stream, record, each.path, content=encode(moved).decode())
     for path in (run_path(guard.run.epoch, guard.run.run_id), contract_path(guard.run.contract)):
         raw = now.record.read(path)
         if raw is not None:

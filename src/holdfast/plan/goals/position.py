@@ -13,24 +13,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from holdfast.checkpoint.layout import OFFSETS, SOURCES
-from holdfast.checkpoint.offsets import OffsetEntry, parse_offset_entry
+from holdfast.checkpoint.layout import SOURCES
 from holdfast.checkpoint.sources import parse_offset
 from holdfast.checkpoint.sources.delta import DeltaOffset
 from holdfast.checkpoint.sources.files import FileEntry, FileOffset
-from holdfast.checkpoint.sources.kafka import KafkaOffset, parse_initial_offset, parse_kafka_offset
+from holdfast.checkpoint.sources.kafka import KafkaOffset, parse_kafka_offset
 from holdfast.evidence.sources.kafka import KafkaSource
 from holdfast.evidence.sources.probe import NotProbed
-from holdfast.ids import BatchId
 from holdfast.plan.entries import file_log, kafka_offset
 from holdfast.plan.goals.ends import find_ends, find_planned
 from holdfast.plan.goals.read_log import read_source_files
+from holdfast.plan.goals.topic import began_at, find_expired, find_replaced, oldest_of
 from holdfast.plan.plan_file import Change, NoPlan
 from holdfast.plan.preconditions import Precondition, TopicHolds
 from holdfast.plan.world import StreamNow
 
 EARLIEST, HERE, FRESH = "earliest", "here", "fresh"
 _SERVERS = "kafka.bootstrap.servers"
+_NOT_EARLIEST = "its startingOffsets are not earliest"
 _STARTING = ("startingVersion", "startingTimestamp")
 
 
@@ -47,6 +47,8 @@ class Position:
     preconditions: tuple[Precondition, ...] = ()
     rereads: bool = False
     """Whether it reads again what the sinks hold."""
+    is_whole: bool = False
+    """Whether it reads everything again that the sources still have."""
 
 
 def find_position(now: StreamNow, start: str) -> Position | NoPlan:
@@ -58,7 +60,7 @@ def find_position(now: StreamNow, start: str) -> Position | NoPlan:
     """
     ends, planned = find_ends(now), find_planned(now)
     if not ends and not planned:
-        return Position(shown="begins where the options of its sources say: it has read nothing")
+        return _by_options(now)
     if start in (EARLIEST, FRESH):
         return _earliest(now, ends or planned)
     if not ends:
@@ -69,6 +71,27 @@ def find_position(now: StreamNow, start: str) -> Position | NoPlan:
             "--output truncate",
         )
     return _here(now, ends) if start == HERE else _given(now, ends, start)
+
+
+def _by_options(now: StreamNow) -> Position:
+    """Return where a stream begins that has read nothing: no position of it can be written down."""
+    contract = None if now.guard is None else now.guard.contract
+    options = () if contract is None else contract.source_options
+    changes = [
+        Change(kind="skips", what=f"{name} of source {number} skips what is before it")
+        for number, each in enumerate(options)
+        for name in _STARTING
+        if name in each
+    ]
+    changes += [
+        Change(
+            kind="skips", what=f"source {number} skips what is in its topic now: {_NOT_EARLIEST}"
+        )
+        for number, each in enumerate(options)
+        if _SERVERS in each and each.get("startingOffsets", "latest") != EARLIEST
+    ]
+    shown = "begins where the options of its sources say: it has read nothing"
+    return Position(shown=shown, changes=tuple(changes), is_whole=True)
 
 
 def _here(now: StreamNow, ends: Mapping[str, Any]) -> Position | NoPlan:
@@ -138,6 +161,7 @@ def _earliest(now: StreamNow, ends: Mapping[str, Any]) -> Position | NoPlan:
         changes=tuple(changes),
         preconditions=tuple(held),
         rereads=True,
+        is_whole=True,
     )
 
 
@@ -151,7 +175,7 @@ def _earliest_of_topic(now: StreamNow, source: str) -> Position | NoPlan:
             nearest="Give --source 0=HOST:PORT, and --kafka-config FILE where the broker asks.",
         )
     options = _options(now, source)
-    first, waiting = _oldest(found)
+    first, waiting = oldest_of(found)
     servers = options.get(_SERVERS, "")
     held = tuple(
         TopicHolds(
@@ -163,79 +187,14 @@ def _earliest_of_topic(now: StreamNow, source: str) -> Position | NoPlan:
         for topic, partitions in first.items()
         if servers
     )
-    names = ", ".join(first)
+    names = ", ".join(each.name for each in found.topics)
     return Position(
         shown=f"reads {waiting:,} records of the topic {names} again, from the oldest there is",
         offsets=None if now.is_stateful else {source: kafka_offset(first)},
-        files=_began(source, first) if now.is_stateful else {},
-        changes=(*_recreated(found), *_lost(now, source, first)),
+        files=began_at(source, first) if now.is_stateful else {},
+        changes=(*find_replaced(found), *find_expired(now, source, first)),
         preconditions=held,
     )
-
-
-def _oldest(found: KafkaSource) -> tuple[dict[str, dict[int, int]], int]:
-    """Return the oldest offset of every partition, and how many records there are from there on."""
-    first: dict[str, dict[int, int]] = {}
-    waiting = 0
-    for topic in found.topics:
-        for each in topic.partitions:
-            if each.earliest is not None and each.latest is not None:
-                first.setdefault(topic.name, {})[each.number] = each.earliest
-                waiting += each.latest - each.earliest
-    return first, waiting
-
-
-def _began(source: str, first: Mapping[str, Mapping[int, int]]) -> dict[str, str]:
-    """Return the file that says where the first batch of a Kafka source begins.
-
-    A query with state takes no position from a seeded log, and this one it does: the source itself
-    reads it, and then `startingOffsets` is not looked at.
-    """
-    return {f"{SOURCES}/{source}/0": f"\0v1\n{json.dumps(kafka_offset(first))}"}
-
-
-def _recreated(found: KafkaSource) -> tuple[Change, ...]:
-    """Return what is lost with topics that were deleted and created again."""
-    names = ", ".join(each.name for each in found.topics if each.is_recreated)
-    what = f"the topic {names} was created again: what the old one gave is gone for good"
-    return (Change(kind="loses", what=what),) if names else ()
-
-
-def _lost(
-    now: StreamNow, source: str, first: Mapping[str, Mapping[int, int]]
-) -> tuple[Change, ...]:
-    """Return what the sinks hold of a topic that is not there any more."""
-    path = f"{SOURCES}/{source}/0"
-    raw = now.checkpoint.read(path)
-    began = None if raw is None else parse_initial_offset(path, raw)
-    if not isinstance(began, KafkaOffset):
-        began = _seeded(now, source)
-    if began is None and not any(at for each in first.values() for at in each.values()):
-        return ()  # the topic has everything it ever had
-    if began is None:
-        what = "how many records of the topic have expired is not known: where it began is lost"
-        return (Change(kind="loses", what=what),)
-    gone = sum(
-        max(first.get(topic, {}).get(number, offset) - offset, 0)
-        for topic, partitions in began.partitions.items()
-        for number, offset in partitions.items()
-    )
-    if not gone:
-        return ()
-    what = f"{gone:,} records that were read before have expired from the topic: gone for good"
-    return (Change(kind="loses", what=what, amount=gone),)
-
-
-def _seeded(now: StreamNow, source: str) -> KafkaOffset | None:
-    """Return the position that this generation was seeded with."""
-    guard = now.guard
-    path = f"{OFFSETS}/0"
-    raw = now.checkpoint.read(path)
-    entry = None if raw is None else parse_offset_entry(path, BatchId(0), raw)
-    if guard is None or guard.generation.first_batch != 1 or not isinstance(entry, OffsetEntry):
-        return None
-    texts = {each.source: each.text for each in entry.offsets}
-    return parse_kafka_offset(texts.get(source) or "")
 
 
 def _given(now: StreamNow, ends: Mapping[str, Any], start: str) -> Position | NoPlan:

@@ -10,7 +10,7 @@ import msgspec
 
 from holdfast import clock
 from holdfast.ledger.output import KeepOutput
-from holdfast.plan.draft import Heading, Part, new_plan_id, put_together
+from holdfast.plan.draft import Heading, Part, new_plan_id, put_generation, put_together
 from holdfast.plan.plan_file import Impact, Need, NoPlan, Plan
 from holdfast.plan.preconditions import Precondition, TreeIs
 from holdfast.plan.steps import (
@@ -25,7 +25,6 @@ from holdfast.plan.steps import (
 )
 from holdfast.plan.trees import Files, list_files
 from holdfast.plan.world import StreamNow
-from holdfast.record.documents import encode
 from holdfast.record.generations import RETIRED, Generation, read_generations
 from holdfast.record.layout import SNAPSHOTS, checkpoint_location
 from holdfast.storage.location import is_inside, parse_location
@@ -135,13 +134,7 @@ def _opening(now: StreamNow) -> PutFile:
         why=RETIRED,
         opened_at=clock.now().isoformat(timespec="seconds"),
     )
-    return PutFile(
-        stream=now.stream,
-        place=str(now.record.location),
-        path=retired.path,
-        content=encode(retired).decode(),
-        why="Every later start of this name is refused.",
-    )
+    return put_generation(now, retired, why="Every later start of this name is refused.")
 
 
 def _fence(now: StreamNow, number: int) -> SettleSink:

@@ -21,6 +21,7 @@ from holdfast.ids import BatchId
 from holdfast.ledger.coverage import Coverage, read_coverage
 from holdfast.ledger.output import KeepOutput
 from holdfast.ledger.row import LedgerRow
+from holdfast.plan.draft import remove_file
 from holdfast.plan.entries import commit_file, file_log_files, metadata_like, offset_file
 from holdfast.plan.goals.read_log import has_log, read_source_files
 from holdfast.plan.plan_file import Need, NoPlan
@@ -62,7 +63,7 @@ def rebuild(now: StreamNow, rows: tuple[LedgerRow, ...]) -> Rebuilt | NoPlan:
         return files
     if pending is None:
         files[f"{COMMITS}/{newest}"] = commit_file()
-    steps = [*_stale(now, newest, files), *_puts(now, files, newest)]
+    steps = [*_stale(now, newest, files), *_made_up(now, ends, files), *_puts(now, files, newest)]
     settled = _settle(now, files, newest)
     if isinstance(settled, NoPlan):
         return settled
@@ -111,10 +112,12 @@ def _entries(
     if end is None:
         return NoPlan(reason=f"The ledger row of {ends[newest].sink} has no end offsets.")
     files: dict[str, str] = {}
-    if newest > 0:
-        before = ends.get(BatchId(newest - 1))
+    previous = BatchId(newest - 1)
+    is_there = isinstance(now.case.checkpoint.offsets.get(previous), OffsetEntry)
+    if newest > 0 and (previous in ends or not is_there):
+        before = ends.get(previous)
         start = end if before is None else parse_json_object(before.end_offsets) or {}
-        files[f"{OFFSETS}/{newest - 1}"] = offset_file(
+        files[f"{OFFSETS}/{previous}"] = offset_file(
             start, _earlier(line), sources=now.source_count
         )
     files[f"{OFFSETS}/{newest}"] = offset_file(end, line, sources=now.source_count)
@@ -160,6 +163,19 @@ def _stale(now: StreamNow, newest: BatchId, files: dict[str, str]) -> Iterator[S
                     sha256=digest_of(raw),
                     why="It contradicts what the sinks hold.",
                 )
+
+
+def _made_up(
+    now: StreamNow, ends: dict[BatchId, LedgerRow], files: dict[str, str]
+) -> Iterator[Step]:
+    """Yield the removal of the commit of an entry whose own range nothing tells any more.
+
+    Spark asks for the entry and does not use it; going back to its batch would lose rows.
+    """
+    previous = BatchId(max(ends) - 1)
+    if f"{OFFSETS}/{previous}" in files and previous not in ends:
+        why = "Where its batch ended is not known any more: nothing may go back to it."
+        yield from remove_file(now, f"{COMMITS}/{previous}", why=why)
 
 
 def _puts(now: StreamNow, files: dict[str, str], newest: BatchId) -> Iterator[Step]:

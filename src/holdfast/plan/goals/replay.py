@@ -1,7 +1,8 @@
-"""replay: run the last batch again, with its exact range, after the sinks were put back.
+"""replay: run the last batch or batches again, with their exact range, after the sinks went back.
 
-Without its commit entry Spark runs a batch again from its offset entry. The ledger rows go back by
-one batch in the step that puts the sink back, so that the sinks take it.
+Without its commit entry Spark runs a batch again from its offset entry. Spark does so for one batch
+only: several are run as one, whose entry begins where the first of them did and ends where the last
+one did. The ledger rows go back in the step that puts the sink back, so that the sinks take it.
 """
 
 from __future__ import annotations
@@ -9,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from holdfast.checkpoint.layout import COMMITS
+from holdfast.checkpoint.layout import COMMITS, OFFSETS
+from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.evidence.collect import collect
 from holdfast.evidence.outcomes import RunsAgain
 from holdfast.evidence.overview import overview_of
 from holdfast.ids import BatchId
 from holdfast.ledger.coverage import NOTHING_READ, read_coverage
-from holdfast.ledger.output import KeepOutput, RestoreOutput
+from holdfast.ledger.output import Output
 from holdfast.ledger.row import NO_BATCH, LedgerRow
 from holdfast.plan.draft import (
     Heading,
@@ -25,22 +27,32 @@ from holdfast.plan.draft import (
     new_plan_id,
     put_together,
     remove_file,
+    sidecar_of,
 )
-from holdfast.plan.goals.resume import newest_rows
-from holdfast.plan.goals.rewind import repeats_unseen, reset_below, settle_back
+from holdfast.plan.goals.put_back import (
+    needs_of,
+    repeats_unseen,
+    reset_below,
+    say_put_back,
+    settle_back,
+)
+from holdfast.plan.goals.resume import newest_rows, remove_file_alone
 from holdfast.plan.plan_file import Impact, Need, NoPlan, Plan
-from holdfast.plan.steps import Permission, RemoveFile, SettleSink, Step, row_value
+from holdfast.plan.steps import PutFile, RemoveFile, SettleSink, Step, digest_of, row_value
 from holdfast.plan.world import SinkNow, StreamNow
 from holdfast.storage.overlay import OverlayWriter
 
 
-def plan_replay(now: StreamNow, below: tuple[StreamNow, ...], *, output: str) -> Plan | NoPlan:
-    """Return the plan that runs the last batch again.
+def plan_replay(
+    now: StreamNow, below: tuple[StreamNow, ...], *, batches: int, output: str
+) -> Plan | NoPlan:
+    """Return the plan that runs the last batches again.
 
     Args:
         now: The stream, as it is now.
         below: The streams that read its output, in the order of the data; they are reset.
-        output: `restore` the sinks to before the batch, or `keep` what they hold.
+        batches: How many.
+        output: `restore` the sinks to before them, or `keep` what they hold.
     """
     rows = newest_rows(now)
     if isinstance(rows, NoPlan):
@@ -51,14 +63,16 @@ def plan_replay(now: StreamNow, below: tuple[StreamNow, ...], *, output: str) ->
         return NoPlan(
             reason=reason if planned >= 0 else f"{now.stream} has run no batch.", is_fine=True
         )
+    if batches > planned + 1:
+        return NoPlan(reason=f"{now.stream} has run {planned + 1:,} batches, not {batches:,}.")
     plan_id = new_plan_id()
-    part = _part(now, planned, output=output, plan_id=plan_id)
+    part = _part(now, planned - batches + 1, output=output, plan_id=plan_id)
     if isinstance(part, NoPlan):
         return part
     heading = Heading(
         goal="replay",
-        summary=f"{now.stream} runs batch {planned} again, with the same range.",
-        undo="The commit entry, the ledger rows and the rows of the sinks, as they were.",
+        summary=f"{now.stream} {part.impact.position}.",
+        undo="The entries, the ledger rows and the rows of the sinks, as they were.",
         afterwards=("Start the stream as before.",),
     )
     parts = reset_below(below, plan_id=plan_id)
@@ -67,38 +81,93 @@ def plan_replay(now: StreamNow, below: tuple[StreamNow, ...], *, output: str) ->
     return put_together(heading, (now, *below), (part, *parts), plan_id=plan_id)
 
 
-def _part(now: StreamNow, batch: int, *, output: str, plan_id: str) -> Part | NoPlan:
-    removed = tuple(remove_file(now, f"{COMMITS}/{batch}", why="Without it Spark runs it again."))
-    if not _runs_again(now, removed, batch):
-        return NoPlan(reason=f"Spark would not run batch {batch} again with its range.")
-    before = _row_before(now, batch)
-    if isinstance(before, NoPlan):
-        return before
-    steps: list[Step] = [*removed]
+def _part(now: StreamNow, first: int, *, output: str, plan_id: str) -> Part | NoPlan:
+    """Return what a replay from a batch on does to one stream."""
+    newest = now.case.newest_planned
+    entries = _one_entry(now, first)
+    before = entries if isinstance(entries, NoPlan) else _row_before(now, first)
+    if isinstance(entries, NoPlan) or isinstance(before, NoPlan):
+        return entries if isinstance(entries, NoPlan) else before  # type: ignore[return-value]
+    shown = f"batch {newest}" if first == newest else f"batches {first} to {newest}"
+    how = "with the same range" if first == newest else "as one batch of exactly their range"
+    steps: list[Step] = [*entries]
     outputs: list[str] = []
     needs: list[Need] = []
     for number, sink in enumerate(now.sinks, start=1):
         aside = kept_table(plan_id, now.stream, number)
-        settled = settle_back(sink, now.stream, batch=batch - 1, output=output, aside=aside)
+        settled = settle_back(sink, now.stream, batch=first - 1, output=output, aside=aside)
         if isinstance(settled, NoPlan):
             return settled
-        steps += _settle(now, sink, before, settled=settled)
-        outputs.append(_say(sink, settled, batch))
-        needs += _needs(now, sink, settled, batch=batch)
-    needs += repeats_unseen(now, f"batch {batch}")
+        steps += _settle(now, sink, before, output=settled)
+        outputs.append(say_put_back(sink, settled, f"before batch {first}"))
+        needs += needs_of(now, sink, settled, rows=shown)
+    needs += repeats_unseen(now, shown)
     impact = Impact(
-        stream=now.stream,
-        position=f"runs batch {batch} again, with the same range",
-        outputs=tuple(outputs),
+        stream=now.stream, position=f"runs {shown} again, {how}", outputs=tuple(outputs)
     )
     return Part(steps=tuple(steps), impact=impact, needs=tuple(needs))
 
 
-def _runs_again(now: StreamNow, removed: tuple[Step, ...], batch: int) -> bool:
+def _one_entry(now: StreamNow, first: int) -> tuple[Step, ...] | NoPlan:
+    """Return the steps on the logs after which Spark runs the range of several batches as one."""
+    newest = now.case.newest_planned
+    steps: list[Step] = []
+    if first < newest:
+        merged = _merge(now, first)
+        if isinstance(merged, NoPlan):
+            return merged
+        steps += remove_file_alone(now, sidecar_of(merged.path), why="It is of another content.")
+        steps.append(merged)
+    for batch in range(newest, first, -1):
+        why = f"Its range is in offsets/{first} now."
+        steps += remove_file(now, f"{OFFSETS}/{batch}", why=why)
+    for batch in range(newest, first - 1, -1):
+        why = "Without it Spark runs the batch again."
+        steps += remove_file(now, f"{COMMITS}/{batch}", why=why)
+    if not _runs_again(now, steps, first):
+        return NoPlan(reason=f"Spark would not run batch {first} again with its range.")
+    return tuple(steps)
+
+
+def _merge(now: StreamNow, first: int) -> PutFile | NoPlan:
+    """Return the entry that has the watermark of the first batch and the ends of the last one."""
+    newest, known = now.case.newest_planned, now.case.checkpoint.offsets
+    gone = [
+        at for at in range(first, newest) if not isinstance(known.get(BatchId(at)), OffsetEntry)
+    ]
+    if gone:
+        return NoPlan(
+            reason=f"offsets/{gone[0]} is not in the checkpoint, so its range is unknown."
+        )
+    if now.is_stateful:
+        return NoPlan(
+            reason=f"{now.stream} keeps state: of several batches run as one, the state would not "
+            "be that of the same batches.",
+            nearest=f"holdfast plan rewind {now.stream} --root {now.root} --to-batch {first - 1}",
+        )
+    old, last = (now.checkpoint.read(f"{OFFSETS}/{at}") for at in (first, newest))
+    assert old is not None
+    assert last is not None
+    (version, metadata, *_), (other, _, *ends) = old.splitlines(), last.splitlines()
+    if version != other:
+        return NoPlan(reason=f"offsets/{first} and offsets/{newest} are of different versions.")
+    return PutFile(
+        stream=now.stream,
+        place=now.place,
+        path=f"{OFFSETS}/{first}",
+        content=b"\n".join((version, metadata, *ends)).decode(),
+        replaces=digest_of(old),
+        why=f"One batch, which begins where batch {first} began and ends where {newest} ended.",
+    )
+
+
+def _runs_again(now: StreamNow, steps: list[Step], batch: int) -> bool:
     overlay = OverlayWriter(now.checkpoint)
-    for step in removed:
-        assert isinstance(step, RemoveFile)
-        overlay.delete(step.path)
+    for step in steps:
+        if isinstance(step, RemoveFile):
+            overlay.delete(step.path)
+        elif isinstance(step, PutFile):
+            overlay.put(step.path, step.content.encode())
     start = overview_of(collect(overlay)).next_start
     return isinstance(start, RunsAgain) and start.batch_id == batch
 
@@ -122,35 +191,15 @@ def _row_before(now: StreamNow, batch: int) -> LedgerRow | NoPlan | None:
 
 
 def _settle(
-    now: StreamNow,
-    sink: SinkNow,
-    before: LedgerRow | None,
-    *,
-    settled: KeepOutput | RestoreOutput | object,
+    now: StreamNow, sink: SinkNow, before: LedgerRow | None, *, output: Output
 ) -> Iterator[Step]:
-    if sink.row is None or before is None or not isinstance(settled, KeepOutput | RestoreOutput):
+    if sink.row is None or before is None:
         return
     yield SettleSink(
         stream=now.stream,
         sink=sink.contract,
         old=row_value(sink.row),
         new=row_value(replace(before, sink=sink.row.sink)),
-        output=settled,
-        why="The sink goes back by one batch, and takes it again.",
+        output=output,
+        why="The sink goes back to before the batch, and takes it again.",
     )
-
-
-def _say(sink: SinkNow, settled: object, batch: int) -> str:
-    if isinstance(settled, RestoreOutput):
-        return f"{sink.shown} goes back to before batch {batch} (its version {settled.kept})"
-    how = ": its keys take the same rows again" if sink.contract.keys else ""
-    return f"{sink.shown} keeps its rows{how}"
-
-
-def _needs(now: StreamNow, sink: SinkNow, settled: object, *, batch: int) -> Iterator[Need]:
-    if isinstance(settled, RestoreOutput):
-        why = f"{sink.shown} loses the rows of batch {batch} until it has run again."
-        yield Need(permission=Permission.DESTRUCTIVE, stream=now.stream, why=why)
-    elif not sink.contract.keys:
-        why = f"{sink.shown} keeps the rows of batch {batch}, and gets them again."
-        yield Need(permission=Permission.REPEATS_DATA, stream=now.stream, why=why)

@@ -19,15 +19,14 @@ from holdfast.ids import BatchId, QueryId
 from holdfast.ledger.coverage import NOTHING_READ, read_coverage
 from holdfast.ledger.output import EmptyOutput, KeepOutput, Output
 from holdfast.ledger.row import NO_BATCH, Binding, LedgerRow
-from holdfast.plan.draft import Heading, Part, kept_table, new_plan_id, put_together
+from holdfast.plan.draft import Heading, Part, kept_table, new_plan_id, put_generation, put_together
 from holdfast.plan.entries import commit_file, metadata_file, metadata_like, offset_file
 from holdfast.plan.goals.position import FRESH, Position, find_position
 from holdfast.plan.goals.refusals import refuse_reset, refuse_shared
-from holdfast.plan.plan_file import Impact, Need, NoPlan, Plan
+from holdfast.plan.plan_file import Change, Impact, Need, NoPlan, Plan
 from holdfast.plan.preconditions import ListingIs, Precondition, fingerprint
 from holdfast.plan.steps import Permission, PutFile, SettleSink, Step, row_value
 from holdfast.plan.world import SinkNow, StreamNow
-from holdfast.record.documents import encode
 from holdfast.record.generations import RESET, Generation
 from holdfast.record.layout import checkpoint_location
 from holdfast.storage.location import Location
@@ -119,7 +118,8 @@ def reset_part(
         for number, sink in enumerate(now.sinks, start=1)
     ]
     steps: list[Step] = [*_checkpoint(now, new), _opening(now, new)]
-    outputs, needs = [], list(_position_needs(now, position))
+    changes = (*position.changes, *_never_again(settled, position))
+    outputs, needs = [], list(_change_needs(now, changes))
     for sink, choice, number in settled:
         if choice is OutputChoice.TRUNCATE and sink.others:
             return refuse_shared(sink)
@@ -131,7 +131,7 @@ def reset_part(
         stream=now.stream,
         position=position.shown,
         outputs=tuple(outputs),
-        changes=position.changes,
+        changes=changes,
     )
     empty = ListingIs(
         stream=now.stream, place=str(new.place), directory=OFFSETS, fingerprint=fingerprint(())
@@ -194,13 +194,8 @@ def _opening(now: StreamNow, new: NewGeneration) -> PutFile:
         why=RESET,
         opened_at=clock.now().isoformat(timespec="seconds"),
     )
-    return PutFile(
-        stream=now.stream,
-        place=str(now.record.location),
-        path=opened.path,
-        content=encode(opened).decode(),
-        why=f"From here on {now.stream} is in generation {new.number}; the old checkpoint stays.",
-    )
+    why = f"From here on {now.stream} is in generation {new.number}; the old checkpoint stays."
+    return put_generation(now, opened, why=why)
 
 
 def _settle(
@@ -243,8 +238,20 @@ def _say_output(sink: SinkNow, choice: OutputChoice) -> str:
             return f"{sink.shown} is left alone{rows}: name another table in the code"
 
 
-def _position_needs(now: StreamNow, position: Position) -> Iterator[Need]:
-    for change in position.changes:
+def _never_again(
+    settled: list[tuple[SinkNow, OutputChoice, int]], position: Position
+) -> Iterator[Change]:
+    """Yield the rows that a sink loses, or a new one never gets: they are not read again."""
+    for sink, choice, _ in settled:
+        if position.is_whole or choice is OutputChoice.KEEP:
+            continue
+        rows = "rows" if sink.rows is None else f"{sink.rows:,} rows"
+        what = f"{rows} of {sink.shown} come from before the new generation: not read again"
+        yield Change(kind="skips", what=what, amount=sink.rows)
+
+
+def _change_needs(now: StreamNow, changes: tuple[Change, ...]) -> Iterator[Need]:
+    for change in changes:
         if change.kind in ("loses", "skips"):
             why = f"{now.stream}: {change.what}."
             yield Need(permission=Permission.SKIPS_DATA, stream=now.stream, why=why)

@@ -10,17 +10,18 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 
-from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS
+from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS, SOURCES
 from holdfast.checkpoint.metadata import QueryMetadata
 from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.checkpoint.unparsed import Unparsed
+from holdfast.grades import Effect, Severity
 from holdfast.ids import BatchId
 from holdfast.ledger.row import LedgerRow
-from holdfast.plan.draft import Heading, Part, new_plan_id, put_together, remove_file
+from holdfast.plan.draft import Heading, Part, new_plan_id, put_together, remove_file, sidecar_of
 from holdfast.plan.entries import metadata_file
 from holdfast.plan.goals.rebuild import Rebuilt, rebuild
 from holdfast.plan.plan_file import Impact, Need, NoPlan, Plan
-from holdfast.plan.steps import Permission, PutFile, RemoveFile, Step, digest_of
+from holdfast.plan.steps import Permission, PutFile, Step, digest_of
 from holdfast.plan.world import StreamNow
 from holdfast.rules import judge
 
@@ -94,12 +95,16 @@ def _is_missing_entry(now: StreamNow, held: int) -> bool:
 
 
 def _mend(now: StreamNow, held: int) -> Rebuilt | NoPlan:
-    """Return what needs no ledger: leftovers, a damaged newest entry, stale checksums."""
+    """Return what needs no ledger: leftovers, a damaged newest entry."""
     checkpoint = now.case.checkpoint
     planned, committed = now.case.newest_planned, now.case.newest_committed
     if planned < 0 and committed < 0:
-        steps = tuple(_orphans(now))
-        return Rebuilt(steps=steps, position="with batch 0: no batch was ever planned")
+        blocked = _blocking_checksums(now)
+        return Rebuilt(
+            steps=(*_orphans(now), *blocked.steps),
+            position="with batch 0: no batch was ever planned",
+            needs=blocked.needs,
+        )
     if committed > planned:
         return _commit_ahead(now)
     newest = checkpoint.offsets.get(BatchId(planned))
@@ -122,22 +127,39 @@ def _mend(now: StreamNow, held: int) -> Rebuilt | NoPlan:
 
 def _small_things(now: StreamNow, committed: int) -> Rebuilt:
     checkpoint = now.case.checkpoint
-    steps: list[Step] = []
+    blocked = _blocking_checksums(now)
+    steps: list[Step] = [*blocked.steps]
     newest = checkpoint.commits.get(BatchId(committed)) if committed >= 0 else None
-    needs: tuple[Need, ...] = ()
+    needs = blocked.needs
     position = f"with batch {committed + 1}"
     if isinstance(newest, Unparsed):
         why = f"{newest.reason.capitalize()}. Without the entry Spark runs the batch again."
         steps += remove_file(now, f"{COMMITS}/{committed}", why=why)
         position = f"with batch {committed} again, the same range"
-        needs = _unless_known(now, f"A sink without a ledger gets batch {committed} again.")
-    removed = {step.path for step in steps if isinstance(step, RemoveFile)}
-    for path in checkpoint.stale_sidecars:
-        if path in removed:
-            continue  # it goes with its entry
-        why = "They are not the checksums of the entry that is there."
-        steps += remove_file_alone(now, path, why=why)
+        needs += _unless_known(now, f"A sink without a ledger gets batch {committed} again.")
     return Rebuilt(steps=tuple(steps), position=position, needs=needs)
+
+
+def _blocking_checksums(now: StreamNow) -> Rebuilt:
+    """Take away checksums whose entry is gone: Hadoop does not write that entry beside them."""
+    checkpoint = now.case.checkpoint
+    newest = {OFFSETS: now.case.newest_planned, COMMITS: now.case.newest_committed}
+    lone = list(checkpoint.lone_sidecars)
+    for log in checkpoint.sources:
+        newest[f"{SOURCES}/{log.name}"] = max((*log.entries, *log.compacts), default=-1)
+        lone += log.lone_sidecars
+    steps: list[Step] = []
+    needs: tuple[Need, ...] = ()
+    for path in lone:
+        directory, _, name = path.rpartition("/")
+        number = name.removeprefix(".").removesuffix(".crc")
+        if not number.isdecimal() or int(number) <= newest.get(directory, -1):
+            continue  # Spark does not write this entry again
+        why = f"{directory}/{number} is gone, and cannot be written beside its old checksum."
+        steps += remove_file_alone(now, path, why=why)
+        if directory == OFFSETS:
+            needs = _unless_known(now, f"A sink without a ledger may hold rows of batch {number}.")
+    return Rebuilt(steps=tuple(steps), position="", needs=needs)
 
 
 def _previous(now: StreamNow, planned: int) -> Rebuilt | NoPlan:
@@ -147,7 +169,7 @@ def _previous(now: StreamNow, planned: int) -> Rebuilt | NoPlan:
     raw = now.checkpoint.read(f"{OFFSETS}/{planned}")
     assert raw is not None
     path = f"{OFFSETS}/{planned - 1}"
-    steps = (*remove_file_alone(now, _sidecar(path), why="It is of another content."),)
+    steps = (*remove_file_alone(now, sidecar_of(path), why="It is of another content."),)
     old = now.checkpoint.read(path)
     put = PutFile(
         stream=now.stream,
@@ -157,7 +179,9 @@ def _previous(now: StreamNow, planned: int) -> Rebuilt | NoPlan:
         replaces=None if old is None else digest_of(old),
         why=f"Spark asks for it, and does not use what is in it: batch {planned} is committed.",
     )
-    return Rebuilt(steps=(*steps, put), position=f"with batch {planned + 1}")
+    why = "Where its batch ended is not known any more: nothing may go back to it."
+    commit = remove_file(now, f"{COMMITS}/{planned - 1}", why=why)
+    return Rebuilt(steps=(*steps, put, *commit), position=f"with batch {planned + 1}")
 
 
 def _commit_ahead(now: StreamNow) -> Rebuilt | NoPlan:
@@ -199,7 +223,7 @@ def _metadata(now: StreamNow, rows: tuple[LedgerRow, ...]) -> Iterator[Step]:
     has_begun = now.case.newest_planned >= 0 or any(row.last_batch >= 0 for row in rows)
     if is_fine or len(ids) != 1 or not has_begun:
         return
-    yield from remove_file_alone(now, _sidecar(METADATA), why="It is of another content.")
+    yield from remove_file_alone(now, sidecar_of(METADATA), why="It is of another content.")
     yield PutFile(
         stream=now.stream,
         place=now.place,
@@ -213,11 +237,6 @@ def _metadata(now: StreamNow, rows: tuple[LedgerRow, ...]) -> Iterator[Step]:
 def remove_file_alone(now: StreamNow, path: str, *, why: str) -> Iterator[Step]:
     """Yield the step that removes one file, if it is there."""
     yield from (step for step in remove_file(now, path, why=why) if step.path == path)  # type: ignore[union-attr]
-
-
-def _sidecar(path: str) -> str:
-    directory, _, name = path.rpartition("/")
-    return f"{directory}/.{name}.crc" if directory else f".{name}.crc"
 
 
 def _unless_known(now: StreamNow, why: str) -> tuple[Need, ...]:
@@ -249,6 +268,9 @@ def _nothing_to_do(now: StreamNow) -> NoPlan:
             return NoPlan(
                 reason=f"A resume cannot repair {found.code} {found.name}. {found.what} {found.how}"
             )
-    return NoPlan(
-        reason=f"Nothing keeps {now.stream} from starting. Start it as before.", is_fine=True
-    )
+    fine = f"Nothing keeps {now.stream} from starting."
+    for found in judge(now.case):
+        if found.severity is Severity.DATA_AT_RISK or found.effect is Effect.ALTERS:
+            about = f"{found.code} {found.name}. {found.what} {found.how}"
+            return NoPlan(reason=f"{fine} Before you start it, look at {about}")
+    return NoPlan(reason=f"{fine} Start it as before.", is_fine=True)

@@ -13,24 +13,36 @@ from dataclasses import replace
 from holdfast import clock
 from holdfast.checkpoint.metadata import QueryMetadata
 from holdfast.ids import QueryId
-from holdfast.ledger.output import KeepOutput, Output, RestoreOutput
+from holdfast.ledger.output import Output
 from holdfast.ledger.row import Binding, LedgerRow
-from holdfast.plan.draft import Heading, Part, kept_table, new_plan_id, put_together
+from holdfast.plan.draft import (
+    Heading,
+    Part,
+    copy_checkpoint,
+    kept_table,
+    new_plan_id,
+    put_generation,
+    put_together,
+    sidecar_of,
+)
 from holdfast.plan.goals.cut import Cut, cut_at
-from holdfast.plan.goals.position import FRESH, find_position
-from holdfast.plan.goals.refusals import refuse_locked, refuse_shared
-from holdfast.plan.goals.reset import OutputChoice, ResetRequest, reset_part
-from holdfast.plan.plan_file import Impact, Need, NoPlan, Plan
-from holdfast.plan.steps import CopyTree, Permission, PutFile, SettleSink, Step, row_value
-from holdfast.plan.trees import list_files
+from holdfast.plan.goals.put_back import (
+    RESTORE,
+    needs_of,
+    repeats_unseen,
+    reset_below,
+    say_put_back,
+    settle_back,
+)
+from holdfast.plan.goals.refusals import refuse_locked
+from holdfast.plan.goals.relocate import relocate
+from holdfast.plan.plan_file import Impact, NoPlan, Plan
+from holdfast.plan.steps import PutFile, SettleSink, Step, row_value
 from holdfast.plan.world import SinkNow, StreamNow, at_snapshot
-from holdfast.record.documents import encode
 from holdfast.record.generations import REWOUND, Generation, read_generations
 from holdfast.record.layout import SNAPSHOTS, checkpoint_location
 from holdfast.storage.location import Location
 from holdfast.storage.open import open_reader
-
-RESTORE, KEEP = "restore", "keep"
 
 
 def plan_rewind(
@@ -52,6 +64,11 @@ def plan_restore(now: StreamNow, below: tuple[StreamNow, ...], *, name: str) -> 
     place = now.record.location.join(SNAPSHOTS, name)
     if not open_reader(place, now.options).list().files:
         return NoPlan(reason=f"{now.stream} has no snapshot {name}.")
+    if now.guard is None:
+        return NoPlan(
+            reason=f"{now.stream} has no record of a guarded run, so no new generation can begin. "
+            f"Stop the query, and copy the files of {place} over the checkpoint."
+        )
     kept = at_snapshot(now, place)
     if not _is_of_this_life(now, kept):
         return NoPlan(
@@ -94,24 +111,9 @@ def _plan(
         summary=f"{now.stream} goes back to batch {batch}{also}.",
         undo="Until `prune`: the checkpoint of before stays, and so do the rows. Undoing opens "
         "one more generation, on the checkpoint of before.",
-        afterwards=("Start the stream.",),
+        afterwards=("Start the streams." if below else "Start the stream.",),
     )
     return put_together(heading, (now, *below), (part, *parts), plan_id=plan_id)
-
-
-def reset_below(below: tuple[StreamNow, ...], *, plan_id: str) -> tuple[Part, ...] | NoPlan:
-    """Return the resets of streams that read an output which goes back."""
-    asked = ResetRequest(start=FRESH, output=OutputChoice.TRUNCATE, outputs={})
-    parts: list[Part] = []
-    for each in below:
-        position = find_position(each, FRESH)
-        if isinstance(position, NoPlan):
-            return position
-        found = reset_part(each, position, asked, plan_id=plan_id)
-        if isinstance(found, NoPlan):
-            return found
-        parts.append(found)
-    return tuple(parts)
 
 
 def _part(now: StreamNow, *, batch: int, output: str, plan_id: str) -> Part | NoPlan:
@@ -132,9 +134,9 @@ def _part(now: StreamNow, *, batch: int, output: str, plan_id: str) -> Part | No
             return settled
         if sink.row is not None:
             steps.append(_settling(now, sink, row, output=settled))
-        outputs.append(_say(sink, settled, batch))
+        outputs.append(say_put_back(sink, settled, f"batch {batch}"))
         if sink.row is None or sink.row.last_batch != batch:  # else it holds nothing of later ones
-            needs += _needs(now, sink, settled)
+            needs += needs_of(now, sink, settled, rows="later batches")
     impact = Impact(
         stream=now.stream,
         position=f"goes on with batch {batch + 1}, which Spark plans again",
@@ -159,18 +161,12 @@ def _row(now: StreamNow, cut: Cut, *, target: Location, query_id: str) -> Ledger
 
 def copy_cut(now: StreamNow, cut: Cut, target: Location) -> Iterator[Step]:
     """Yield the steps that make a checkpoint up to a batch in another place."""
-    files = list_files(now.checkpoint, leaves_out=cut.leaves_out)
-    yield CopyTree(
-        stream=now.stream,
-        source=now.place,
-        target=str(target),
-        fingerprint=files.fingerprint,
-        files=files.count,
-        size_bytes=files.size_bytes,
-        leaves_out=cut.leaves_out,
-        why=f"The checkpoint up to batch {cut.batch}; the old one stays.",
-    )
-    for path, content in cut.files.items():
+    moved = relocate(now.checkpoint, target)
+    written = {**cut.files, **{path: moved[path] for path in moved if path not in cut.leaves_out}}
+    left_out = tuple(dict.fromkeys((*cut.leaves_out, *moved, *map(sidecar_of, moved))))
+    why = f"The checkpoint up to batch {cut.batch}; the old one stays."
+    yield copy_checkpoint(now, target, leaves_out=left_out, why=why)
+    for path, content in written.items():
         yield PutFile(
             stream=now.stream,
             place=str(target),
@@ -189,36 +185,8 @@ def _opening(now: StreamNow, cut: Cut, row: LedgerRow) -> PutFile:
         why=REWOUND,
         opened_at=clock.now().isoformat(timespec="seconds"),
     )
-    return PutFile(
-        stream=now.stream,
-        place=str(now.record.location),
-        path=opened.path,
-        content=encode(opened).decode(),
-        why=f"From here on {now.stream} is in generation {row.generation}.",
-    )
-
-
-def settle_back(
-    sink: SinkNow, stream: str, *, batch: int, output: str, aside: str
-) -> Output | NoPlan:
-    """Return what becomes of a sink that goes back to a batch."""
-    if sink.row is not None and sink.row.last_batch < batch:
-        held = f"{sink.shown} holds batches of {stream} up to {sink.row.last_batch} only"
-        return NoPlan(reason=f"{held}: what comes after them, up to batch {batch}, would be lost.")
-    if output == KEEP or sink.contract.keys or sink.row is None or sink.row.last_batch == batch:
-        # An upsert gets the same rows again, and ends the same.
-        return KeepOutput()
-    if sink.others:
-        return refuse_shared(sink)
-    version = sink.versions.get(batch)
-    if version is None:
-        return NoPlan(
-            reason=f"{sink.shown} has no version of batch {batch} of {stream}, so its rows cannot "
-            "be put back.",
-            nearest=f"--output {KEEP}, with --allow repeats-data:{stream} when it is applied",
-        )
-    # Delta keeps older versions itself; elsewhere rows are copied into a table of this name.
-    return RestoreOutput(kept=version, aside=sink.table or aside if sink.keeps_versions else aside)
+    why = f"From here on {now.stream} is in generation {row.generation}."
+    return put_generation(now, opened, why=why)
 
 
 def _settling(now: StreamNow, sink: SinkNow, row: LedgerRow, *, output: Output) -> SettleSink:
@@ -231,28 +199,3 @@ def _settling(now: StreamNow, sink: SinkNow, row: LedgerRow, *, output: Output) 
         output=output,
         why="The sink goes back in the step that fences it.",
     )
-
-
-def _say(sink: SinkNow, output: Output, batch: int) -> str:
-    if isinstance(output, RestoreOutput):
-        return f"{sink.shown} goes back to batch {batch} (its version {output.kept})"
-    how = ": its keys take the same rows again" if sink.contract.keys else ""
-    return f"{sink.shown} keeps its rows{how}"
-
-
-def repeats_unseen(now: StreamNow, what: str) -> Iterator[Need]:
-    """Yield the permission to write batches again to sinks that cannot tell them."""
-    if now.sinks and not now.unseen:
-        return
-    which = f"The sinks {', '.join(now.unseen)} keep no ledger" if now.unseen else ""
-    why = f"{which or f'The sinks of {now.stream} are not known'}, and get {what} again."
-    yield Need(permission=Permission.REPEATS_DATA, stream=now.stream, why=why)
-
-
-def _needs(now: StreamNow, sink: SinkNow, output: Output) -> Iterator[Need]:
-    if isinstance(output, RestoreOutput):
-        why = f"{sink.shown} loses the rows of later batches."
-        yield Need(permission=Permission.DESTRUCTIVE, stream=now.stream, why=why)
-    elif not sink.contract.keys:
-        why = f"{sink.shown} keeps the rows of later batches, and gets them again."
-        yield Need(permission=Permission.REPEATS_DATA, stream=now.stream, why=why)

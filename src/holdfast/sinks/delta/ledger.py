@@ -5,7 +5,7 @@ Reading needs no Spark, only the table's log. A fence and a row are commits, whi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from holdfast.ledger.delta import (
     find_native_batch,
     transaction_version,
 )
-from holdfast.ledger.delta_log import walk_back
+from holdfast.ledger.delta_log import Commit, walk_back
 from holdfast.ledger.delta_notes import decode_row, encode_fence, encode_replaced, encode_row
 from holdfast.ledger.output import (
     CannotSettleError,
@@ -154,19 +154,37 @@ class DeltaLedgerStore(LedgerStore):
         rows = (decode_row(commit.note) for commit in commits)
         return tuple(sorted({row.stream for row in rows if row is not None} - {stream}))
 
+    def version_before(self, stream: str, *, generation: int, batch: int) -> str | None:
+        """Return the version before the oldest of the newest commits that carry a row.
+
+        None when no other row stands before them: the oldest may be gone from the log.
+        """
+        oldest = None
+        for commit, row in self._rows(stream):
+            if (row.generation, row.last_batch) == (generation, batch):
+                oldest = commit.version
+            elif oldest is not None:
+                return str(oldest - 1)
+            elif row.generation != generation:
+                return None
+        return None
+
+    def _rows(self, stream: str) -> Iterator[tuple[Commit, LedgerRow]]:
+        """Yield the commits that carry a row of a stream, the newest first."""
+        standing = self.standing(stream)
+        for commit in () if standing is None else walk_back(self.target.reader, standing.newest):
+            row = decode_row(commit.note)
+            if row is not None and row.stream == stream:
+                yield commit, row
+
     def batch_versions(self, stream: str) -> Mapping[int, str]:
         """Return the version of the newest commit that carries each batch, as far as the log goes.
 
         Of the current generation only: in another one the same number is another batch.
         """
-        standing = self.standing(stream)
-        newest = None if standing is None else standing.newest
         found: dict[int, str] = {}
         generation = None
-        for commit in walk_back(self.target.reader, newest) if newest is not None else ():
-            row = decode_row(commit.note)
-            if row is None or row.stream != stream:
-                continue
+        for commit, row in self._rows(stream):
             generation = row.generation if generation is None else generation
             if row.generation != generation:
                 break

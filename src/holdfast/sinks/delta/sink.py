@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
 
 CATALOG = "catalog:"
 """Before the name of a table whose location is not known yet."""
+
+
+_RELATIVE = re.compile(r"(?![A-Za-z][A-Za-z0-9+.-]*:)[^/]")
+"""A path that neither has a scheme nor begins at the root."""
 
 
 @created_without_our_frames
@@ -51,6 +57,9 @@ class Delta(SinkSpec):
         if (self.path is None) == (self.table is None):
             raise ConfigError("A Delta sink is given by path= or by table=.")
         refuse_credentials(str(self.path or self.table))
+        if self.path is not None and _RELATIVE.match(self.path):
+            # SQL takes no relative path, and a command is run in another directory.
+            object.__setattr__(self, "path", os.path.abspath(self.path))  # noqa: PTH100 - as text
         object.__setattr__(self, "keys", check_keys(self.keys, self.sequence_by))
         object.__setattr__(
             self, "name", self.name or self.table or str(self.path).rstrip("/").rpartition("/")[2]

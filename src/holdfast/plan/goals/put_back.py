@@ -1,0 +1,94 @@
+"""What becomes of the sinks, and of the streams that read them, when a stream goes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from holdfast.ledger.output import KeepOutput, Output, RestoreOutput
+from holdfast.plan.draft import Part
+from holdfast.plan.goals.position import FRESH, find_position
+from holdfast.plan.goals.refusals import refuse_shared
+from holdfast.plan.goals.reset import OutputChoice, ResetRequest, reset_part
+from holdfast.plan.plan_file import Need, NoPlan
+from holdfast.plan.steps import Permission
+from holdfast.plan.world import SinkNow, StreamNow
+
+RESTORE, KEEP = "restore", "keep"
+
+
+def settle_back(
+    sink: SinkNow, stream: str, *, batch: int, output: str, aside: str
+) -> Output | NoPlan:
+    """Return what becomes of a sink that goes back to a batch."""
+    if sink.row is not None and sink.row.last_batch < batch:
+        held = f"{sink.shown} holds batches of {stream} up to {sink.row.last_batch} only"
+        return NoPlan(reason=f"{held}: what comes after them, up to batch {batch}, would be lost.")
+    if output == KEEP or sink.contract.keys or sink.row is None or sink.row.last_batch == batch:
+        # An upsert gets the same rows again, and ends the same.
+        return KeepOutput()
+    if sink.others:
+        return refuse_shared(sink)
+    version = sink.versions.get(batch)
+    if version is None:
+        return NoPlan(
+            reason=f"{sink.shown} has no version of batch {batch} of {stream}, so its rows cannot "
+            "be put back.",
+            nearest=f"--output {KEEP}, with --allow repeats-data:{stream} when it is applied",
+        )
+    # Delta keeps older versions itself; elsewhere rows are copied into a table of this name.
+    return RestoreOutput(kept=version, aside=sink.table or aside if sink.keeps_versions else aside)
+
+
+def say_put_back(sink: SinkNow, output: Output, to: str) -> str:
+    """Say what becomes of a sink.
+
+    Args:
+        sink: As it is now.
+        output: What becomes of its rows.
+        to: What it goes back to, when it does.
+    """
+    if isinstance(output, RestoreOutput):
+        return f"{sink.shown} goes back to {to} (its version {output.kept})"
+    how = ": its keys take the same rows again" if sink.contract.keys else ""
+    return f"{sink.shown} keeps its rows{how}"
+
+
+def needs_of(now: StreamNow, sink: SinkNow, output: Output, *, rows: str) -> Iterator[Need]:
+    """Yield the permission that a sink needs which goes back.
+
+    Args:
+        now: The stream.
+        sink: As it is now.
+        output: What becomes of its rows.
+        rows: Of which batches it loses the rows, or gets them again.
+    """
+    if isinstance(output, RestoreOutput):
+        why = f"{sink.shown} loses the rows of {rows}, until they have run again."
+        yield Need(permission=Permission.DESTRUCTIVE, stream=now.stream, why=why)
+    elif not sink.contract.keys:
+        why = f"{sink.shown} keeps the rows of {rows}, and gets them again."
+        yield Need(permission=Permission.REPEATS_DATA, stream=now.stream, why=why)
+
+
+def repeats_unseen(now: StreamNow, what: str) -> Iterator[Need]:
+    """Yield the permission to write batches again to sinks that cannot tell them."""
+    if now.sinks and not now.unseen:
+        return
+    which = f"The sinks {', '.join(now.unseen)} keep no ledger" if now.unseen else ""
+    why = f"{which or f'The sinks of {now.stream} are not known'}, and get {what} again."
+    yield Need(permission=Permission.REPEATS_DATA, stream=now.stream, why=why)
+
+
+def reset_below(below: tuple[StreamNow, ...], *, plan_id: str) -> tuple[Part, ...] | NoPlan:
+    """Return the resets of streams that read an output which goes back."""
+    asked = ResetRequest(start=FRESH, output=OutputChoice.TRUNCATE, outputs={})
+    parts: list[Part] = []
+    for each in below:
+        position = find_position(each, FRESH)
+        if isinstance(position, NoPlan):
+            return position
+        found = reset_part(each, position, asked, plan_id=plan_id)
+        if isinstance(found, NoPlan):
+            return found
+        parts.append(found)
+    return tuple(parts)
