@@ -50,7 +50,7 @@ def sampled(chain: Chain, number: int, seed: int) -> Chain:
     return replace(chain, points=drawn)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.usefixtures("class_archive")
 @pytest.mark.parametrize("name", SAMPLES)
 def test_it_is_exact_under_a_sample_of_kills(

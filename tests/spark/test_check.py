@@ -28,7 +28,7 @@ from tests.spark.unchanged import snapshot
 ONCE = {"availableNow": True}
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("edit", EDITS, ids=str)
 def test_the_verdict_on_an_edit_is_what_spark_confirms(
     *, edit: Edit, spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest

@@ -14,7 +14,7 @@ from tests.spark.delta_streams import DeltaStream, differs
 from tests.spark.file_stream import remove
 from tests.writers import open_writer
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(2)
 
 COMMITS_TO_A_CHECKPOINT = 10
 
