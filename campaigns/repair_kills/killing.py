@@ -116,7 +116,7 @@ class Killing:
         tally.add("undo", _not_given_back(before, undone, undo))
         for drawn in self._draw(len(points), share):
             self._put_back(APPLIED)
-            self._one(undo, drawn, tally, wanted=undone)
+            self._one(refresh(undo, self.stores), drawn, tally, wanted=undone)
         return tally
 
     def _applied(self, scene: Scene, plan: Plan) -> Plan:
