@@ -264,15 +264,16 @@ def _confirm(applying: Applying, step: Step) -> None:
 
 
 def _end(applying: Applying, how: str) -> None:
-    """End the journal, then the marks (A8); of a plan that this one undoes too."""
+    """End the journal, then the marks (A8); of a plan that this one has undone too."""
     plan = applying.plan
     applying.journal.end(how)
-    if plan.undoes is not None:
-        applying.journal.end_undone(plan.undoes)
+    undone = plan.undoes if how == "applied" else None
+    if undone is not None:
+        applying.journal.end_undone(undone)
     reached("A8")
     for _, record in applying.records():
         for each in unfinished_repairs(record):
-            if each.id in (plan.id, plan.undoes):
+            if each.id in (plan.id, undone):
                 mark_repair(record, RepairEnded(id=each.id, ended_at=_now()))
         reached("A8-marked")
 

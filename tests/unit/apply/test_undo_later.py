@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from holdfast.apply.apply import apply_plan, continue_plan
-from holdfast.apply.errors import InterruptedPlanError
+from holdfast.apply.errors import InterruptedPlanError, StalePlanError
 from holdfast.apply.stores import Stores
 from holdfast.apply.undo import plan_undo
 from holdfast.diagnosis.case import Looks
@@ -240,6 +240,25 @@ def test_a_resume_is_not_taken_back_from_a_query_that_has_run_since(tmp_path: Pa
     assert isinstance(found, NoPlan)
     assert "The stream has run since" in found.reason
     assert look(home) == before
+
+
+def test_an_undo_that_did_nothing_has_taken_nothing_back(tmp_path: Path) -> None:
+    plan = plan_of(make_root(tmp_path), *four_steps(tmp_path))
+    before = look(tmp_path)
+    journal = apply(plan)
+    back = plan_undo(journal, Stores())
+    assert isinstance(back, Plan)
+    assert kill_at(4, back)  # it is marked, and no step was begun
+    file = tmp_path / STREAM / "offsets/2"
+    left = file.read_bytes()
+    file.write_text("another writer's")
+    with pytest.raises(StalePlanError):
+        continue_plan(back, Stores())
+    file.write_bytes(left)
+    again = plan_undo(journal, Stores())
+    assert isinstance(again, Plan), again
+    apply(again)
+    assert look(tmp_path) == before
 
 
 def test_an_undo_that_cannot_go_on_is_taken_back_and_the_plan_goes_on(tmp_path: Path) -> None:
