@@ -75,16 +75,18 @@ def _refuse_nothing(now: StreamNow, request: Request) -> NoPlan | None:
     if now.guard is None:
         return NoPlan(
             reason=f"There is no checkpoint at {now.place}. A stream with a record is named by "
-            f"its name and --root ROOT."
+            "its name and --root ROOT."
         )
     if now.guard.run is None and request.goal not in _COPIES:
         return None  # it was never started: there is nothing yet that could be gone
+    if rows:
+        return NoPlan(
+            reason=f"There is no checkpoint at {now.place}.",
+            nearest=f"holdfast plan resume {now.stream} --root {now.root}",
+        )
     return NoPlan(
         reason=f"{now.stream} has run, and there is neither a checkpoint at {now.place} nor a "
         "ledger row in its sinks. Do the sinks have the right address?"
-        if not rows
-        else f"There is no checkpoint at {now.place}.",
-        nearest="" if not rows else f"holdfast plan resume {now.stream} --root {now.root}",
     )
 
 

@@ -85,9 +85,11 @@ def _part(now: StreamNow, first: int, *, output: str, plan_id: str) -> Part | No
     """Return what a replay from a batch on does to one stream."""
     newest = now.case.newest_planned
     entries = _one_entry(now, first)
-    before = entries if isinstance(entries, NoPlan) else _row_before(now, first)
-    if isinstance(entries, NoPlan) or isinstance(before, NoPlan):
-        return entries if isinstance(entries, NoPlan) else before  # type: ignore[return-value]
+    if isinstance(entries, NoPlan):
+        return entries
+    before = _row_before(now, first)
+    if isinstance(before, NoPlan):
+        return before
     shown = f"batch {newest}" if first == newest else f"batches {first} to {newest}"
     how = "with the same range" if first == newest else "as one batch of exactly their range"
     steps: list[Step] = [*entries]
