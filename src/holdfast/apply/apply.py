@@ -82,8 +82,9 @@ def _needed(plan: Plan) -> Iterator[tuple[str, str]]:
         output = step.output if isinstance(step, SettleSink) else None
         gives_back = isinstance(output, RestoreOutput) and plan.undoes is not None
         is_kept = gives_back or isinstance(output, KeepOutput | None)
-        if isinstance(step, DiscardTree) or not is_kept:
-            yield f"{Permission.DESTRUCTIVE}:{step.stream}", f"{describe(step)}."
+        word = f"{Permission.DESTRUCTIVE}:{step.stream}"
+        if (isinstance(step, DiscardTree) or not is_kept) and word not in plan.words:
+            yield word, f"{describe(step)}."
     for need in plan.needs:
         yield need.word, need.why
 

@@ -31,12 +31,12 @@ class NotAllowedError(HoldfastError):
     code = "NOT_ALLOWED"
 
     def __init__(self, plan_id: str, missing: tuple[tuple[str, str], ...]) -> None:
-        self.missing = tuple(word for word, _ in missing)
+        self.missing = tuple(dict.fromkeys(word for word, _ in missing))
         """What `--allow` must be given."""
         super().__init__(
             what=f"Plan {plan_id} was not applied; nothing was changed.",
             why=" ".join(why for _, why in missing),
-            how=f"To allow it, add: {' '.join(f'--allow {word}' for word, _ in missing)}",
+            how=f"To allow it, add: {' '.join(f'--allow {word}' for word in self.missing)}",
         )
 
 
