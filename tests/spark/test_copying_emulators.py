@@ -10,7 +10,7 @@ import uuid
 import obstore
 import pytest
 
-from holdfast.storage.copying import SMALL_BYTES, Progress, copy_tree
+from holdfast.storage.copying import Progress, copy_tree
 from holdfast.storage.hadoop_settings import from_session
 from holdfast.storage.location import parse_location
 from holdfast.storage.read import Reader
@@ -21,7 +21,7 @@ from lab.gcs import Gcs
 FILES = {
     **{f"offsets/{number}": f"v1\n{number}".encode() for number in range(50)},
     "offsets/.0.crc": b"crc",
-    "state/a b/ü+.zip": bytes(range(256)) * (SMALL_BYTES // 256 + 1),
+    "state/a b/ü+.zip": bytes(range(256)) * 4_097,
 }
 
 

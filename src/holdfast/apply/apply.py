@@ -1,13 +1,16 @@
 """Applies a plan (A1 to A8). What is on disk after a kill at each number is in the docs.
 
-A1 the permissions that the plan needs · A2 the lease of every stream that it changes · A3 no other
-repair is unfinished; every precondition holds; every step is still to be done · A4 write the plan
-into the journal, and a mark into the record of each stream: from here on no start goes ahead ·
-for each step: A5 journal that it begins · A6 carry it out · A7 journal that it is done · A8 end the
+A1 the permissions that the plan needs · A2 the lease of every stream that it changes · A3 it
+touches only what it may; no other repair is unfinished; every precondition holds; every step is
+still to be done · A4 write the plan into the journal, and a mark into the record of each stream:
+from here on no start goes ahead; fence every sink that it changes, so that a driver which is only
+paused writes nothing more; if a sink would refuse its step, close the plan again · for each step:
+A5 journal that it begins · A6 carry it out · A7 journal that it is done · A8 end the
 journal, then the marks, and release the leases.
 
-A plan that was killed is continued by the same way: A3 then asks only that this plan is the
-unfinished one. A step that is done is left alone; one that is not is carried out.
+A plan that was killed is continued by the same way: A3 then asks that this plan is the unfinished
+one, and that nothing has changed what its remaining steps were made for. A step that is done is
+left alone; one that is not is carried out.
 """
 
 from __future__ import annotations
@@ -17,21 +20,25 @@ from collections.abc import Collection, Iterator
 
 from holdfast import clock
 from holdfast.apply.applying import Applying, Telling
-from holdfast.apply.checks import find_moved, refuse_other_streams
+from holdfast.apply.checks import find_moved, find_moved_rest, refuse_other_streams
+from holdfast.apply.confined import refuse_unlike_steps
 from holdfast.apply.errors import (
+    DriftedPlanError,
     InterruptedPlanError,
     JournalError,
     NotAllowedError,
+    PlanBlockedError,
     StalePlanError,
     StreamRunsError,
     UnfinishedRepairError,
 )
 from holdfast.apply.leases import Leases
 from holdfast.apply.movement import find_movement
+from holdfast.apply.sink_steps import fence_sink
 from holdfast.apply.standing import Done, Moved, NotDone
 from holdfast.apply.stores import Stores
 from holdfast.errors import HoldfastError
-from holdfast.ledger.output import KeepOutput, RestoreOutput
+from holdfast.ledger.output import EmptyOutput, ExchangeOutput, KeepOutput, RestoreOutput
 from holdfast.plan.describe import describe
 from holdfast.plan.plan_file import Plan
 from holdfast.plan.preconditions import ListingIs
@@ -59,8 +66,8 @@ def apply_plan(
     """Apply a plan; return where its journal is.
 
     Raises:
-        NotAllowedError, StalePlanError, StreamRunsError, UnfinishedRepairError, JournalError:
-            Nothing was changed.
+        NotAllowedError, StalePlanError, StreamRunsError, UnfinishedRepairError, JournalError,
+            PlanBlockedError, PlanFileError: Nothing was changed.
         InterruptedPlanError: It stopped part-way.
     """
     missing = tuple(dict.fromkeys(each for each in _needed(plan) if each[0] not in allowed))
@@ -73,20 +80,34 @@ def apply_plan(
         _refuse_movement(applying)
         reached("A3")
         _open(applying)  # A4
+        _refuse_obstacles(applying)
+        _fence(applying, leases)
         return _carry_out(applying, leases)
 
 
 def _needed(plan: Plan) -> Iterator[tuple[str, str]]:
     """Yield every permission that a plan needs: by its steps, whatever the file says, and by it."""
     for step in plan.steps:
-        output = step.output if isinstance(step, SettleSink) else None
-        gives_back = isinstance(output, RestoreOutput) and plan.undoes is not None
-        is_kept = gives_back or isinstance(output, KeepOutput | None)
         word = f"{Permission.DESTRUCTIVE}:{step.stream}"
-        if (isinstance(step, DiscardTree) or not is_kept) and word not in plan.words:
+        if _takes_away(step, plan) and word not in plan.words:
             yield word, f"{describe(step)}."
     for need in plan.needs:
         yield need.word, need.why
+
+
+def _takes_away(step: Step, plan: Plan) -> bool:
+    """Return whether a step takes away rows or files that nothing else has put there."""
+    if not isinstance(step, SettleSink):
+        return isinstance(step, DiscardTree)
+    match step.output:
+        case KeepOutput():
+            return False
+        case RestoreOutput():
+            return plan.undoes is None
+        case ExchangeOutput():
+            return step.output.rows != 0
+        case EmptyOutput():
+            return True
 
 
 def continue_plan(plan: Plan, stores: Stores, *, telling: Telling | None = None) -> str:
@@ -95,6 +116,7 @@ def continue_plan(plan: Plan, stores: Stores, *, telling: Telling | None = None)
     Raises:
         JournalError: It was not begun, so nobody has allowed it; or it has ended without effect.
         StalePlanError: No step was done, and the world has moved: the plan is closed.
+        DriftedPlanError: Something has changed what the rest of the plan was made for.
         StreamRunsError: A stream is running; nothing was changed.
         InterruptedPlanError: It stopped part-way again.
     """
@@ -108,14 +130,63 @@ def continue_plan(plan: Plan, stores: Stores, *, telling: Telling | None = None)
             raise JournalError(at, why=f"The plan was {how}.")
         return at
     with stores.in_use(), _leases(applying) as leases:
+        refuse_unlike_steps(applying)
         _refuse_other_repairs(applying)
         _refuse_movement(applying)
-        moved = () if applying.journal.begun() else _find_moved(applying)
-        if moved:
+        if applying.journal.begun():
+            _refuse_drift(applying)
+        elif moved := _find_moved(applying):
             _end(applying, "abandoned")
             raise StalePlanError(plan.id, moved)
         _open(applying)  # A4
         return _carry_out(applying, leases)
+
+
+def _refuse_drift(applying: Applying) -> None:
+    """Refuse to go on where something has changed what the rest of the plan was made for.
+
+    Raises:
+        DriftedPlanError: Nothing was changed; what was done before stays done.
+    """
+    moved = [*find_moved_rest(applying), *applying.find_obstacles()]
+    if moved:
+        raise DriftedPlanError(str(applying.journal.location), tuple(dict.fromkeys(moved)))
+
+
+def _refuse_obstacles(applying: Applying) -> None:
+    """Close a plan that a sink would stop half-way, before its first step.
+
+    Looked at under the mark: no start and no other plan comes in between.
+
+    Raises:
+        PlanBlockedError: Nothing was changed.
+    """
+    found = applying.find_obstacles()
+    if found:
+        _end(applying, "abandoned")
+        raise PlanBlockedError(applying.plan.id, found)
+
+
+def _fence(applying: Applying, leases: Leases) -> None:
+    """Let no driver commit to the sinks that the plan changes from here on.
+
+    A driver that is paused, and resumes while the plan is applied, would commit one more batch to a
+    sink that the plan has not come to yet.
+
+    Raises:
+        StalePlanError: One has, in the same moment; the plan is closed, and nothing was changed.
+    """
+    moved = []
+    for step in applying.plan.steps:
+        if isinstance(step, SettleSink) and isinstance(applying.look(step), NotDone):
+            lease = leases.of(step.stream)
+            ledger = applying.stores.ledger(step.sink, writes=True)
+            moved += [each for each in (fence_sink(step, ledger, lease),) if each is not None]
+    applying.stores.forget_ledgers()
+    if moved:
+        _end(applying, "abandoned")
+        raise StalePlanError(applying.plan.id, tuple(dict.fromkeys(moved)))
+    reached("A4-fenced")
 
 
 def _leases(applying: Applying) -> Leases:
@@ -136,6 +207,7 @@ def _leases(applying: Applying) -> Leases:
 def _check(applying: Applying) -> None:
     """Refuse a plan that is not for the world as it is (A3)."""
     refuse_other_streams(applying.plan, applying.stores)
+    refuse_unlike_steps(applying)
     _refuse_other_repairs(applying)
     _refuse_used(applying)
     moved = _find_moved(applying)
@@ -229,6 +301,8 @@ def _failures() -> tuple[type[Exception], ...]:
 
 def _say(error: Exception) -> str:
     """Return why a step failed; what Spark says begins with its answer, and can hold secrets."""
+    if isinstance(error, StalePlanError):
+        return " ".join(error.moved)
     if isinstance(error, HoldfastError):
         return f"{error.what} {error.why}"
     return redact(str(error)).partition("\n")[0][:500]

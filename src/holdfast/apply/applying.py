@@ -9,11 +9,13 @@ from typing import assert_never
 from holdfast.apply.file_steps import change_file, look_at_file
 from holdfast.apply.journal import Journal, read_journalled_plan
 from holdfast.apply.leases import Leases
-from holdfast.apply.sink_steps import change_sink, look_at_sink
-from holdfast.apply.standing import Standing
+from holdfast.apply.sink_steps import change_sink, find_obstacle, look_at_sink
+from holdfast.apply.standing import NotDone, Standing
 from holdfast.apply.stores import Stores
 from holdfast.apply.tree_steps import change_tree, look_at_tree
+from holdfast.ledger.output import EmptyOutput, RestoreOutput
 from holdfast.plan.plan_file import Plan
+from holdfast.plan.preconditions import LedgerIs
 from holdfast.plan.steps import (
     CopyTree,
     DiscardTree,
@@ -94,6 +96,27 @@ class Applying:
             case _:
                 assert_never(step)
 
+    def find_obstacles(self) -> tuple[str, ...]:
+        """Return why sinks would refuse steps that are not done yet, one sentence each."""
+        found = (
+            find_obstacle(step, self.stores.ledger(step.sink, writes=False))
+            for step in self.plan.steps
+            if isinstance(step, SettleSink) and isinstance(self.look(step), NotDone)
+        )
+        return tuple(dict.fromkeys(each for each in found if each is not None))
+
+    def _seen(self, step: SettleSink) -> str | None:
+        """Return what told the rows of a sink apart when the plan was made.
+
+        None where rows of other writers stay: they may come and go.
+        """
+        if not isinstance(step.output, EmptyOutput | RestoreOutput):
+            return None
+        for each in self.plan.preconditions:
+            if isinstance(each, LedgerIs) and (each.stream, each.sink) == (step.stream, step.sink):
+                return each.table
+        return None
+
     def change(self, step: Step, number: int, leases: Leases) -> None:
         """Carry a step out."""
         lease = leases.of(step.stream)
@@ -104,7 +127,8 @@ class Applying:
             case CopyTree() | RemoveTree() | DiscardTree():
                 change_tree(step, self.stores, self.telling.progress)
             case SettleSink():
-                change_sink(step, self.stores.ledger(step.sink, writes=True), lease)
+                ledger = self.stores.ledger(step.sink, writes=True)
+                change_sink(step, ledger, lease, seen=self._seen(step))
                 self.stores.forget_ledgers()
             case _:
                 assert_never(step)

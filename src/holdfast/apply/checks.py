@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
+from holdfast.apply.applying import Applying
+from holdfast.apply.standing import Moved
 from holdfast.apply.stores import Stores
 from holdfast.errors import HoldfastError
 from holdfast.evidence.sources.kafka_client import open_kafka
@@ -22,7 +24,17 @@ from holdfast.plan.preconditions import (
     TreeIs,
     fingerprint,
 )
-from holdfast.plan.steps import digest_of, row_value
+from holdfast.plan.steps import (
+    CopyTree,
+    DiscardTree,
+    PutFile,
+    RemoveFile,
+    RemoveTree,
+    RestoreFile,
+    SettleSink,
+    digest_of,
+    row_value,
+)
 from holdfast.plan.trees import list_files
 from holdfast.record.generations import newest_generation
 from holdfast.record.layout import HOME, is_stream_name, record_location
@@ -42,6 +54,29 @@ def find_moved(plan: Plan, stores: Stores) -> tuple[str, ...]:
             if isinstance(found, Unreadable) and found.error is not None:
                 raise found.error
     return tuple(said for each in plan.preconditions for said in _moved(each, plan, stores))
+
+
+def find_moved_rest(applying: Applying) -> tuple[str, ...]:
+    """Return what has changed since the plan was made, apart from what it has changed itself."""
+    plan, stores = applying.plan, applying.stores
+    stores.forget_ledgers()
+    done = applying.journal.done()
+    ours = {each.place for each in plan.steps if isinstance(each, PutFile | RemoveFile)}
+    ours |= {each.place for each in plan.steps if isinstance(each, RestoreFile)}
+    ours |= {each.target for each in plan.steps if isinstance(each, CopyTree | RemoveTree)}
+    ours |= {each.place for each in plan.steps if isinstance(each, DiscardTree)}
+    settled = [each.sink for each in plan.steps if isinstance(each, SettleSink)]
+    found: list[str] = []
+    for each in plan.preconditions:
+        own_place = getattr(each, "place", None) in ours
+        if own_place or isinstance(each, GenerationIs):
+            continue
+        if isinstance(each, LedgerIs) and each.sink in settled:
+            continue  # the step itself compares it
+        found += _moved(each, plan, stores)
+    rest = (step for number, step in enumerate(plan.steps, start=1) if number not in done)
+    found += [each.why for each in map(applying.look, rest) if isinstance(each, Moved)]
+    return tuple(dict.fromkeys(found))
 
 
 def refuse_other_streams(plan: Plan, stores: Stores) -> None:

@@ -25,8 +25,37 @@ class StalePlanError(HoldfastError):
         )
 
 
+class PlanBlockedError(HoldfastError):
+    """A sink would refuse a step of the plan."""
+
+    code = "PLAN_BLOCKED"
+
+    def __init__(self, plan_id: str, why: tuple[str, ...]) -> None:
+        super().__init__(
+            what=f"Plan {plan_id} was not applied; nothing was changed.",
+            why=" ".join(why),
+            how="Remove the cause, then make the plan again.",
+        )
+
+
+class DriftedPlanError(HoldfastError):
+    """A plan that was begun cannot go on: something has changed what it was made for."""
+
+    code = "PLAN_DRIFTED"
+
+    def __init__(self, journal: str, moved: tuple[str, ...]) -> None:
+        self.moved = moved
+        """What has changed, one sentence each."""
+        super().__init__(
+            what="The plan was not continued; this call changed nothing.",
+            why=" ".join(moved[:5]),
+            how="Remove the cause and continue again. Or take back what was done: "
+            f"holdfast undo {quote(journal)} --execute",
+        )
+
+
 class NotAllowedError(HoldfastError):
-    """The plan does something that nobody has allowed."""
+    """The plan does something for which a permission was not given."""
 
     code = "NOT_ALLOWED"
 

@@ -2,16 +2,28 @@
 
 A bare checkpoint has no owner to ask. Its logs are listed twice: when the plan is made and when it
 is applied, and a plan whose listing has changed is stale. What was written a moment ago, by the
-store's clock, may be followed by more.
+store's clock, may be followed by more. How long a moment is, the checkpoint's own rhythm says: a
+query that plans a batch every five minutes is not stopped because it was quiet for one.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from itertools import pairwise
+from statistics import median
 
 from holdfast import clock
 from holdfast.checkpoint.layout import COMMITS, OFFSETS
 from holdfast.storage.read import Reader
 
 QUIET_S = 15.0
+"""A checkpoint that has fewer batches than a rhythm needs must be quiet for so long."""
+ROUNDS = 3
+"""For so many of its usual pauses a checkpoint must be quiet."""
+LONGEST_QUIET_S = 3_600.0
+_LAST = 20
+"""So many of its last batches say how often a query plans one."""
 CLOCKS_S = 300.0
 """By so much the clock of a store may be ahead of ours: what it has just written is not old."""
 
@@ -26,13 +38,28 @@ def find_movement(checkpoint: Reader, *, leaves_out: frozenset[str] = frozenset(
     Raises:
         ReadError: The checkpoint cannot be listed.
     """
-    listed = [info for each in (OFFSETS, COMMITS) for info in checkpoint.list(each).files]
-    files = [info for info in listed if info.path not in leaves_out]
+    listed = {log: checkpoint.list(log).files for log in (OFFSETS, COMMITS)}
+    files = [info for found in listed.values() for info in found if info.path not in leaves_out]
     newest = max(files, key=lambda info: info.modified, default=None)
-    ago = QUIET_S if newest is None else (clock.now() - newest.modified).total_seconds()
-    if newest is None or not -CLOCKS_S <= ago < QUIET_S:
+    if newest is None:
+        return None
+    quiet_s = quiet_time(info.modified for info in listed[OFFSETS])
+    ago = (clock.now() - newest.modified).total_seconds()
+    if not -CLOCKS_S <= ago < quiet_s:
         return None
     return (
         f"{newest.path} was written {max(ago, 0):.0f} s ago, and a checkpoint without a record has "
-        f"no lease to ask. A checkpoint must be quiet for {QUIET_S:.0f} s."
+        f"no lease to ask. By the pauses between its batches, it must be quiet for {quiet_s:.0f} s."
     )
+
+
+def quiet_time(planned: Iterable[datetime]) -> float:
+    """Return for how many seconds a query must have planned no batch to count as stopped.
+
+    Args:
+        planned: When it planned its batches.
+    """
+    last = sorted(planned)[-_LAST:]
+    pauses = [(later - one).total_seconds() for one, later in pairwise(last)]
+    usual = median(pauses) if pauses else 0.0
+    return min(max(QUIET_S, ROUNDS * usual), LONGEST_QUIET_S)

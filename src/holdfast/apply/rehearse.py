@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from holdfast.apply.applying import Applying, Telling
 from holdfast.apply.checks import find_moved
-from holdfast.apply.errors import StalePlanError
+from holdfast.apply.confined import refuse_unlike_steps
+from holdfast.apply.errors import PlanBlockedError, StalePlanError
 from holdfast.apply.file_steps import change_file
 from holdfast.apply.standing import Moved, NotDone
 from holdfast.apply.stores import RehearsalStores
@@ -39,6 +40,7 @@ def rehearse(plan: Plan, stores: RehearsalStores) -> Rehearsal:
 
     Raises:
         StalePlanError: The world has moved since the plan was made.
+        PlanBlockedError: A sink would refuse a step.
     """
     with stores.in_use():
         return _rehearse(plan, stores)
@@ -46,6 +48,7 @@ def rehearse(plan: Plan, stores: RehearsalStores) -> Rehearsal:
 
 def _rehearse(plan: Plan, stores: RehearsalStores) -> Rehearsal:
     applying = Applying(plan=plan, stores=stores, telling=Telling())
+    refuse_unlike_steps(applying)
     moved = list(find_moved(plan, stores))
     skipped: list[str] = []
     for number, step in enumerate(plan.steps, start=1):
@@ -56,6 +59,9 @@ def _rehearse(plan: Plan, stores: RehearsalStores) -> Rehearsal:
             skipped += _carry_out(applying, step, number)
     if moved:
         raise StalePlanError(plan.id, tuple(dict.fromkeys(moved)))
+    obstacles = applying.find_obstacles()
+    if obstacles:
+        raise PlanBlockedError(plan.id, obstacles)
     return Rehearsal(
         changes=tuple(_changes(stores)),
         next_starts=tuple(_next_starts(plan, stores)),

@@ -46,8 +46,14 @@ def _how(found: RowValue | None, planned: RowValue | None) -> str:
     return f"stands at batch {found.last_batch}, and stood at batch {planned.last_batch}"
 
 
-def change_sink(step: SettleSink, ledger: LedgerStore, lease: Lease) -> None:
+def change_sink(step: SettleSink, ledger: LedgerStore, lease: Lease, *, seen: str | None) -> None:
     """Carry a step out.
+
+    Args:
+        step: Which is not done.
+        ledger: Of the sink.
+        lease: Whose epoch the sink is fenced with.
+        seen: What told the rows of the sink apart when the plan was made; None: not compared.
 
     Raises:
         SinkNotSettledError: The row is not the one that the plan names.
@@ -55,6 +61,29 @@ def change_sink(step: SettleSink, ledger: LedgerStore, lease: Lease) -> None:
     """
     found = ledger.read(step.stream)
     old = found if isinstance(found, LedgerRow) else None
+    # What the plan was made for is replaced, and nothing that came since: a batch, another plan.
+    is_planned = not isinstance(found, Unreadable) and says_the_same(
+        None if old is None else row_value(old), step.old
+    )
     new = replace(ledger_row(step.stream, step.new), epoch=lease.epoch, nonce=lease.token)
-    if not ledger.settle(old, new, step.output):
+    if not is_planned or not ledger.settle(old, new, step.output, seen=seen):
         raise SinkNotSettledError(step.stream, step.sink.label)
+
+
+def fence_sink(step: SettleSink, ledger: LedgerStore, lease: Lease) -> str | None:
+    """Let no older driver write to a sink; say what has come in before that, None if nothing has.
+
+    A sink without a row has none that could write to it.
+    """
+    found = ledger.read(step.stream)
+    if isinstance(found, LedgerRow):
+        found = ledger.fence(found, epoch=lease.epoch, nonce=lease.token)
+    value = row_value(found) if isinstance(found, LedgerRow) else None
+    if says_the_same(value, step.old):
+        return None
+    return f"The ledger row of {step.stream} in {step.sink.label} {_how(value, step.old)}."
+
+
+def find_obstacle(step: SettleSink, ledger: LedgerStore) -> str | None:
+    """Say why a sink would refuse a step that is not done; None if nothing shows that."""
+    return ledger.find_obstacle(ledger_row(step.stream, step.new), step.output)

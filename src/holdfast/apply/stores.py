@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -33,6 +33,7 @@ class Stores:
         options: Mapping[str, str] | None = None,
         kafka_config: str | None = None,
         session: Session = no_session,
+        roots: Sequence[str] = (),
     ) -> None:
         """Open nothing yet.
 
@@ -40,7 +41,9 @@ class Stores:
             options: Of the stores, as `--storage-option` gives them.
             kafka_config: A file with properties of a Kafka client.
             session: Where a step needs Spark.
+            roots: Places that a plan may change although no record names them.
         """
+        self.roots = tuple(roots)
         self._options = dict(options or {})
         self.kafka_config = kafka_config
         self._session = session

@@ -20,7 +20,7 @@ def look_at_tree(step: TreeStep, stores: Stores) -> Standing:
     """Say how a directory stands to a step."""
     match step:
         case DiscardTree():
-            return NotDone() if stores.at(step.place).walk_page("").files else Done()
+            return _look_at_discarded(step, stores)
         case RemoveTree():
             copied = list_files(stores.at(step.target), leaves_out=step.leaves_out)
             if not copied.count:
@@ -34,9 +34,20 @@ def look_at_tree(step: TreeStep, stores: Stores) -> Standing:
             return Done() if is_there else _unless_moved(step, stores)
 
 
+def _look_at_discarded(step: DiscardTree, stores: Stores) -> Standing:
+    """Say how a directory stands to its deletion; one that was cut short has fewer files."""
+    found = list_files(stores.at(step.place))
+    if not found.count:
+        return Done()
+    if found.fingerprint == step.fingerprint or found.count < step.files:
+        return NotDone()
+    return Moved(f"{step.place} has other files than it had.")
+
+
 def _unless_moved(step: CopyTree | RemoveTree, stores: Stores) -> Standing:
     source, target = stores.at(step.source), stores.at(step.target)
-    if list_files(source, leaves_out=step.leaves_out).fingerprint != step.fingerprint:
+    is_copy = isinstance(step, CopyTree)
+    if is_copy and list_files(source, leaves_out=step.leaves_out).fingerprint != step.fingerprint:
         return Moved(f"{step.source} has other files than it had.")
     foreign = find_foreign(target, source, leaves_out=step.leaves_out)
     if foreign is not None:

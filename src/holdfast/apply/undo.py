@@ -1,14 +1,16 @@
 """Takes back what a plan has done: a plan made from its journal, applied through the same door.
 
-Files go back byte for byte, from the copies in the journal. A generation is never taken back: a
-sink orders what may write by its number. So undoing a reset opens the next generation, on the
-checkpoint of before, and the sinks get back the rows that were kept.
+It is made when it is asked for: from the journal, which says what was carried out, and from the
+world as it is then. What was not carried out is not taken back. Files go back byte for byte, from
+the copies in the journal. A generation is never taken back: a sink orders what may write by its
+number. So undoing a reset opens the next generation, on the checkpoint of before, and the sinks get
+back the rows that were kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import assert_never
 
 import msgspec
@@ -16,18 +18,16 @@ import msgspec
 from holdfast import __version__, clock
 from holdfast.apply.applying import Applying, Telling
 from holdfast.apply.journal import UNDONE, Journal, read_journalled_plan, split_journal
-from holdfast.apply.standing import Done, Moved
+from holdfast.apply.standing import Done, Moved, NotDone, Standing
 from holdfast.apply.stores import Stores
 from holdfast.apply.undo_checks import find_deleted, find_unlike_before
 from holdfast.apply.undo_readers import Readers, reset_readers
-from holdfast.apply.undo_sinks import UndoingSinks, read_generation
-from holdfast.ledger.output import RestoreOutput
+from holdfast.apply.undo_sinks import SinkUndo, UndoingSinks, read_generation
 from holdfast.plan.draft import new_plan_id
 from holdfast.plan.plan_file import Impact, Need, NoPlan, Plan
 from holdfast.plan.steps import (
     CopyTree,
     DiscardTree,
-    Permission,
     PutFile,
     RemoveFile,
     RemoveTree,
@@ -68,20 +68,46 @@ def _plan_undo(journal: str, stores: Stores) -> Plan | NoPlan:
         return NoPlan(reason=f"Plan {plan_id} was taken back already.", is_fine=True)
     if find_deleted(plan, stores):
         return NoPlan(reason=f"Plan {plan_id} deletes files for good: {plan.undo}")
-    found = undoing.find_steps()
-    if isinstance(found, NoPlan):
-        return found
-    steps, readers = found
-    if not steps and undoing.journal.ended() is not None:
-        return NoPlan(reason=f"Plan {plan_id} has changed nothing.", is_fine=True)
-    undo = undoing.put_together(steps, readers)
-    unlike = find_unlike_before(plan, undo, stores)
+    undo = undoing.make()
+    unlike = () if isinstance(undo, NoPlan) else find_unlike_before(plan, undo, stores)
     if unlike:
         return NoPlan(
             reason=f"Plan {plan_id} cannot be taken back: it would not be as before. {unlike[0]} "
             "The stream has run since, or something was deleted."
         )
     return undo
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Look:
+    """One step that was begun, and how the world stands to it now."""
+
+    number: int
+    step: Step
+    found: Standing
+
+    @property
+    def is_carried_out(self) -> bool:
+        """Whether the step was carried out: what was begun and is as before was not."""
+        return isinstance(self.found, Done | Moved)
+
+
+@dataclass(slots=True)
+class _Taken:
+    """What takes back the steps of a plan that were carried out."""
+
+    steps: list[Step] = field(default_factory=list)
+    told: dict[str, list[str]] = field(default_factory=dict)
+    """What becomes of the sinks, by stream."""
+    needs: list[Need] = field(default_factory=list)
+
+    def add(self, found: Iterable[Step] | SinkUndo) -> None:
+        """Add the steps that take one back, and what is said of them."""
+        if isinstance(found, SinkUndo):
+            self.told.setdefault(found.step.stream, []).extend(found.told)
+            self.needs += found.needs
+            found = (found.step,)
+        self.steps += found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,38 +131,80 @@ class _Undoing:
         opened = {each.stream: each for each in self.plan.steps if self._opens(each)}
         return UndoingSinks(plan=self.plan, stores=self.stores, plan_id=self.plan_id, opened=opened)
 
-    def find_steps(self) -> tuple[tuple[Step, ...], Readers] | NoPlan:
-        """Return what takes the steps back that were carried out, the last one first."""
-        begun = self.journal.begun()
-        looks = [
-            (number, step, self.applying.look(step))
-            for number, step in reversed(list(enumerate(self.plan.steps, start=1)))
-            if number in begun
-        ]
-        carried_out = [step for _, step, found in looks if isinstance(found, Done | Moved)]
-        readers = reset_readers(self.plan, carried_out, self.stores, plan_id=self.plan_id)
+    def make(self) -> Plan | NoPlan:
+        """Return the plan that takes back what was carried out, or why there is none."""
+        looks = self._look()
+        readers = self._find_readers(looks)
         if isinstance(readers, NoPlan):
             return readers
-        steps: list[Step] = []
-        for number, step, found in looks:
-            if step.stream in readers.streams:
+        taken = self._take_back(looks, without=readers.streams)
+        if isinstance(taken, NoPlan):
+            return taken
+        if not taken.steps and self.journal.ended() is not None:
+            return NoPlan(reason=f"Plan {self.plan.id} has changed nothing.", is_fine=True)
+        return self._put_together(taken, readers, looks)
+
+    def _look(self) -> tuple[_Look, ...]:
+        """Look at every step that was begun, the last one first."""
+        begun = self.journal.begun()
+        return tuple(
+            _Look(number=number, step=step, found=self._look_at(step))
+            for number, step in reversed(list(enumerate(self.plan.steps, start=1)))
+            if number in begun
+        )
+
+    def _look_at(self, step: Step) -> Standing:
+        found = self.applying.look(step)
+        if isinstance(found, Moved) and isinstance(step, SettleSink):
+            return NotDone() if self._sinks.is_before_plan(step) else found
+        return found
+
+    def _find_readers(self, looks: tuple[_Look, ...]) -> Readers | NoPlan:
+        """Return the streams that read a table whose rows an undo replaces."""
+        sinks = self._sinks
+        rewritten = [
+            each.step
+            for each in looks
+            if each.is_carried_out
+            and isinstance(each.step, SettleSink)
+            and sinks.is_rewritten(each.step)
+        ]
+        return reset_readers(self.plan, rewritten, self.stores, plan_id=self.plan_id)
+
+    def _take_back(self, looks: tuple[_Look, ...], *, without: Collection[str]) -> _Taken | NoPlan:
+        """Return what takes the steps back that were carried out, the last one first.
+
+        Args:
+            looks: What was begun.
+            without: Streams that begin again instead.
+        """
+        taken = _Taken()
+        carried_out = [each.step for each in looks if each.is_carried_out]
+        for each in looks:
+            if each.step.stream in without:
                 continue
-            if isinstance(found, Moved) and not self.may_have_moved(step):
+            if isinstance(each.found, Moved) and not self._may_have_moved(each.step):
                 return NoPlan(
-                    reason=f"Plan {self.plan.id} cannot be taken back as a whole: {found.why} "
+                    reason=f"Plan {self.plan.id} cannot be taken back as a whole: {each.found.why} "
                     "Something has used what the plan left."
                 )
-            if isinstance(found, Done | Moved) or isinstance(step, CopyTree):
-                steps += self.invert(step, number)
-        return tuple(steps), readers
+            if each.is_carried_out or isinstance(each.step, CopyTree):
+                found = self._invert(each.step, each.number, carried_out)
+                if isinstance(found, NoPlan):
+                    return found
+                taken.add(found)
+        # A generation first, as in every plan: cut short, sinks are brought to it from behind.
+        taken.steps.sort(key=lambda each: not self._opens(each))
+        return taken
 
-    def may_have_moved(self, step: Step) -> bool:
+    def _may_have_moved(self, step: Step) -> bool:
         """Return whether a step can be taken back although its stream has run since."""
-        if not self._opens_generation(step.stream):
-            return False
-        return isinstance(step, CopyTree) or (
-            isinstance(step, SettleSink) and self._sinks.is_of_plan(step)
-        )
+        if isinstance(step, CopyTree):
+            # What was copied so far is compared, file by file, when it is removed.
+            number = self.plan.steps.index(step) + 1
+            return self._opens_generation(step.stream) or number not in self.journal.done()
+        opens = self._opens_generation(step.stream)
+        return opens and isinstance(step, SettleSink) and self._sinks.is_of_plan(step)
 
     def _opens_generation(self, stream: str) -> bool:
         return any(self._opens(each) and each.stream == stream for each in self.plan.steps)
@@ -145,25 +213,34 @@ class _Undoing:
         """Return whether a step opens the next generation of a stream that is there already."""
         return self.plan.goal not in _COPIES and _is_generation(step)
 
-    def invert(self, step: Step, number: int) -> Iterator[Step]:
-        """Yield the steps that take one back."""
+    def _invert(
+        self, step: Step, number: int, carried_out: list[Step]
+    ) -> Iterable[Step] | SinkUndo | NoPlan:
+        """Return the steps that take one back."""
         why = f"It takes back step {number} of plan {self.plan.id}."
         match step:
             case PutFile() if self._opens(step):
-                yield self._put(step, self._next_generation(step), why)
-                yield from self._sinks.take_along(step.stream, self._next_generation(step), why)
+                return self._reopen(step, carried_out, why)
             case PutFile(replaces=None) | RestoreFile(replaces=None):
-                yield from self._remove(step, why)
+                return self._remove(step, why)
             case PutFile() | RestoreFile() | RemoveFile():
-                yield self._restore(step, number, why)
+                return (self._restore(step, number, why),)
             case CopyTree():
-                yield from self._remove_copy(step, why)
+                return self._remove_copy(step, why)
             case RemoveTree() | DiscardTree():
-                return
+                return ()
             case SettleSink():
-                yield from self._sinks.put_back(step, number, why)
+                return self._sinks.put_back(step, number, why)
             case _:
                 assert_never(step)
+
+    def _reopen(
+        self, step: PutFile, carried_out: list[Step], why: str
+    ) -> tuple[Step, ...] | NoPlan:
+        """Return the steps that open a generation on the checkpoint of before."""
+        opened = self._next_generation(step)
+        rebound = self._sinks.rebind(step.stream, opened, settled=carried_out, why=why)
+        return rebound if isinstance(rebound, NoPlan) else (self._put(step, opened, why), *rebound)
 
     def _remove(self, step: PutFile | RestoreFile, why: str) -> Iterator[Step]:
         if self._is_unused(step.stream, step.place):
@@ -236,25 +313,12 @@ class _Undoing:
             why=why,
         )
 
-    def _needs(self, steps: tuple[Step, ...]) -> tuple[Need, ...]:
-        """Return what must be allowed: an undo of an undo takes rows away again."""
-        if self.plan.undoes is None:
-            return ()
-        return tuple(
-            Need(
-                permission=Permission.DESTRUCTIVE,
-                stream=step.stream,
-                why=f"{step.sink.label} loses the rows that the undo gave back.",
-            )
-            for step in steps
-            if isinstance(step, SettleSink) and isinstance(step.output, RestoreOutput)
-        )
-
-    def put_together(self, steps: tuple[Step, ...], readers: Readers) -> Plan:
+    def _put_together(self, taken: _Taken, readers: Readers, looks: tuple[_Look, ...]) -> Plan:
         """Return the plan."""
         plan = self.plan
         back = [each for each in plan.streams if each not in readers.streams]
-        needs = (*self._needs(steps), *(each for part in readers.parts for each in part.needs))
+        needs = (*taken.needs, *(each for part in readers.parts for each in part.needs))
+        done = sum(each.is_carried_out for each in looks)
         return Plan(
             id=self.plan_id,
             goal="undo",
@@ -263,17 +327,25 @@ class _Undoing:
             made_at=clock.now().isoformat(timespec="seconds"),
             made_by=f"Holdfast {__version__}",
             undoes=plan.id,
-            summary=f"Take back the {plan.goal} of {', '.join(plan.streams)} (plan {plan.id}).",
+            summary=f"Undo of the {plan.goal} of {', '.join(plan.streams)} (plan {plan.id}): "
+            f"{done} of its {len(plan.steps)} steps were carried out.",
             impact=(
-                *(Impact(stream=each, position="where it was before") for each in back),
+                *(
+                    Impact(
+                        stream=each,
+                        position="where it was before",
+                        outputs=tuple(taken.told.get(each, ())),
+                    )
+                    for each in back
+                ),
                 *(part.impact for part in readers.parts),
             ),
             needs=tuple(dict.fromkeys(needs)),
-            undo="Make the first plan again.",
+            undo="`holdfast undo` of this undo, with the journal that it prints.",
             afterwards=("Start the streams as before.",),
             roots=plan.roots,
             preconditions=readers.preconditions,
-            steps=(*steps, *(each for part in readers.parts for each in part.steps)),
+            steps=(*taken.steps, *(each for part in readers.parts for each in part.steps)),
         )
 
 

@@ -13,13 +13,12 @@ from typing import Any
 
 from holdfast.apply.stores import Stores
 from holdfast.diagnosis.case import Looks
-from holdfast.ledger.output import EmptyOutput, RestoreOutput
 from holdfast.plan.draft import Part, is_as_seen
 from holdfast.plan.goals.put_back import reset_below
 from holdfast.plan.graph import find_downstream, read_edges
 from holdfast.plan.plan_file import NoPlan, Plan
 from holdfast.plan.preconditions import Precondition
-from holdfast.plan.steps import SettleSink, Step
+from holdfast.plan.steps import SettleSink
 from holdfast.plan.world import look_at_stream
 from holdfast.storage.location import parse_location
 
@@ -34,20 +33,20 @@ class Readers:
 
 
 def reset_readers(
-    plan: Plan, carried_out: Iterable[Step], stores: Stores, *, plan_id: str
+    plan: Plan, rewritten: Iterable[SettleSink], stores: Stores, *, plan_id: str
 ) -> Readers | NoPlan:
     """Return what becomes of the streams that read what an undo gives back.
 
     Args:
         plan: What is taken back.
-        carried_out: Its steps that were.
+        rewritten: Its steps after whose undo a table with versions has other rows.
         stores: What it names.
         plan_id: Of the undo.
 
     Raises:
         HoldfastError: A reader cannot be looked at.
     """
-    places = _restored(carried_out, stores)
+    places = {str(parse_location(step.sink.place)) for step in rewritten}
     edges = read_edges(stores.at(plan.root)) if places else {}
     direct = [each.stream for each in edges.values() if each.reads & places]
     if not direct:
@@ -71,14 +70,3 @@ def reset_readers(
     held = [each for now in found for each in is_as_seen(now)]
     held += [each for part in parts for each in part.preconditions]
     return Readers(streams=tuple(order), parts=parts, preconditions=tuple(dict.fromkeys(held)))
-
-
-def _restored(carried_out: Iterable[Step], stores: Stores) -> set[str]:
-    """Return the tables with versions of their own to which rows come back."""
-    return {
-        str(parse_location(step.sink.place))
-        for step in carried_out
-        if isinstance(step, SettleSink)
-        and isinstance(step.output, EmptyOutput | RestoreOutput)
-        and stores.ledger(step.sink, writes=False).keeps_versions
-    }

@@ -1,19 +1,41 @@
-"""The part of an undo that gives the sinks back: their rows, and the generation they take."""
+"""The part of an undo that brings the sinks back: their rows, and the generation they take.
+
+What becomes of a sink follows from what the plan did to it and from what has happened since. Rows
+that the stream has written since are taken away, because the checkpoint that is gone back to reads
+them again; they are kept aside. Rows of other writers stay where they are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import msgspec
 
 from holdfast.apply.stores import Stores
 from holdfast.ledger.coverage import NOTHING_READ
-from holdfast.ledger.output import EmptyOutput, KeepOutput, Output, RestoreOutput
+from holdfast.ledger.output import (
+    EmptyOutput,
+    ExchangeOutput,
+    KeepOutput,
+    Output,
+    RestoreOutput,
+)
 from holdfast.ledger.row import NO_BATCH, LedgerRow
-from holdfast.plan.plan_file import Plan
+from holdfast.ledger.store import LedgerStore, Since
+from holdfast.plan.plan_file import Need, NoPlan, Plan
 from holdfast.plan.preconditions import LedgerIs
-from holdfast.plan.steps import PutFile, RowValue, SettleSink, Step, row_value, says_the_same
+from holdfast.plan.steps import (
+    Permission,
+    PutFile,
+    RowValue,
+    SettleSink,
+    Step,
+    digest_of,
+    ledger_row,
+    row_value,
+    says_the_same,
+)
 from holdfast.record.generations import Generation
 from holdfast.record.layout import GENERATIONS
 
@@ -22,6 +44,16 @@ def read_generation(stores: Stores, record: str, number: int) -> Generation:
     """Return a generation of a stream, as its record has it."""
     raw = stores.at(record).read(f"{GENERATIONS}/{number:04d}.json")
     return msgspec.json.decode(raw or b"", type=Generation)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkUndo:
+    """What an undo does to one sink."""
+
+    step: SettleSink
+    told: tuple[str, ...] = ()
+    """What becomes of it, one sentence each."""
+    needs: tuple[Need, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,56 +69,128 @@ class UndoingSinks:
 
     def is_of_plan(self, step: SettleSink) -> bool:
         """Return whether a sink is still in the generation and checkpoint that the plan gave it."""
-        found = self._read(step)
-        binding = (step.new.generation, step.new.checkpoint)
-        return found is not None and (found.generation, found.binding.checkpoint) == binding
+        return self._is_at(step, step.new)
 
-    def put_back(self, step: SettleSink, number: int, why: str) -> Iterator[Step]:
-        """Yield the step that brings a sink to what it was before a step of the plan."""
+    def is_before_plan(self, step: SettleSink) -> bool:
+        """Return whether a sink is still in the generation and checkpoint of before the plan.
+
+        The step was not carried out then, whatever batches have come since.
+        """
+        is_other = step.old is None or _life(step.old) != _life(step.new)
+        return is_other and step.old is not None and self._is_at(step, step.old)
+
+    def _is_at(self, step: SettleSink, row: RowValue) -> bool:
+        found = self._read(step)
+        return found is not None and _life(row_value(found)) == _life(row)
+
+    def is_rewritten(self, step: SettleSink) -> bool:
+        """Return whether taking a step back replaces the rows of a table that keeps versions."""
+        found = self._read(step)
+        has_run = found is not None and not says_the_same(row_value(found), step.new)
+        ledger = self.stores.ledger(step.sink, writes=False)
+        return ledger.keeps_versions and not _is_kept(step, has_run=has_run)
+
+    def put_back(self, step: SettleSink, number: int, why: str) -> SinkUndo | NoPlan:
+        """Return what brings a sink to what it was before a step of the plan."""
         found, old = self._read(step), step.old or self._no_row(step)
         if old is None or found is None:
-            return
-        generation = old.generation
-        if step.new.generation > generation:
-            generation = step.new.generation + 1
-        yield SettleSink(
+            return self._refuse(step, "its ledger row cannot be read, or is gone")
+        opens = step.new.generation > old.generation
+        new = msgspec.structs.replace(
+            old, generation=step.new.generation + 1 if opens else old.generation
+        )
+        ledger = self.stores.ledger(step.sink, writes=False)
+        has_run = not says_the_same(row_value(found), step.new)
+        since = Since(own_rows=0)
+        if opens and not _is_kept(step, has_run=has_run):
+            since = ledger.since(step.stream, generation=step.new.generation)
+        aside = f"holdfast.kept_{self.plan_id.replace('-', '_')}_{_digest(step)}_{number}"
+        output = _Going(step=step, ledger=ledger, aside=aside, has_run=has_run).find(
+            since, opens=opens
+        )
+        if isinstance(output, str):
+            return self._refuse(step, output)
+        obstacle = ledger.find_obstacle(ledger_row(step.stream, new), output)
+        if obstacle is not None:
+            return NoPlan(reason=f"Plan {self.plan.id} cannot be taken back. {obstacle}")
+        settled = SettleSink(
             stream=step.stream,
             sink=step.sink,
             old=row_value(found),
-            new=msgspec.structs.replace(old, generation=generation),
-            output=self._output(step, number),
+            new=new,
+            output=output,
             why=why,
         )
+        told = tuple(_tell(step, output, since))
+        return SinkUndo(step=settled, told=told, needs=tuple(self._needs(step, output, since)))
 
-    def take_along(self, stream: str, opened: Generation, why: str) -> Iterator[Step]:
-        """Yield the steps that bring sinks which the plan has left alone to a generation.
+    def _refuse(self, step: SettleSink, why: str) -> NoPlan:
+        return NoPlan(
+            reason=f"Plan {self.plan.id} cannot be taken back: of {step.sink.label}, {why}.",
+            nearest=f"holdfast plan reset {step.stream} --root {self.plan.root} --from earliest "
+            "--output new-table",
+        )
+
+    def _needs(self, step: SettleSink, output: Output, since: Since) -> Iterable[Need]:
+        """Yield what must be allowed: rows that the stream has written since are taken away."""
+        why = ""
+        if isinstance(output, ExchangeOutput) and since.own_rows != 0:
+            rows = "the rows" if since.own_rows is None else f"{since.own_rows:,} rows"
+            what = f"{rows} that generation {output.generation} wrote into it"
+            why = f"{step.sink.label} loses {what}; they are kept aside."
+        elif isinstance(output, RestoreOutput) and self.plan.undoes is not None:
+            why = f"{step.sink.label} loses the rows that the undo gave back."
+        if why:
+            yield Need(permission=Permission.DESTRUCTIVE, stream=step.stream, why=why)
+
+    def rebind(
+        self, stream: str, opened: Generation, *, settled: Iterable[Step], why: str
+    ) -> tuple[SettleSink, ...] | NoPlan:
+        """Return the steps that bring sinks which the plan has not changed to a generation.
 
         They hold the rows of the checkpoint that is gone back to; their ledger rows must say so.
+
+        Args:
+            stream: Whose generation is opened.
+            opened: The generation.
+            settled: The steps that the plan has carried out.
+            why: Why the steps are there.
         """
-        settled = [each.sink for each in self.plan.steps if isinstance(each, SettleSink)]
+        changed = [each.sink for each in settled if isinstance(each, SettleSink)]
+        found: list[SettleSink] = []
         for each in self.plan.preconditions:
-            if not isinstance(each, LedgerIs) or each.stream != stream or each.sink in settled:
+            if not isinstance(each, LedgerIs) or each.stream != stream or each.sink in changed:
                 continue
-            found = self._read(each)
-            if each.row is None or found is None or not says_the_same(row_value(found), each.row):
+            row = self._read(each)
+            if each.row is None or row is None:
                 continue
-            yield SettleSink(
-                stream=stream,
-                sink=each.sink,
-                old=row_value(found),
-                new=msgspec.structs.replace(each.row, generation=opened.number),
-                output=KeepOutput(),
-                why=why,
+            if _life(row_value(row)) != _life(each.row):
+                return NoPlan(
+                    reason=f"Plan {self.plan.id} cannot be taken back: the ledger row of {stream} "
+                    f"in {each.sink.label} was changed by something else."
+                )
+            # As it is: a driver that was paused may have brought one more batch meanwhile.
+            new = msgspec.structs.replace(row_value(row), generation=opened.number)
+            found.append(
+                SettleSink(
+                    stream=stream,
+                    sink=each.sink,
+                    old=row_value(row),
+                    new=new,
+                    output=KeepOutput(),
+                    why=why,
+                )
             )
+        return tuple(found)
 
     def _read(self, of: SettleSink | LedgerIs) -> LedgerRow | None:
         found = self.stores.ledger(of.sink, writes=False).read(of.stream)
         return found if isinstance(found, LedgerRow) else None
 
     def _no_row(self, step: SettleSink) -> RowValue | None:
-        """Return a row without a batch for a sink that had none; None if it kept its rows."""
+        """Return a row without a batch for a sink that had none; None if nothing was opened."""
         opened = self.opened.get(step.stream)
-        if isinstance(step.output, KeepOutput) or not isinstance(opened, PutFile):
+        if not isinstance(opened, PutFile):
             return None
         before = read_generation(self.stores, opened.place, step.new.generation - 1)
         return msgspec.structs.replace(
@@ -99,21 +203,102 @@ class UndoingSinks:
             end_offsets=NOTHING_READ,
         )
 
-    def _output(self, step: SettleSink, number: int) -> Output:
-        ledger = self.stores.ledger(step.sink, writes=False)
-        aside = f"holdfast.kept_{self.plan_id.replace('-', '_')}_{number}"
-        before = None
-        if ledger.keeps_versions:
-            aside = ledger.table_version(step.stream) or aside
-            # Another writer may have added rows after the plan was made: its version lacks them.
-            new = step.new
-            before = ledger.version_before(
-                step.stream, generation=new.generation, batch=new.last_batch
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Going:
+    """One sink that goes back."""
+
+    step: SettleSink
+    ledger: LedgerStore
+    aside: str
+    has_run: bool
+    """Whether the stream has written batches since the plan."""
+
+    def find(self, since: Since, *, opens: bool) -> Output | str:
+        """Return what becomes of its rows, or why nothing can.
+
+        Args:
+            since: What has happened since the generation was opened.
+            opens: Whether the plan opened a generation.
+        """
+        if _is_kept(self.step, has_run=self.has_run):
+            return KeepOutput()
+        kept = self._kept()
+        if not opens:
+            return KeepOutput() if kept is None else RestoreOutput(kept=kept, aside=self._now())
+        if since.unclear:
+            return since.unclear
+        is_overwritten = kept is None and bool(self.step.sink.keys)
+        if is_overwritten and not self.ledger.keeps_versions:
+            return (
+                f"generation {self.step.new.generation} has written over rows, and what they were "
+                "is not kept"
             )
+        return ExchangeOutput(
+            generation=self.step.new.generation,
+            kept=kept,
+            aside=self._now(),
+            rows=since.own_rows,
+        )
+
+    def _now(self) -> str:
+        """Return the name under which the rows are kept that are there now."""
+        if not self.ledger.keeps_versions:
+            return self.aside
+        return self.ledger.table_version(self.step.stream) or self.aside
+
+    def _kept(self) -> str | None:
+        """Return where the rows are that were there before the step; None if it took none away."""
+        step, before = self.step, None
         match step.output:
             case KeepOutput():
-                return KeepOutput()
-            case EmptyOutput(kept=kept):
-                return RestoreOutput(kept=before or kept, aside=aside)
-            case RestoreOutput(aside=kept):
-                return RestoreOutput(kept=before or kept, aside=aside)
+                return None
+            case EmptyOutput():
+                kept = step.output.kept
+            case RestoreOutput() | ExchangeOutput():
+                kept = step.output.aside
+        if self.ledger.keeps_versions:
+            # Another writer may have added rows after the plan was made: its version lacks them.
+            before = self.ledger.version_before(
+                step.stream, generation=step.new.generation, batch=step.new.last_batch
+            )
+        return before or kept
+
+
+def _is_kept(step: SettleSink, *, has_run: bool) -> bool:
+    """Return whether a sink can stay as it is.
+
+    Nothing was taken from it, and nothing came since; or what came is read again, and of two rows
+    with one key the newer stays, whichever comes last.
+    """
+    sink = step.sink
+    converges = bool(sink.keys) and sink.sequence_by is not None
+    return isinstance(step.output, KeepOutput) and (not has_run or converges)
+
+
+def _tell(step: SettleSink, output: Output, since: Since) -> Iterable[str]:
+    label = step.sink.label
+    match output:
+        case KeepOutput():
+            yield f"{label} keeps its rows"
+        case RestoreOutput():
+            yield f"{label} gets its rows back from {output.kept}"
+        case ExchangeOutput():
+            if since.own_rows != 0:
+                rows = "the rows" if since.own_rows is None else f"{since.own_rows:,} rows"
+                yield f"{label} loses {rows} of generation {output.generation}: read again then"
+            if output.kept is not None:
+                yield f"{label} gets its rows back from {output.kept}"
+        case EmptyOutput():
+            pass
+    for each in since.others:
+        yield f"since then, {each}; that stays" if isinstance(output, ExchangeOutput) else each
+
+
+def _life(row: RowValue) -> tuple[int, str]:
+    """Return the generation and the checkpoint that a row is of."""
+    return row.generation, row.checkpoint
+
+
+def _digest(step: SettleSink) -> str:
+    return digest_of(step.stream)[:8]

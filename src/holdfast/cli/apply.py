@@ -38,6 +38,14 @@ with_applying = all_of(
         "of the stream. Can be repeated.",
     ),
     click.option("--kafka-config", metavar="FILE", help="Properties of a Kafka client."),
+    click.option(
+        "--root",
+        "roots",
+        multiple=True,
+        metavar="LOCATION",
+        help="Let the plan change files below this place too. Needed only for places that the "
+        "record of the stream does not name. Can be repeated.",
+    ),
     with_storage_options,
     with_format,
 )
@@ -70,7 +78,9 @@ def run_plan(plan: Plan, *, execute: bool, **given: Any) -> ExitCode:
     form: str = given["form"]
     if not execute:
         options = parse_options(given["storage_options"])
-        stores = RehearsalStores(options=options, kafka_config=given["kafka_config"])
+        stores = RehearsalStores(
+            options=options, kafka_config=given["kafka_config"], roots=given["roots"]
+        )
         _say_rehearsal(plan, rehearse(plan, stores), form=form)
         return ExitCode.DONE
     allowed = set(given["allowed"])
@@ -96,6 +106,7 @@ def _stores(given: dict[str, Any]) -> Stores:
         options=parse_options(given["storage_options"]),
         kafka_config=given["kafka_config"],
         session=lambda: local_session("Changing a Delta table"),
+        roots=given["roots"],
     )
 
 
@@ -107,7 +118,10 @@ def _read_plan(file: str) -> Plan:
         raise ConfigError(f"{file} cannot be read: {error.strerror}.") from error
     if len(raw) > LARGEST_BYTES:
         raise PlanFileError(file, f"It is larger than {LARGEST_BYTES:,} bytes.")
-    return decode_plan(raw, file)
+    plan = decode_plan(raw, file)
+    if plan.undoes is not None:
+        raise PlanFileError(file, "It takes another plan back: run `holdfast undo JOURNAL`.")
+    return plan
 
 
 def _journalled(journal: str, stores: Stores) -> Plan:

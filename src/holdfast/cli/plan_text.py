@@ -14,6 +14,13 @@ _WIDTH = 22
 
 def render_plan(plan: Plan, file: str | None) -> Iterator[str]:
     """Yield a plan as text; the first line is what it does."""
+    yield from render_effect(plan)
+    yield ""
+    yield from _next(plan, file)
+
+
+def render_effect(plan: Plan) -> Iterator[str]:
+    """Yield what a plan does, what it needs and how it is taken back."""
     yield f"{plan.summary} Nothing has been changed."
     yield ""
     for impact in plan.impact:
@@ -28,8 +35,6 @@ def render_plan(plan: Plan, file: str | None) -> Iterator[str]:
     if needs_spark(plan):
         yield _line("Spark", "some steps change a Delta table: they run as Spark jobs")
     yield _line("steps", f"{len(plan.steps)}; the plan is {plan.id}")
-    yield ""
-    yield from _next(plan, file)
 
 
 def _impact(impact: Impact) -> Iterator[str]:

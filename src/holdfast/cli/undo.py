@@ -11,7 +11,9 @@ from holdfast.apply.undo import plan_undo
 from holdfast.cli.apply import run_plan, with_applying
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.no_plan import say_no_plan
+from holdfast.cli.plan_text import render_effect
 from holdfast.plan.plan_file import NoPlan
+from holdfast.printable import printable
 from holdfast.storage.options import parse_options
 
 
@@ -19,13 +21,17 @@ from holdfast.storage.options import parse_options
 @click.argument("journal")
 @with_applying
 def undo(*, journal: str, **given: Any) -> ExitCode:
-    """Rehearse taking back what a plan has done; with --execute, take it back.
+    """Show and rehearse taking back what a plan has done; with --execute, take it back.
 
-    JOURNAL is the directory that `holdfast apply` printed. Files come back byte for byte. After a
-    reset, one more generation is opened, on the checkpoint of before.
+    JOURNAL is the directory that `holdfast apply` printed. What is taken back follows from what was
+    carried out and from what has happened since: rows of other writers stay. Files come back byte
+    for byte. After a reset, one more generation is opened, on the checkpoint of before.
     """
     options = parse_options(given["storage_options"])
     found = plan_undo(journal, Stores(options=options, kafka_config=given["kafka_config"]))
     if isinstance(found, NoPlan):
         return say_no_plan(found, given["form"])
+    if given["form"] == "text" and not given["execute"]:
+        for line in (*render_effect(found), ""):
+            click.echo(printable(line))
     return run_plan(found, **given)

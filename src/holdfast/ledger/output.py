@@ -26,7 +26,23 @@ class RestoreOutput(msgspec.Struct, frozen=True, kw_only=True, tag="restore", ta
     """The name under which the rows are kept that it takes the place of."""
 
 
-Output = KeepOutput | EmptyOutput | RestoreOutput
+class ExchangeOutput(msgspec.Struct, frozen=True, kw_only=True, tag="exchange", tag_field="output"):
+    """The sink loses the rows that one generation of the stream wrote, and gets kept rows back.
+
+    Rows of other writers stay. This is what an undo does to a sink.
+    """
+
+    generation: int
+    """Whose rows are taken away: those of its batches, and those that its opening put back."""
+    kept: str | None
+    """Where the rows are that come back; None if none do."""
+    aside: str
+    """The name under which the rows are kept that are taken away."""
+    rows: int | None
+    """How many rows are taken away, as the plan counted them; None if the sink cannot count."""
+
+
+Output = KeepOutput | EmptyOutput | RestoreOutput | ExchangeOutput
 
 
 class CannotSettleError(HoldfastError):
@@ -38,5 +54,6 @@ class CannotSettleError(HoldfastError):
         super().__init__(
             what=f"{shown} was not changed.",
             why=why,
-            how="Plan with --output keep-from-here, or bring the sink to that state by hand.",
+            how="Remove the cause and make the plan again; a reset can also be planned with "
+            "--output keep-from-here or new-table.",
         )

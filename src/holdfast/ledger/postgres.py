@@ -1,7 +1,9 @@
-"""The ledger in PostgreSQL: two small tables, written in the transaction that writes the data.
+"""The ledger in PostgreSQL: small tables, written in the transaction that writes the data.
 
     holdfast.ledger     one row per (stream, sink): what has arrived, where, and who may write
-    holdfast.history    one row per batch, for people and proofs; nothing is decided by it
+    holdfast.history    one row per batch: whose transaction wrote which rows; no batch is decided
+                        by it, but an undo finds by it which rows are the stream's own
+    holdfast.settled    one row per repair of a table: what was kept aside, and what was put back
 
 Nothing here depends on a session: everything holds inside one transaction, so it works behind a
 proxy that pools transactions. A start creates the tables where its role may; otherwise a database
@@ -211,8 +213,8 @@ def advance_row(
     )
     connection.execute(
         "INSERT INTO holdfast.history"
-        " (stream, sink, generation, batch, epoch, digest, rows, committed_at)"
-        " VALUES (%s, %s, %s, %s, %s, %s, %s, now())",
+        " (stream, sink, generation, batch, epoch, digest, rows, committed_at, xid)"
+        " VALUES (%s, %s, %s, %s, %s, %s, %s, now(), pg_current_xact_id()::text::bigint)",
         (
             attempt.stream,
             attempt.sink,

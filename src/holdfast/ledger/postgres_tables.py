@@ -9,8 +9,8 @@ from holdfast.errors import HoldfastError
 if TYPE_CHECKING:
     import psycopg
 
-VERSION = 2
-_NO_TABLES, _OLDER = -1, (1,)
+VERSION = 3
+_NO_TABLES, _OLDER = -1, (1, 2)
 
 _DDL = """\
 CREATE SCHEMA IF NOT EXISTS holdfast;
@@ -41,10 +41,26 @@ CREATE TABLE IF NOT EXISTS holdfast.history (
     digest text NOT NULL,
     rows bigint NOT NULL,
     committed_at timestamptz NOT NULL,
+    xid bigint,
     PRIMARY KEY (stream, sink, generation, batch, epoch)
+);
+CREATE TABLE IF NOT EXISTS holdfast.settled (
+    stream text NOT NULL,
+    sink text NOT NULL,
+    generation bigint NOT NULL,
+    epoch bigint NOT NULL,
+    last_batch bigint NOT NULL,
+    aside text,
+    taken bigint NOT NULL,
+    put_back bigint NOT NULL,
+    brought bigint NOT NULL,
+    xid bigint NOT NULL,
+    settled_at timestamptz NOT NULL,
+    PRIMARY KEY (stream, sink, generation, epoch)
 );
 INSERT INTO holdfast.version SELECT {version} WHERE NOT EXISTS (SELECT FROM holdfast.version);
 ALTER TABLE holdfast.ledger ADD COLUMN IF NOT EXISTS brought bigint NOT NULL DEFAULT 0;
+ALTER TABLE holdfast.history ADD COLUMN IF NOT EXISTS xid bigint;
 UPDATE holdfast.ledger l SET brought = (SELECT coalesce(sum(h.rows), 0) FROM holdfast.history h
     WHERE (h.stream, h.sink) = (l.stream, l.sink))
     WHERE EXISTS (SELECT FROM holdfast.version WHERE version < 2);
@@ -72,7 +88,7 @@ def check_tables(connection: psycopg.Connection[Any]) -> bool:
     Raises:
         LedgerTablesError: They are of a newer version, or are missing and cannot be created.
     """
-    found = _find_version(connection)
+    found = find_version(connection)
     if found not in (_NO_TABLES, VERSION, *_OLDER):
         raise _unknown_version(found)
     if found != VERSION and not _may_change(connection):
@@ -105,7 +121,7 @@ def ensure_tables(connection: psycopg.Connection[Any]) -> None:
     """
     from psycopg import errors
 
-    found = _find_version(connection)
+    found = find_version(connection)
     if found in (_NO_TABLES, *_OLDER):
         try:
             with connection.transaction():
@@ -124,7 +140,7 @@ def ensure_tables(connection: psycopg.Connection[Any]) -> None:
                 why="They must be created or upgraded, and another session holds a lock on them.",
                 how="Stop the drivers that use them, and start again.",
             ) from error
-        found = _find_version(connection)
+        found = find_version(connection)
     if found != VERSION:
         raise _unknown_version(found)
 
@@ -136,7 +152,7 @@ def _unknown_version(found: int | None) -> LedgerTablesError:
     )
 
 
-def _find_version(connection: psycopg.Connection[Any]) -> int | None:
+def find_version(connection: psycopg.Connection[Any]) -> int | None:
     """Return the version of the ledger's tables; None where they do not tell."""
     there = connection.execute("SELECT to_regclass('holdfast.version') IS NOT NULL").fetchone()
     if not there or not there[0]:

@@ -31,6 +31,18 @@ class Unreadable:
         return cls(error.why, error)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Since:
+    """What has happened to a sink since a generation of a stream was opened in it."""
+
+    own_rows: int | None = None
+    """How many rows the generation has put there; None if the sink cannot count them."""
+    others: tuple[str, ...] = ()
+    """What other writers have done since, one sentence each."""
+    unclear: str = ""
+    """Why the rows of the generation cannot be told apart from others; empty if they can."""
+
+
 class LedgerStore(Complete, abstract=True):
     """Reads and fences the ledger of one sink; holds a connection where the sink has one."""
 
@@ -63,19 +75,48 @@ class LedgerStore(Complete, abstract=True):
         False when the old one is not there any more.
         """
 
-    def settle(self, old: LedgerRow | None, new: LedgerRow, output: Output) -> bool:
+    def settle(
+        self, old: LedgerRow | None, new: LedgerRow, output: Output, *, seen: str | None = None
+    ) -> bool:
         """Bring the rows to a named state and put a row in the place of another, in one step.
 
         The new row carries the epoch of the plan's own lease, so settling is the fence. False if
         the old row is not there any more; then nothing was changed.
 
+        Args:
+            old: The row that must be there; None: none is.
+            new: The row that takes its place.
+            output: What becomes of the rows.
+            seen: What `table_version` said when the plan was made; None: it is not compared.
+
         Raises:
-            CannotSettleError: This kind of sink cannot do that.
+            CannotSettleError: This kind of sink cannot do that, or its rows have changed since.
         """
+        del seen
         if not isinstance(output, KeepOutput):
             why = "Holdfast cannot empty or restore a sink of this kind."
             raise CannotSettleError(self.label(new.stream), why)
         return self.replace(old, new)
+
+    def since(self, stream: str, *, generation: int) -> Since:
+        """Say what has happened to the sink since a generation was opened in it.
+
+        Args:
+            stream: Whose generation.
+            generation: Its number.
+        """
+        del stream, generation
+        return Since(unclear="this kind of sink does not know which rows are whose")
+
+    def find_obstacle(self, new: LedgerRow, output: Output) -> str | None:
+        """Say why `settle` would fail, as far as that shows without a change; None if nothing does.
+
+        Args:
+            new: The row that would be set.
+            output: What would become of the rows.
+        """
+        del new, output
+        return None
 
     def table_version(self, stream: str) -> str | None:
         """Return what tells the table's content apart; None when the sink has nothing that does."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from holdfast.ledger.output import EmptyOutput, KeepOutput, Output, RestoreOutput
+from holdfast.ledger.output import EmptyOutput, ExchangeOutput, KeepOutput, Output, RestoreOutput
 from holdfast.plan.steps import (
     CopyTree,
     DiscardTree,
@@ -60,6 +60,10 @@ def _output(output: Output, label: str) -> str:
             return f"Empty {label} (its rows are kept: {kept})"
         case RestoreOutput(kept=kept):
             return f"Put the rows of {label} back from {kept}"
+        case ExchangeOutput(generation=generation, kept=None):
+            return f"Take the rows of generation {generation} out of {label}, and keep them aside"
+        case ExchangeOutput(kept=kept):
+            return f"Put the rows of {label} back from {kept}; rows of other writers stay"
         case _:
             assert_never(output)
 

@@ -102,6 +102,8 @@ class DiscardTree(_Step, frozen=True, kw_only=True, tag="discard-tree"):
 
     place: PathText
     files: int
+    fingerprint: Digest | None = None
+    """Of what is deleted: its paths and sizes. None in plans of older versions: not applied."""
 
 
 class RowValue(msgspec.Struct, frozen=True, kw_only=True):

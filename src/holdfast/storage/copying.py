@@ -27,8 +27,6 @@ from holdfast.storage.read import FileInfo, Reader, read_chunks
 from holdfast.storage.write import Writer
 
 WORKERS = 32
-SMALL_BYTES = 1 << 20
-"""After the copy, smaller files are compared byte by byte; of larger ones, the sizes are."""
 _WAITING_FACTOR = 4
 """Files that wait for each worker: what is in memory does not grow with the tree."""
 _OF_CONTENT = re.compile(r"[0-9a-f]{32}(-\d+)?")
@@ -197,9 +195,9 @@ class _Copy:
         is_same: bool | None = False
         if one is not None and other is not None:
             is_same = _compare_listed(one, other)
-            # Azure may answer before it has copied, with the size of what is to come.
-            is_small = one.size_bytes < SMALL_BYTES or self._target.location.scheme == "az"
-            if is_same is None and is_small:
+            # The same size says nothing, and the original may be deleted next. Azure answers
+            # before it has copied, with the size of what is to come.
+            if is_same is None:
                 is_same = self._has_same_content(one.path)
         if is_same is False:
             found = one or other

@@ -49,6 +49,10 @@ class Accepted:
         """Return the codes accepted, of one sink where it is named."""
         return {each.code for each in self.findings if sink in (None, each.sink)}
 
+    def covers(self, finding: Finding) -> bool:
+        """Return whether a finding is one that was accepted: of the same rule, in the same sink."""
+        return any((each.code, each.sink) == (finding.code, finding.sink) for each in self.findings)
+
     def last_batch(self, sink: str) -> int | None:
         """Return the last batch that a sink is taken to hold; None where nothing says so."""
         batches = [each.accepted_batch for each in self.findings if each.sink == sink]

@@ -131,7 +131,7 @@ class Guard:
         # What was read before the fence is older than it: judged again.
         found = _readable(collect_again(self._places, evidence))
         again = judge(self._case(found, ()))
-        findings = tuple(each for each in again if each.code not in accepted.codes())
+        findings = tuple(each for each in again if not accepted.covers(each))
         try:
             refuse_findings(self.place.record, found, findings)
         except StartRefusedError as error:

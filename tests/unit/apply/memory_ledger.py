@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from holdfast.ledger.output import Output
 from holdfast.ledger.row import LedgerRow
-from holdfast.ledger.store import LedgerStore
+from holdfast.ledger.store import LedgerStore, Since
 
 
 class MemoryLedger(LedgerStore):
@@ -20,6 +20,8 @@ class MemoryLedger(LedgerStore):
         self.version = 100
         self.settled: list[Output] = []
         self.others: tuple[str, ...] = ()
+        self.written = Since(own_rows=0)
+        """What has happened since the newest generation was opened."""
 
     def label(self, stream: str) -> str:
         del stream
@@ -43,12 +45,19 @@ class MemoryLedger(LedgerStore):
         self.row = new
         return True
 
-    def settle(self, old: LedgerRow | None, new: LedgerRow, output: Output) -> bool:
+    def settle(
+        self, old: LedgerRow | None, new: LedgerRow, output: Output, *, seen: str | None = None
+    ) -> bool:
+        assert seen in (None, str(self.version))
         if not self.replace(old, new):
             return False
         self.version += 1
         self.settled.append(output)
         return True
+
+    def since(self, stream: str, *, generation: int) -> Since:
+        del stream, generation
+        return self.written
 
     def table_version(self, stream: str) -> str:
         del stream

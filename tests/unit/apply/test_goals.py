@@ -17,7 +17,7 @@ from holdfast.apply.stores import RehearsalStores, Stores
 from holdfast.apply.undo import plan_undo
 from holdfast.diagnosis.case import Looks
 from holdfast.errors import ConfigError
-from holdfast.ledger.output import EmptyOutput, KeepOutput, RestoreOutput
+from holdfast.ledger.output import EmptyOutput, ExchangeOutput, KeepOutput
 from holdfast.ledger.row import LedgerRow
 from holdfast.plan import world
 from holdfast.plan.make import make_plan
@@ -173,7 +173,7 @@ def test_undo_of_a_reset_opens_one_more_generation_on_the_old_checkpoint(bench: 
     assert isinstance(undo, Plan)
     bench.apply(undo)
     assert bench.generation() == 3
-    assert isinstance(bench.ledger.settled[-1], RestoreOutput)
+    assert bench.ledger.settled[-1] == ExchangeOutput(generation=2, kept="100", aside="101", rows=0)
     assert bench.ledger.row.binding.checkpoint == str(bench.root / STREAM)
     assert isinstance(bench.plan(Request(goal="resume")), NoPlan)
 
@@ -300,7 +300,7 @@ def test_a_row_that_changes_in_the_moment_stops_the_plan(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = bench.planned(GOALS["reset"][0])
-    monkeypatch.setattr(MemoryLedger, "settle", lambda *_: False)
+    monkeypatch.setattr(MemoryLedger, "settle", lambda *_, **__: False)
     with pytest.raises(InterruptedPlanError, match="another driver writes"):
         bench.apply(plan)
 

@@ -44,3 +44,18 @@ def test_what_a_store_with_a_clock_ahead_has_written_is_not_old(
     assert "0 s ago" in (find_movement(checkpoint) or "")
     os.utime(file, (now + 86_400,) * 2)  # no clock is ahead by a day: it says nothing
     assert find_movement(checkpoint) is None
+
+
+def test_a_query_that_plans_a_batch_every_five_minutes_is_not_stopped_after_one(
+    checkpoint: Reader, tmp_path: Path
+) -> None:
+    now = clock.now().timestamp()
+    for batch in range(6):
+        for log in ("offsets", "commits"):
+            file = tmp_path / STREAM / f"{log}/{batch}"
+            file.write_text("x")
+            os.utime(file, (now - 60 - 300 * (5 - batch),) * 2)
+    assert "must be quiet for 900 s" in (find_movement(checkpoint) or "")
+    for file in (tmp_path / STREAM).glob("*/*"):
+        os.utime(file, (file.stat().st_mtime - 900,) * 2)
+    assert find_movement(checkpoint) is None

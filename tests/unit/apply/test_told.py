@@ -32,8 +32,8 @@ def test_a_journal_with_a_space_is_one_word_of_a_command(error: HoldfastError) -
 def test_also_after_it_was_applied(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     root = make_root(tmp_path / "my streams")
     plan = plan_of(root, *four_steps(root))
-    given = {"kafka_config": None, "storage_options": (), "allowed": (), "form": "text"}
-    run_plan(plan, execute=True, **given)
+    given = dict.fromkeys(("storage_options", "allowed", "roots"), ())
+    run_plan(plan, execute=True, kafka_config=None, form="text", **given)
     last = capsys.readouterr().out.splitlines()[-1]
     assert shlex.split(last) == ["Undo:", "holdfast", "undo", str(journal_of(plan).location)]
 

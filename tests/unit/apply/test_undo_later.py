@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,9 @@ from holdfast.apply.errors import InterruptedPlanError, StalePlanError
 from holdfast.apply.stores import Stores
 from holdfast.apply.undo import plan_undo
 from holdfast.diagnosis.case import Looks
-from holdfast.ledger.output import EmptyOutput, Output, RestoreOutput
+from holdfast.ledger.output import EmptyOutput, ExchangeOutput, Output
 from holdfast.ledger.row import LedgerRow
-from holdfast.ledger.store import Unreadable
+from holdfast.ledger.store import Since, Unreadable
 from holdfast.plan.make import make_plan
 from holdfast.plan.plan_file import Need, NoPlan, Plan
 from holdfast.plan.preconditions import FileIs
@@ -74,18 +75,35 @@ class Ledger:
     def __init__(self, found: RowValue | Unreadable | None) -> None:
         self.row = ledger_row(STREAM, found) if isinstance(found, RowValue) else found
         self.outputs: list[Output] = []
+        self.written = Since(own_rows=0)
+        self.obstacle: str | None = None
 
     def read(self, _: str) -> LedgerRow | Unreadable | None:
         return self.row
 
-    def settle(self, old: LedgerRow | None, new: LedgerRow, output: Output) -> bool:
+    def settle(
+        self, old: LedgerRow | None, new: LedgerRow, output: Output, *, seen: str | None = None
+    ) -> bool:
+        del seen
         assert old == self.row
         self.row = new
         self.outputs.append(output)
         return True
 
+    def fence(self, row: LedgerRow, *, epoch: int, nonce: str) -> LedgerRow:
+        self.row = replace(row, epoch=epoch, nonce=nonce)
+        return self.row
+
     def table_version(self, _: str) -> None:
         return None
+
+    def since(self, _: str, *, generation: int) -> Since:
+        del generation
+        return self.written
+
+    def find_obstacle(self, _: LedgerRow, output: Output) -> str | None:
+        del output
+        return self.obstacle
 
     def close(self) -> None:
         pass
@@ -193,7 +211,7 @@ def test_a_sink_that_had_no_row_gets_its_rows_back(tmp_path: Path) -> None:
     found = undo(plan, stores)
     assert isinstance(found, Plan)
     apply_plan(found, stores, allowed=())
-    assert isinstance(ledger.outputs[-1], RestoreOutput)
+    assert isinstance(ledger.outputs[-1], ExchangeOutput)
     assert ledger.outputs[-1].kept == "holdfast.kept_1"
     assert isinstance(ledger.row, LedgerRow)
     assert (ledger.row.generation, ledger.row.last_batch) == (3, -1)
@@ -208,7 +226,13 @@ def test_a_retired_checkpoint_that_is_half_deleted_is_not_gone_back_to(tmp_path:
         tmp_path,
         opening(tmp_path, STREAM, 2, why=RETIRED),
         copying(tmp_path, archive),
-        DiscardTree(stream=STREAM, place=place, files=len(FILES), why="w"),
+        DiscardTree(
+            stream=STREAM,
+            place=place,
+            files=len(FILES),
+            fingerprint=copying(tmp_path, archive).fingerprint,
+            why="w",
+        ),
         goal="retire",
     )
     plan = msgspec.structs.replace(plan, needs=(NEED,))

@@ -157,7 +157,13 @@ def _retired(old: RowValue, now: StreamNow) -> RowValue:
 
 
 def _discard(now: StreamNow, place: str, found: Files, *, why: str) -> DiscardTree:
-    return DiscardTree(stream=now.stream, place=place, files=found.count, why=why)
+    return DiscardTree(
+        stream=now.stream,
+        place=place,
+        files=found.count,
+        fingerprint=found.fingerprint,
+        why=why,
+    )
 
 
 def _tree_is(now: StreamNow, place: str, found: Files) -> TreeIs:

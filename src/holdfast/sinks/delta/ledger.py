@@ -23,22 +23,18 @@ from holdfast.ledger.delta import (
 )
 from holdfast.ledger.delta_log import Commit, walk_back
 from holdfast.ledger.delta_notes import decode_row, encode_fence, encode_replaced, encode_row
-from holdfast.ledger.output import (
-    CannotSettleError,
-    EmptyOutput,
-    KeepOutput,
-    Output,
-    RestoreOutput,
-)
-from holdfast.ledger.store import LedgerStore, Unreadable
+from holdfast.ledger.output import CannotSettleError, KeepOutput, Output
+from holdfast.ledger.store import LedgerStore, Since, Unreadable
 from holdfast.points import reached
 from holdfast.sinks.delta.change import find_change
-from holdfast.sinks.delta.commit import Identity, append, overwrite
+from holdfast.sinks.delta.commit import Identity, append
 from holdfast.sinks.delta.failures import SAME_APPLICATION, failure_of
+from holdfast.sinks.delta.settle import Settling
+from holdfast.sinks.delta.since import find_opening, find_other_writers
 from holdfast.sinks.delta.table import open_target, sql_name
 from holdfast.sinks.delta.target import Target
 from holdfast.spark.errors import spark_errors
-from holdfast.storage.location import parse_location, spark_location
+from holdfast.storage.location import parse_location
 from holdfast.storage.open import open_reader
 
 if TYPE_CHECKING:
@@ -125,21 +121,67 @@ class DeltaLedgerStore(LedgerStore):
             return False
         return _is_row(fenced.row, old, new) and self._commit_row(new, fenced)
 
-    def settle(self, old: LedgerRow | None, new: LedgerRow, output: Output) -> bool:
+    def settle(
+        self, old: LedgerRow | None, new: LedgerRow, output: Output, *, seen: str | None = None
+    ) -> bool:
         """Empty, restore or keep the table, and set its row, in one commit behind a fence."""
         if isinstance(output, KeepOutput):
             return self.replace(old, new)
         fenced = self._fence(new.stream, new.generation, epoch=new.epoch, nonce=new.nonce)
         if fenced is None or not _is_row(fenced.row, old, new):
             return False
+        settling = self._settling(new.stream, fenced.newest)
+        obstacle = settling.find_obstacle(output, seen=seen)
+        if obstacle is not None:
+            raise CannotSettleError(self._sink.shown, obstacle)
         identity = Identity(
             app=app_id(new.stream, self.label(new.stream)),
             version=transaction_version(new.generation, new.epoch, ROW_SLOT),
             note=self.note(new, fenced),
         )
-        self._overwrite(output, identity, is_there=lambda: self.find(new.stream, identity))
+        self._commit_rows(settling, output, identity)
         reached("settled")
-        return self.find(new.stream, identity) is not None
+        settled = self.find(new.stream, identity)
+        if settled is not None:
+            self._refuse_slipped_in(settling, settled, output)
+        return settled is not None
+
+    def _settling(self, stream: str, newest: int) -> Settling:
+        keys, shown = tuple(self._sink.keys), self._sink.shown
+        return Settling(target=self.target, shown=shown, stream=stream, newest=newest, keys=keys)
+
+    def _refuse_slipped_in(self, settling: Settling, settled: Standing, output: Output) -> None:
+        """Say so when another writer's commit came between the last look and the one that settles.
+
+        Delta has no lock: the rows of that commit are in an older version, and not in the table.
+        """
+        own = settled.own
+        before = -1 if own is None else own.version - 1
+        found = find_other_writers(
+            self.target.reader, before, stream=settling.stream, after=settling.newest
+        )
+        if found and not isinstance(output, KeepOutput):
+            raise CannotSettleError(
+                self._sink.shown,
+                f"Another writer committed version {found[0].version} in the same moment, and its "
+                "rows may have been taken away. Compare that version with the table.",
+            )
+
+    def since(self, stream: str, *, generation: int) -> Since:
+        """Say what the log has since a generation was opened."""
+        standing = self.standing(stream)
+        newest = -1 if standing is None else standing.newest
+        opened = find_opening(self.target.reader, newest, stream=stream, generation=generation)
+        if opened is None:
+            return Since(unclear="the log does not reach back to where the generation was opened")
+        return opened.since
+
+    def find_obstacle(self, new: LedgerRow, output: Output) -> str | None:
+        """Say why the table could not be settled, from its log."""
+        standing = self.standing(new.stream)
+        if standing is None:
+            return None if isinstance(output, KeepOutput) else f"{self._sink.shown} is gone."
+        return self._settling(new.stream, standing.newest).find_obstacle(output)
 
     def table_version(self, stream: str) -> str | None:
         """Return the newest version of the table; None when there is no table."""
@@ -245,27 +287,15 @@ class DeltaLedgerStore(LedgerStore):
         reached("fenced")
         return self.find(stream, identity)
 
-    def _overwrite(
-        self,
-        output: EmptyOutput | RestoreOutput,
-        identity: Identity,
-        *,
-        is_there: Callable[[], object],
-    ) -> None:
+    def _commit_rows(self, settling: Settling, output: Output, identity: Identity) -> None:
         """Put no rows, or those of an older version, in the place of all."""
         if self._spark is None:
             raise ConfigError(f"Changing {self._sink.shown} takes a Spark session.")
         try:
-            table = self._spark.table(self.target.name)
-            rows = table.limit(0)
-            if isinstance(output, RestoreOutput):
-                version = _version(output.kept, self._sink.shown)
-                reader = self._spark.read.format("delta").option("versionAsOf", version)
-                rows = reader.load(spark_location(self.target.reader.location))
-                rows = rows.select(*table.columns)
-            overwrite(rows, self.target, identity)
+            settling.commit(self._spark, output, identity)
         except spark_errors() as error:
-            if SAME_APPLICATION not in str(error) and not is_there():
+            is_there = self.find(settling.stream, identity) is not None
+            if SAME_APPLICATION not in str(error) and not is_there:
                 raise failure_of(error, self._sink.shown) or error from error
 
     def _append_nothing(self, identity: Identity, *, is_there: Callable[[], bool]) -> None:
@@ -284,9 +314,3 @@ class DeltaLedgerStore(LedgerStore):
 def _is_row(found: LedgerRow | None, old: LedgerRow | None, new: LedgerRow) -> bool:
     """Return whether a fenced row is the one that is to be replaced."""
     return found == (None if old is None else replace(old, epoch=new.epoch, nonce=new.nonce))
-
-
-def _version(kept: str, shown: str) -> int:
-    if not kept.isdecimal():
-        raise CannotSettleError(shown, f"{kept!r} is not a version of the table.")
-    return int(kept)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import HoldfastError
-from holdfast.ledger.store import LedgerStore, Unreadable
+from holdfast.ledger.output import ExchangeOutput, KeepOutput
+from holdfast.ledger.store import LedgerStore, Since, Unreadable
 from holdfast.sinks.postgres.failures import NO_TABLE, ServerRefusedError, naming_refusals
 from holdfast.sinks.postgres.session import Session
 from holdfast.sinks.postgres.target import Table, quote_table
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from holdfast.ledger.output import Output
     from holdfast.ledger.row import LedgerRow
     from holdfast.sinks.postgres.sink import Postgres
+    from holdfast.sinks.postgres.writers import Writers
 
 
 class PostgresLedgerStore(LedgerStore):
@@ -101,22 +103,67 @@ class PostgresLedgerStore(LedgerStore):
             connection, name = self.session.connection(), self._named_table().name
             return take(connection, new, lambda: replace_row(connection, old, new, target=name))
 
-    def settle(self, old: LedgerRow | None, new: LedgerRow, output: Output) -> bool:
-        """Empty, restore or keep the table, and set its row, in one transaction."""
+    def settle(
+        self, old: LedgerRow | None, new: LedgerRow, output: Output, *, seen: str | None = None
+    ) -> bool:
+        """Empty, exchange or keep the rows of the table, and set its row, in one transaction."""
+        from holdfast.ledger.postgres_tables import ensure_tables
         from holdfast.sinks.postgres.fence import take
-        from holdfast.sinks.postgres.settle import OtherRowError, settle_table
+        from holdfast.sinks.postgres.settle import OtherRowError, Settling
 
         with naming_refusals(self.shown):
             connection, table = self.session.connection(), self._named_table()
+            ensure_tables(connection)
+            settling = Settling(
+                connection=connection, table=table, is_keyed=bool(self._sink.keys), seen=seen
+            )
             try:
-                take(
-                    connection,
-                    new,
-                    lambda: settle_table(connection, old, new, table=table, output=output),
-                )
+                take(connection, new, lambda: settling.settle(old, new, output))
             except OtherRowError:
                 return False
         return True
+
+    def since(self, stream: str, *, generation: int) -> Since:
+        """Tell the rows of a generation from those of other writers, by their transactions."""
+        with naming_refusals(self.shown):
+            self.find_label(stream)
+            return self._find_writers(stream, generation).since
+
+    def find_obstacle(self, new: LedgerRow, output: Output) -> str | None:
+        """Say why the table could not be settled; what is tried is rolled back."""
+        from holdfast.sinks.postgres.obstacles import Trial
+
+        if isinstance(output, KeepOutput):
+            return None
+        with naming_refusals(self.shown):
+            table, writers = self._find_table(), None
+            if table is None:
+                return f"{self.shown} is gone."
+            if isinstance(output, ExchangeOutput):
+                self.find_label(new.stream)
+                writers = self._find_writers(new.stream, output.generation)
+
+            def look(connection: psycopg.Connection[Any]) -> str | None:
+                trial = Trial(connection=connection, table=table, output=output, writers=writers)
+                return trial.find_obstacle()
+
+            return self.session.ask(look)
+
+    def _find_writers(self, stream: str, generation: int) -> Writers:
+        from holdfast.ledger.postgres_tables import VERSION, find_version
+        from holdfast.sinks.postgres.writers import Life, Writers, find_writers
+
+        table, label = self._named_table(), self.label(stream)
+        keyed = bool(self._sink.keys)
+
+        def find(connection: psycopg.Connection[Any]) -> Writers:
+            if find_version(connection) != VERSION:
+                why = "the ledger's tables are of an older version"
+                return Writers(since=Since(unclear=why))
+            life = Life(stream, label, generation)
+            return find_writers(connection, table, life, is_keyed=keyed)
+
+        return self.session.ask(find)
 
     def table_version(self, stream: str) -> str | None:
         """Return the table's storage and how many rows it has; None when there is no table."""

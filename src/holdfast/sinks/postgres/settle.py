@@ -1,18 +1,28 @@
 """Brings a PostgreSQL table to a named state, in the transaction that sets its ledger row.
 
 Rows that are taken away are copied into a table of their own first, in the same transaction: either
-the table is empty, the copy is there and the row is set, or nothing of it happened.
+the copy is there, the rows are gone and the ledger row is set, or nothing of it happened. What was
+done is written into `holdfast.settled`: by it, an undo finds the rows of a generation again.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from holdfast.ledger.output import CannotSettleError, EmptyOutput, Output, RestoreOutput
+from holdfast.ledger.output import (
+    CannotSettleError,
+    EmptyOutput,
+    ExchangeOutput,
+    Output,
+    RestoreOutput,
+)
 from holdfast.ledger.postgres import replace_row
 from holdfast.points import reached
+from holdfast.sinks.postgres.put_back import put_back, triggers_off
 from holdfast.sinks.postgres.target import quote_table
+from holdfast.sinks.postgres.writers import XID, Life, find_writers
 
 if TYPE_CHECKING:
     import psycopg
@@ -22,79 +32,112 @@ if TYPE_CHECKING:
 
 KEPT = re.compile(r"holdfast\.kept_[0-9a-z_]{1,50}")
 """What a copy may be called: a plan is input from anybody, and names a table here."""
+_WRITE_DOWN = """\
+INSERT INTO holdfast.settled (stream, sink, generation, epoch, last_batch, aside, taken, put_back,
+    brought, xid, settled_at)
+SELECT stream, sink, generation, epoch, last_batch, %s, %s, %s, brought,
+    pg_current_xact_id()::text::bigint, now()
+FROM holdfast.ledger WHERE stream = %s AND sink = %s"""
 
 
 class OtherRowError(Exception):
     """The ledger row is not the one that was named: the transaction is taken back."""
 
 
-def settle_table(
-    connection: psycopg.Connection[Any],
-    old: LedgerRow | None,
-    new: LedgerRow,
-    *,
-    table: Table,
-    output: Output,
-) -> None:
-    """Settle the table and set the row, within the transaction there is.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settling:
+    """One table that is brought to a named state, within the transaction there is."""
 
-    Raises:
-        OtherRowError: The row is another one; the transaction must be taken back.
-        CannotSettleError: The copy that is named cannot be one, or is gone.
-    """
-    match output:
-        case EmptyOutput(kept=kept):
-            _empty(connection, table, _checked(table, kept))
-        case RestoreOutput(kept=kept, aside=aside):
-            _empty(connection, table, _checked(table, aside))
-            _restore(connection, table, _checked(table, kept))
-        case _:
-            pass
-    reached("settled")
-    if not replace_row(connection, old, new, target=table.name):
-        raise OtherRowError
+    connection: psycopg.Connection[Any]
+    table: Table
+    is_keyed: bool
+    seen: str | None = None
+    """What told the table's content apart when the plan was made; None: not compared."""
+
+    def settle(self, old: LedgerRow | None, new: LedgerRow, output: Output) -> None:
+        """Settle the table and set the row.
+
+        Raises:
+            OtherRowError: The row is another one; the transaction must be taken back.
+            CannotSettleError: The copy that is named cannot be one or is gone, or the table has
+                other rows than the plan saw.
+        """
+        aside: str | None = None
+        taken, back = 0, 0
+        match output:
+            case EmptyOutput():
+                aside, taken = output.kept, self._empty(self._checked(output.kept))
+            case RestoreOutput():
+                aside, taken = output.aside, self._empty(self._checked(output.aside))
+                back = put_back(self.connection, self.table, self._checked(output.kept))
+            case ExchangeOutput():
+                aside = output.aside
+                taken, back = self._exchange(new, output)
+            case _:
+                pass
+        reached("settled")
+        if not replace_row(self.connection, old, new, target=self.table.name):
+            raise OtherRowError
+        given = (aside, taken, back, new.stream, new.sink)
+        self.connection.execute(_WRITE_DOWN, given)
+
+    def _checked(self, kept: str) -> str:
+        if not KEPT.fullmatch(kept):
+            raise self._refuse(f"{kept} is not the name of a copy.")
+        return quote_table(kept)
+
+    def _lock(self) -> None:
+        statement = f"LOCK TABLE {self.table.name} IN ACCESS EXCLUSIVE MODE"
+        self.connection.execute(statement.encode())
+
+    def _empty(self, kept: str) -> int:
+        """Copy every row aside, and empty the table."""
+        self._lock()
+        if self.seen is not None and describe_table(self.connection, self.table)[0] != self.seen:
+            raise self._refuse("Its rows have changed since the plan was made.")
+        rows = self.table.own_rows
+        self.connection.execute(f"CREATE TABLE {kept} AS SELECT * FROM {rows}".encode())  # noqa: S608 - quoted
+        taken = count_rows(self.connection, kept)
+        if taken != count_rows(self.connection, rows):
+            raise self._refuse("The copy has another number of rows.")
+        self.connection.execute(f"TRUNCATE {rows}".encode())
+        return taken
+
+    def _exchange(self, new: LedgerRow, output: ExchangeOutput) -> tuple[int, int]:
+        """Take the rows of one generation away, and put kept rows back; others' rows stay."""
+        self._lock()
+        life = Life(new.stream, new.sink, output.generation)
+        found = find_writers(self.connection, self.table, life, is_keyed=self.is_keyed)
+        if found.since.unclear:
+            raise self._refuse(f"Its rows cannot be told apart: {found.since.unclear}.")
+        if output.rows not in (None, found.since.own_rows):
+            raise self._refuse("The stream's own rows have changed since the plan was made.")
+        taken = self._take(self._checked(output.aside), found.own)
+        if output.kept is None:
+            return taken, 0
+        return taken, put_back(self.connection, self.table, self._checked(output.kept))
+
+    def _take(self, aside: str, own: tuple[int, ...]) -> int:
+        rows = self.table.own_rows.replace("%", "%%")
+        mine = f"FROM {rows} t WHERE {XID} = ANY (%s)"
+        statement = f"CREATE TABLE {aside} AS SELECT t.* {mine}"
+        # CREATE TABLE takes no values from outside the statement.
+        numbers = f"'{{{','.join(map(str, own))}}}'::bigint[]"
+        self.connection.execute(statement.replace("%s", numbers).replace("%%", "%").encode())
+        kept = count_rows(self.connection, aside)
+        with triggers_off(self.connection, self.table):
+            gone = self.connection.execute(f"DELETE {mine}".encode(), (list(own),)).rowcount
+        if gone != kept:
+            raise self._refuse(f"{kept:,} rows were copied aside, and {gone:,} deleted.")
+        return gone
+
+    def _refuse(self, why: str) -> CannotSettleError:
+        return CannotSettleError(self.table.shown, why)
 
 
-def _checked(table: Table, kept: str) -> str:
-    if not KEPT.fullmatch(kept):
-        raise CannotSettleError(table.shown, f"{kept} is not the name of a copy.")
-    return quote_table(kept)
-
-
-def _empty(connection: psycopg.Connection[Any], table: Table, kept: str) -> None:
-    connection.execute(f"LOCK TABLE {table.name} IN ACCESS EXCLUSIVE MODE".encode())
-    connection.execute(f"CREATE TABLE {kept} AS TABLE {table.name}".encode())
-    if _count(connection, kept) != _count(connection, table.name):
-        raise CannotSettleError(table.shown, "The copy has another number of rows.")
-    connection.execute(f"TRUNCATE {table.name}".encode())
-
-
-def _restore(connection: psycopg.Connection[Any], table: Table, kept: str) -> None:
-    found = connection.execute("SELECT to_regclass(%s) IS NOT NULL", (kept,)).fetchone()
-    if not found or not found[0]:
-        raise CannotSettleError(table.shown, f"The copy {kept} is gone.")
-    columns = _columns(connection, table)
-    connection.execute(
-        f"INSERT INTO {table.name} ({columns}) OVERRIDING SYSTEM VALUE"  # noqa: S608 - quoted
-        f" SELECT {columns} FROM {kept}".encode()
-    )
-    if _count(connection, kept) != _count(connection, table.name):
-        raise CannotSettleError(table.shown, "It has another number of rows than the copy.")
-
-
-def _columns(connection: psycopg.Connection[Any], table: Table) -> str:
-    """Return the columns that take values, quoted."""
-    found = connection.execute(
-        "SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute"
-        " WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped"
-        " AND attgenerated = ''",
-        (table.name,),
-    ).fetchone()
-    return str(found[0]) if found else ""
-
-
-def _count(connection: psycopg.Connection[Any], name: str) -> int:
-    found = connection.execute(f"SELECT count(*) FROM {name}".encode()).fetchone()  # noqa: S608 - quoted
+def count_rows(connection: psycopg.Connection[Any], rows: str) -> int:
+    """Return how many rows there are of what a statement names."""
+    found = connection.execute(f"SELECT count(*) FROM {rows}".encode()).fetchone()  # noqa: S608 - quoted
     return int(found[0]) if found else 0
 
 
@@ -104,7 +147,7 @@ def describe_table(connection: psycopg.Connection[Any], table: Table) -> tuple[s
     Each row counts with where it is and which transaction wrote it: an update changes both.
     """
     row = "hashtextextended(concat_ws(' ', tableoid, ctid, xmin), 0)"
-    query = f"SELECT count(*), coalesce(sum({row}), 0) FROM {table.name}"  # noqa: S608 - quoted
+    query = f"SELECT count(*), coalesce(sum({row}), 0) FROM {table.own_rows}"  # noqa: S608 - quoted
     found = connection.execute(query.encode()).fetchone()
     rows, versions = found or (0, 0)
     return f"{table.storage} {rows} rows {int(versions) % 2**64:016x}", int(rows)

@@ -24,6 +24,16 @@ class Table:
         """Of the table."""
         return table_oid(self.storage)
 
+    @property
+    def is_partitioned(self) -> bool:
+        """Whether its rows are in partitions: it has no file of its own."""
+        return self.storage.partition("\n")[0].endswith("/0")
+
+    @property
+    def own_rows(self) -> str:
+        """What a statement names to mean its own rows: tables that inherit from it have theirs."""
+        return self.name if self.is_partitioned else f"ONLY {self.name}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target(Table):
@@ -39,11 +49,6 @@ class Target(Table):
     """Whether PostgreSQL can compare values of every column; of type json it cannot."""
     texts: frozenset[str] = frozenset()
     """The columns of text, which are compared byte by byte and not as a language has it."""
-
-    @property
-    def is_partitioned(self) -> bool:
-        """Whether its rows are in partitions: it has no file of its own."""
-        return self.storage.partition("\n")[0].endswith("/0")
 
     @property
     def column_list(self) -> str:

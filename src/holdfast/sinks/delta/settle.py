@@ -1,0 +1,200 @@
+"""The rows that a Delta table gets when a plan settles it, and why it could not get them.
+
+Rows come from an older version of the table, in one commit that carries the ledger row. What other
+writers have added since is never taken away unseen: where Delta cannot tell their rows from the
+stream's, the table is not settled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from holdfast.checkpoint.text import parse_json_object
+from holdfast.ledger.delta_files import find_missing_file
+from holdfast.ledger.delta_log import walk_back
+from holdfast.ledger.output import (
+    CannotSettleError,
+    EmptyOutput,
+    ExchangeOutput,
+    KeepOutput,
+    Output,
+    RestoreOutput,
+)
+from holdfast.sinks.delta.commit import Identity, append, overwrite
+from holdfast.sinks.delta.since import Opened, find_opening, find_other_writers
+from holdfast.storage.location import spark_location
+
+if TYPE_CHECKING:
+    from holdfast.sinks.delta.target import Target
+
+_WIDER = {"byte": "short", "short": "integer", "integer": "long", "float": "double"}
+"""Types that hold every value of another one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settling:
+    """One table that is brought to a named state for a stream."""
+
+    target: Target
+    shown: str
+    stream: str
+    newest: int
+    """The newest version of the table, as it was looked at."""
+    keys: tuple[str, ...] = ()
+
+    def find_obstacle(self, output: Output, *, seen: str | None = None) -> str | None:
+        """Say why the table could not be settled, from its log; None if nothing does.
+
+        Raises:
+            ReadError: The store did not let us read.
+        """
+        match output:
+            case KeepOutput():
+                return None
+            case EmptyOutput():
+                return self._say_others(after=_version(seen)) if seen else None
+            case RestoreOutput(kept=kept):
+                version = _version(kept)
+                return self._say_others(after=version) or self._find_unfit(version)
+            case ExchangeOutput():
+                opened = self.find_opening(output)
+                if opened is None:
+                    return (
+                        f"The log of {self.shown} does not reach back to where generation "
+                        f"{output.generation} was opened."
+                    )
+                if opened.since.unclear:
+                    return f"{self.shown} cannot be put back: {opened.since.unclear}."
+                return self._find_unfit(_source(output, opened))
+
+    def find_opening(self, output: ExchangeOutput) -> Opened | None:
+        """Return what came since the generation was opened whose rows are taken away."""
+        return find_opening(
+            self.target.reader, self.newest, stream=self.stream, generation=output.generation
+        )
+
+    def _say_others(self, *, after: int | None) -> str | None:
+        if after is None:
+            return f"{self.shown} has no such version."
+        found = find_other_writers(self.target.reader, self.newest, stream=self.stream, after=after)
+        if not found:
+            return None
+        last = found[0]
+        return (
+            f"Version {last.version} ({last.operation}) of {self.shown} was committed by another "
+            "writer: its rows would be taken away too."
+        )
+
+    def _find_unfit(self, version: int | None) -> str | None:
+        """Say why the rows of an older version cannot come back as they were."""
+        if version is None or not 0 <= version <= self.newest:
+            return f"{self.shown} has no such version."
+        gone = find_missing_file(self.target.reader, version, self.newest)
+        if gone is not None:
+            return f"Version {version} of {self.shown} cannot be read any more: {gone} is gone."
+        then, now = (_columns_at(self.target, at) for at in (version, self.newest))
+        if then is None or now is None:
+            return None
+        return _find_misfit(self.shown, then, now)
+
+    def commit(self, spark: Any, output: Output, identity: Identity) -> None:
+        """Give the table its rows, in one commit.
+
+        Raises:
+            CannotSettleError: The rows would not be as they were.
+        """
+        table = spark.table(self.target.name)
+        if isinstance(output, EmptyOutput):
+            overwrite(table.limit(0), self.target, identity)
+            return
+        assert isinstance(output, RestoreOutput | ExchangeOutput)
+        opened = self.find_opening(output) if isinstance(output, ExchangeOutput) else None
+        version = _source(output, opened)
+        location = spark_location(self.target.reader.location)
+        reader = spark.read.format("delta").option("versionAsOf", version)
+        rows = self._aligned(reader.load(location), table)
+        if opened is not None and opened.others:
+            self._refuse_same_keys(rows, table)
+            append(rows, self.target, identity)  # the rows there are all of other writers
+        else:
+            overwrite(rows, self.target, identity)
+
+    def _refuse_same_keys(self, rows: Any, table: Any) -> None:
+        if not self.keys:
+            return
+        same = rows.join(table.select(*self.keys), list(self.keys), "left_semi").limit(1).count()
+        if same:
+            why = "Another writer has written rows with keys that would come back."
+            raise CannotSettleError(self.shown, why)
+
+    def _aligned(self, rows: Any, table: Any) -> Any:
+        """Return rows with the columns that the table has now; added ones are NULL."""
+        from pyspark.sql import functions as F
+
+        then = {field.name.lower(): field.dataType.jsonValue() for field in rows.schema}
+        now = {field.name.lower(): field.dataType.jsonValue() for field in table.schema}
+        misfit = _find_misfit(self.shown, then, now)
+        if misfit is not None:
+            raise CannotSettleError(self.shown, misfit)
+        return rows.select(
+            *(
+                F.col(f"`{field.name}`").cast(field.dataType).alias(field.name)
+                if field.name.lower() in then
+                else F.lit(None).cast(field.dataType).alias(field.name)
+                for field in table.schema
+            )
+        )
+
+
+def _source(output: RestoreOutput | ExchangeOutput, opened: Opened | None) -> int | None:
+    """Return the version that the rows come from."""
+    if output.kept is not None:
+        return _version(output.kept)
+    return None if opened is None else opened.version
+
+
+def _version(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isdecimal() else None
+
+
+def _columns_at(target: Target, version: int) -> dict[str, Any] | None:
+    """Return the columns of a version and their types, by lower-case names; None if not known."""
+    for commit in walk_back(target.reader, version):
+        if commit.schema is not None:
+            fields = (parse_json_object(commit.schema) or {}).get("fields")
+            return {
+                str(field.get("name")).lower(): field.get("type")
+                for field in (fields if isinstance(fields, list) else [])
+                if isinstance(field, dict)
+            }
+    return None
+
+
+def _find_misfit(shown: str, then: dict[str, Any], now: dict[str, Any]) -> str | None:
+    for name, kind in then.items():
+        if name not in now:
+            return f"The column {name} of {shown} is gone, and the kept rows have values for it."
+        if not _holds(now[name], kind):
+            return f"The column {name} of {shown} has another type than the kept rows."
+    return None
+
+
+def _holds(now: Any, then: Any) -> bool:
+    """Return whether a type is another one, nullability apart, or holds all its values."""
+    if isinstance(now, str) and isinstance(then, str):
+        at: str | None = then
+        while at is not None and at != now:
+            at = _WIDER.get(at)
+        return at is not None
+    return bool(_without_nullability(now) == _without_nullability(then))
+
+
+def _without_nullability(kind: Any) -> Any:
+    if isinstance(kind, dict):
+        return {
+            name: _without_nullability(value)
+            for name, value in kind.items()
+            if name not in ("nullable", "containsNull", "valueContainsNull", "metadata")
+        }
+    return [_without_nullability(each) for each in kind] if isinstance(kind, list) else kind
