@@ -18,8 +18,10 @@ from holdfast.ledger.coverage import canonical
 from holdfast.plan.draft import Heading, new_plan_id, put_together
 from holdfast.plan.entries import kafka_offset
 from holdfast.plan.goals.ends import find_ends
+from holdfast.plan.goals.outputs import OutputChoice, ResetRequest
 from holdfast.plan.goals.position import Position
-from holdfast.plan.goals.reset import OutputChoice, ResetRequest, reset_part
+from holdfast.plan.goals.refusals import say_reset
+from holdfast.plan.goals.reset import reset_part
 from holdfast.plan.plan_file import Change, NoPlan, Plan
 from holdfast.plan.world import StreamNow
 
@@ -59,8 +61,7 @@ def plan_migrate(now: StreamNow, *, mapping: str) -> Plan | NoPlan:
         return NoPlan(
             reason=f"{now.stream} keeps state of the records before: a new generation has none. "
             "Reset it in the new cluster.",
-            nearest=f"holdfast plan reset {now.stream} --root {now.root} --from earliest "
-            "--output truncate",
+            nearest=say_reset(now),
         )
     syncs = parse_mapping(mapping)
     if isinstance(syncs, NoPlan):

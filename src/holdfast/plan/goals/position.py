@@ -23,6 +23,7 @@ from holdfast.evidence.sources.probe import NotProbed
 from holdfast.plan.entries import file_log, kafka_offset
 from holdfast.plan.goals.ends import find_ends, find_planned
 from holdfast.plan.goals.read_log import read_source_files
+from holdfast.plan.goals.refusals import say_reset
 from holdfast.plan.goals.topic import began_at, find_expired, find_replaced, oldest_of
 from holdfast.plan.plan_file import Change, NoPlan
 from holdfast.plan.preconditions import Precondition, TopicHolds
@@ -67,8 +68,7 @@ def find_position(now: StreamNow, start: str) -> Position | NoPlan:
         return NoPlan(
             reason=f"Not every sink of {now.stream} holds a batch yet, so there is no position to "
             "begin at. Start the stream as before: it runs batch 0 again.",
-            nearest=f"holdfast plan reset {now.stream} --root {now.root} --from earliest "
-            "--output truncate",
+            nearest=say_reset(now),
         )
     return _here(now, ends) if start == HERE else _given(now, ends, start)
 
@@ -99,8 +99,7 @@ def _here(now: StreamNow, ends: Mapping[str, Any]) -> Position | NoPlan:
         return NoPlan(
             reason=f"{now.stream} keeps state, and Spark starts no query with state from a seeded "
             "position: its first windows would be incomplete.",
-            nearest=f"holdfast plan reset {now.stream} --root {now.root} --from earliest "
-            "--output truncate",
+            nearest=say_reset(now),
         )
     offsets, files = dict(ends), {}
     for source, end in ends.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from holdfast.checkpoint.layout import SOURCES
 from holdfast.checkpoint.sources.files import FileEntry, parse_file_log
+from holdfast.plan.goals.refusals import say_reset
 from holdfast.plan.plan_file import NoPlan
 from holdfast.plan.world import StreamNow
 from holdfast.record.generations import read_generations
@@ -13,7 +14,8 @@ from holdfast.storage.read import read_chunks
 
 def read_source_files(now: StreamNow, source: str, newest: int) -> list[FileEntry] | NoPlan:
     """Return every file that a source has read up to a number of its log, in the log's order."""
-    for entries in (_from_checkpoint(now, source), _from_record(now, source)):
+    found = (_from_checkpoint(now, source), _from_record(now, source))
+    for entries in found if is_as_recorded(now, source, newest) else found[::-1]:
         known = {each.log_offset for each in entries}
         if known >= set(range(newest + 1)):
             wanted = (each for each in entries if each.log_offset <= newest)
@@ -21,8 +23,7 @@ def read_source_files(now: StreamNow, source: str, newest: int) -> list[FileEntr
     return NoPlan(
         reason=f"Which files source {source} of {now.stream} has read is not known: neither the "
         f"checkpoint nor the record lists all {newest + 1} entries of its log.",
-        nearest=f"holdfast plan reset {now.stream} --root {now.root} --from earliest "
-        "--output truncate",
+        nearest=say_reset(now),
     )
 
 
@@ -30,6 +31,24 @@ def has_log(now: StreamNow, source: str, newest: int) -> bool:
     """Return whether a checkpoint has the log of a file source up to a number, without a gap."""
     known = {each.log_offset for each in _from_checkpoint(now, source)}
     return known >= set(range(newest + 1))
+
+
+def is_as_recorded(now: StreamNow, source: str, newest: int) -> bool:
+    """Return whether the log in a checkpoint names the files that the record says were read.
+
+    Numbers of which the record keeps nothing are not compared.
+    """
+    recorded = _by_number(_from_record(now, source), newest)
+    there = _by_number(_from_checkpoint(now, source), newest)
+    return all(there.get(number) == paths for number, paths in recorded.items())
+
+
+def _by_number(entries: list[FileEntry], newest: int) -> dict[int, set[str]]:
+    found: dict[int, set[str]] = {}
+    for each in entries:
+        if each.log_offset <= newest:
+            found.setdefault(each.log_offset, set()).add(each.path)
+    return found
 
 
 def _from_checkpoint(now: StreamNow, source: str) -> list[FileEntry]:
