@@ -136,7 +136,11 @@ class OnDisk:
     def plan(self, stream: str, **asked: object) -> Plan | NoPlan:
         """Make a plan."""
         request = Request(**asked)  # type: ignore[arg-type]
-        return make_plan(request, Looks(location=stream, root=str(self.root)))
+        return make_plan(request, self.looks(stream))
+
+    def looks(self, stream: str) -> Looks:
+        """Return where a stream is."""
+        return Looks(location=stream, root=str(self.root))
 
 
 def _row(stream: str, sink: str, batch: int, *, life: Generation) -> LedgerRow:
