@@ -90,6 +90,33 @@ def test_sinks_that_are_apart_get_rows_again_from_here(disk: OnDisk) -> None:
     assert even.words == ()
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"goal": "reset", "start": '{"topic":{"0":4}}', "output": "keep-from-here"},
+        {
+            "goal": "migrate",
+            "target": '{"topic":"topic","partition":0,"upstreamOffset":4,"downstreamOffset":9}',
+        },
+    ],
+    ids=["offsets", "migrate"],
+)
+def test_the_sink_that_is_ahead_gets_rows_again_only_if_allowed(
+    asked: dict[str, object], disk: OnDisk
+) -> None:
+    """A position is counted from the sink that is furthest behind."""
+    disk.add(STREAM, {"a": 5, "b": 4})
+    disk.checkpoint(STREAM, 5)
+    plan = disk.plan(STREAM, **asked)
+    assert isinstance(plan, Plan)
+    assert plan.words == (f"repeats-data:{STREAM}",)
+    assert "ahead of another" in plan.impact[0].changes[-1].what
+    disk.add(STREAM, {"a": 4, "b": 4})
+    even = disk.plan(STREAM, **asked)
+    assert isinstance(even, Plan)
+    assert even.words == ()
+
+
 def test_a_sink_that_holds_the_first_batch_alone_is_not_nothing(disk: OnDisk) -> None:
     """The new generation would begin wherever the options of the source say: `latest`."""
     disk.add(STREAM, {"a": 0, "b": -1})

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from holdfast import plan
 from holdfast.checkpoint.offsets import OffsetEntry, parse_offset_entry
 from holdfast.cli.main import holdfast
 from holdfast.ids import BatchId
@@ -19,7 +21,7 @@ from holdfast.plan.steps import PutFile
 from holdfast.record.backfills import Backfill
 from holdfast.record.documents import encode
 from holdfast.record.layout import BACKFILLS
-from tests.unit.plan.streams_on_disk import OLD, OnDisk, disk
+from tests.unit.plan.streams_on_disk import OLD, OnDisk, disk, end
 
 __all__ = ["disk"]
 STREAM = "readings"
@@ -90,41 +92,138 @@ def apart(disk: OnDisk) -> None:
 
 
 def read_by_another(disk: OnDisk) -> None:
-    merged(disk)
-    disk.add("others", {"o": 2}, reads=f"{disk.root}/s")
+    """Let another stream read the table, with a source that reads from its beginning again."""
+    disk.add(STREAM, {"s": 2}, keys=("id",))
+    disk.checkpoint(STREAM, 2)
+    sink = disk.sinks[STREAM, "s"]
+    disk.add("others", {"o": 2}, reads=sink.contract.place)
     disk.checkpoint("others", 2)
+
+
+def written_by_another(disk: OnDisk) -> None:
+    """Let another stream declare the same table, which has not written to it yet."""
+    appended(disk)
+    disk.add("others", {"s": 0})
+    disk.checkpoint("others", 0)
+
+
+def differing(disk: OnDisk) -> None:
+    """Let two sinks say different things of one batch."""
+    disk.add(STREAM, {"a": 2, "b": 2})
+    sink = disk.sinks[STREAM, "b"]
+    assert sink.row is not None
+    disk.sinks[STREAM, "b"] = replace(sink, row=replace(sink.row, end_offsets=end(9)))
+
+
+def without_row(disk: OnDisk) -> None:
+    disk.add(STREAM, {"a": 2, "b": None})
+
+
+def without_files(disk: OnDisk) -> None:
+    """Lose the log of a file source, which the record does not have either."""
+    disk.add(STREAM, {"s": 2})
+    sink = disk.sinks[STREAM, "s"]
+    assert sink.row is not None
+    ends = '{"0":{"logOffset":2}}'
+    disk.sinks[STREAM, "s"] = replace(sink, row=replace(sink.row, end_offsets=ends))
+
+
+def of_another_generation(disk: OnDisk) -> None:
+    appended(disk)
+    sink = disk.sinks[STREAM, "s"]
+    assert sink.row is not None
+    disk.sinks[STREAM, "s"] = replace(sink, row=replace(sink.row, generation=3))
+
+
+def without_ledger(disk: OnDisk) -> None:
+    """Lose the entry of a committed batch of a function, which keeps no ledger."""
+    disk.add(STREAM, {}, unseen=("function",))
+    disk.checkpoint(STREAM, 2)
+    (disk.root / STREAM / "offsets/2").write_bytes(b"")
+
+
+def first_in_one(disk: OnDisk) -> None:
+    disk.add(STREAM, {"a": 0, "b": -1})
+    disk.checkpoint(STREAM, 0)
+
+
+def gone(disk: OnDisk) -> None:
+    disk.add(STREAM, {"s": 2})
 
 
 REWIND: dict[str, object] = {"goal": "rewind", "batch": 1, "output": "restore"}
 RESET: dict[str, object] = {"goal": "reset", "start": "earliest", "output": "truncate"}
-CASES: dict[str, tuple[Callable[[OnDisk], None], dict[str, object], str]] = {
-    "several batches, merged": (merged, {**REPLAY, "batches": 2}, "rewind"),
-    "all batches, merged": (merged, {**REPLAY, "batches": 3}, "reset"),
-    "several batches, with state": (with_state, {**REPLAY, "batches": 2}, "rewind"),
-    "no version to go back to": (appended, REPLAY, "replay"),
-    "a shared table is not put back": (with_another_stream, REPLAY, "replay"),
-    "nor rewound": (with_another_stream, REWIND, "rewind"),
-    "nor emptied": (with_another_stream, RESET, "reset"),
-    "nor emptied, merged": (merged_with_another_stream, RESET, "reset"),
-    "nor emptied, with state": (with_state_and_another_stream, {**RESET, "start": "here"}, "reset"),
-    "the entry of a batch with state is lost": (without_commit, {"goal": "resume"}, "rewind"),
-    "a checkpoint with state is lost": (without_checkpoint, {"goal": "resume"}, "reset"),
-    "the sinks are apart": (apart, {"goal": "resume"}, "rewind"),
-    "from here, with state": (with_state, {**RESET, "start": "here"}, "reset"),
-}  # fmt: skip
+REWIND_0: dict[str, object] = {"goal": "rewind", "batch": 0, "output": "restore"}
+KEEP: dict[str, object] = {"goal": "reset", "start": "here", "output": "keep-from-here"}
+RESUME: dict[str, object] = {"goal": "resume"}
+SNAPSHOT: dict[str, object] = {"goal": "snapshot", "target": "before"}
+MIGRATE: dict[str, object] = {"goal": "migrate", "target": ""}
+Made = Callable[[OnDisk], None]
+CASES: dict[str, tuple[Made, dict[str, object], str, str]] = {
+    "several batches, merged": (merged, {**REPLAY, "batches": 2}, "rewind", "_refuse_as_one"),
+    "all batches, merged": (merged, {**REPLAY, "batches": 3}, "reset", "_refuse_as_one"),
+    "several with state": (with_state, {**REPLAY, "batches": 2}, "rewind", "_refuse_as_one"),
+    "no version to go back to": (appended, REPLAY, "replay", "settle_back"),
+    "a shared table is not put back": (with_another_stream, REPLAY, "replay", "refuse_shared"),
+    "nor rewound": (with_another_stream, REWIND, "rewind", "refuse_shared"),
+    "nor emptied": (with_another_stream, RESET, "reset", "refuse_shared"),
+    "nor emptied, merged": (merged_with_another_stream, RESET, "reset", "_with_downstream"),
+    "nor, with state": (with_state_and_another_stream, RESET, "reset", "refuse_shared"),
+    "written by another": (written_by_another, RESET, "reset", "_refuse_shared"),
+    "read by another": (read_by_another, REPLAY, "replay", "_refuse_downstream"),
+    "the entry of a batch with state is lost": (
+        without_commit,
+        RESUME,
+        "rewind",
+        "_state_is_behind",
+    ),
+    "a checkpoint with state is lost": (without_checkpoint, RESUME, "reset", "_state_is_lost"),
+    "the sinks are apart": (apart, RESUME, "rewind", "_refuse_apart"),
+    "the sinks differ": (differing, RESUME, "reset", "_refuse_apart"),
+    "a sink has no row": (without_row, RESUME, "reset", "rebuild"),
+    "which files were read is lost": (without_files, RESUME, "reset", "read_source_files"),
+    "a row of another generation": (of_another_generation, RESUME, "reset", "newest_rows"),
+    "no ledger, and no entry": (without_ledger, RESUME, "rewind", "_no_way"),
+    "from here, with state": (with_state, {**RESET, "start": "here"}, "reset", "_here"),
+    "from here, before the first batch": (first_in_one, KEEP, "reset", "find_position"),
+    "migrated with state": (with_state, MIGRATE, "reset", "plan_migrate"),
+    "nothing to copy": (gone, SNAPSHOT, "resume", "_refuse_nothing"),
+}
+ELSEWHERE = {
+    "_refuse_half_applied": "campaigns.repair_kills continues every plan that it kills",
+    "_earliest_of_topic": "it names no command: the address of the broker is not known",
+}
+"""Functions that name a nearest command, and why no case here runs it."""
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_nearest_command_gives_a_plan(
     name: str, disk: OnDisk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made, asked, goal = CASES[name]
+    made, asked, goal, _ = CASES[name]
     monkeypatch.setattr("holdfast.plan.goals.position._earliest_of_topic", _from_zero)
     made(disk)
     found = disk.plan(STREAM, **asked)
     assert isinstance(found, NoPlan)
     assert found.nearest.startswith(f"holdfast plan {goal} {STREAM} --root {disk.root}"), found
     assert run(found.nearest, disk.root).goal == goal
+
+
+def test_every_function_that_names_a_nearest_command_has_a_case() -> None:
+    """A command that is printed and never run may give no plan."""
+    cased = {site for *_, site in CASES.values()}
+    assert cased | set(ELSEWHERE) == set(find_sites())
+
+
+def find_sites() -> Iterator[str]:
+    """Yield the functions of the plans that say which command comes nearest."""
+    for path in sorted(Path(plan.__file__).parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                calls = (each for each in ast.walk(node) if isinstance(each, ast.Call))
+                names = {word.arg for call in calls for word in call.keywords}
+                if names & {"nearest", "needs_kept_output"}:
+                    yield node.name
 
 
 def _from_zero(*_: object) -> Position:

@@ -9,7 +9,7 @@ again: MirrorMaker writes few pairs, and offsets between two of them need not be
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -17,7 +17,7 @@ from holdfast.checkpoint.sources.kafka import KafkaOffset, parse_kafka_offset
 from holdfast.ledger.coverage import canonical
 from holdfast.plan.draft import Heading, new_plan_id, put_together
 from holdfast.plan.entries import kafka_offset
-from holdfast.plan.goals.ends import find_ends
+from holdfast.plan.goals.ends import find_ends, repeated_ahead
 from holdfast.plan.goals.outputs import OutputChoice, ResetRequest
 from holdfast.plan.goals.position import Position
 from holdfast.plan.goals.refusals import say_reset
@@ -69,6 +69,12 @@ def plan_migrate(now: StreamNow, *, mapping: str) -> Plan | NoPlan:
     position = translate(end, syncs)
     if isinstance(position, NoPlan):
         return position
+    ahead = repeated_ahead(now)
+    position = replace(
+        position,
+        changes=(*position.changes, *ahead),
+        rereads=position.rereads or bool(ahead),
+    )
     plan_id = new_plan_id()
     asked = ResetRequest(start="", output=OutputChoice.KEEP, outputs={})
     part = reset_part(now, position, asked, plan_id=plan_id)

@@ -21,7 +21,7 @@ from holdfast.checkpoint.sources.kafka import KafkaOffset, parse_kafka_offset
 from holdfast.evidence.sources.kafka import KafkaSource
 from holdfast.evidence.sources.probe import NotProbed
 from holdfast.plan.entries import file_log, kafka_offset
-from holdfast.plan.goals.ends import find_ends, find_planned
+from holdfast.plan.goals.ends import find_ends, find_planned, repeated_ahead
 from holdfast.plan.goals.read_log import read_source_files
 from holdfast.plan.goals.refusals import say_reset
 from holdfast.plan.goals.topic import began_at, find_expired, find_replaced, oldest_of
@@ -114,13 +114,13 @@ def _here(now: StreamNow, ends: Mapping[str, Any]) -> Position | NoPlan:
             )
             files[f"{SOURCES}/{source}/0"] = file_log(first)
             offsets[source] = {"logOffset": 0}
-    if len({sink.row.end_offsets for sink in now.sinks if sink.row is not None}) > 1:
-        what = "a sink is ahead of another, and gets again what it holds beyond that one"
+    ahead = repeated_ahead(now)
+    if ahead:
         return Position(
             shown="begins where the sink ends that is furthest behind",
             offsets=offsets,
             files=files,
-            changes=(Change(kind="repeats", what=what),),
+            changes=ahead,
             rereads=True,
         )
     shown = "begins exactly where the sinks end: nothing is read again, nothing is skipped"
@@ -171,7 +171,8 @@ def _earliest_of_topic(now: StreamNow, source: str) -> Position | NoPlan:
         why = found.why if isinstance(found, NotProbed) else "it was not asked"
         return NoPlan(
             reason=f"How far back the topic of {now.stream} goes is not known: {why}.",
-            nearest="Give --source 0=HOST:PORT, and --kafka-config FILE where the broker asks.",
+            nearest=f"the same with --source {source}=HOST:PORT; add --kafka-config FILE where the "
+            "broker asks for a password",
         )
     options = _options(now, source)
     first, waiting = oldest_of(found)
@@ -224,8 +225,8 @@ def _given(now: StreamNow, ends: Mapping[str, Any], start: str) -> Position | No
     return Position(
         shown=f"begins at the offsets given ({again:,} records again, {skipped:,} skipped)",
         offsets={"0": kafka_offset(given.partitions)},
-        changes=tuple(changes),
-        rereads=again > 0,
+        changes=(*changes, *repeated_ahead(now)),
+        rereads=again > 0 or bool(repeated_ahead(now)),
     )
 
 
