@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import psycopg
 from pyspark.sql import DataFrame
-from pyspark.sql.functions import expr
 
 import holdfast as hf
 from campaigns.remedies.remedy import (
@@ -18,10 +15,9 @@ from campaigns.remedies.remedy import (
     NotOfferedError,
     Remedy,
     command_in,
-    diagnosed,
     plan_and_apply,
 )
-from campaigns.remedies.streams import DSN, STREAM, FileStream, Row, TotalsStream
+from campaigns.remedies.streams import STREAM, FileStream
 
 BATCHES = 4
 
@@ -51,7 +47,7 @@ class _MovedSource(FileStream):
 
 
 @dataclass
-class _TableSource(FileStream):
+class TableSource(FileStream):
     """The stream reads a Delta table."""
 
     def frame(self) -> DataFrame:
@@ -77,7 +73,7 @@ class _TableSource(FileStream):
 
 
 @dataclass
-class _OtherKind(_TableSource):
+class _OtherKind(TableSource):
     """The files become a table: the query reads that instead."""
 
     is_changed: bool = False
@@ -94,48 +90,7 @@ class _OtherKind(_TableSource):
             FileStream.add(self, count)
 
 
-@dataclass
-class _ChangedTotals(TotalsStream):
-    """Totals whose aggregate is another one from some start on; what it gives is the same."""
-
-    is_changed: bool = False
-    aggregate: str = "count(1)"
-    column: str = "value"
-
-    def frame(self) -> DataFrame:
-        """Return the query."""
-        if not self.is_changed:
-            return super().frame()
-        rows = FileStream.frame(self).withColumnRenamed("value", self.column)
-        totals = rows.groupBy(self.column).agg(expr(self.aggregate).alias("n"))
-        return totals.selectExpr(f"{self.column} AS value", "CAST(n AS BIGINT) AS n")
-
-
-@dataclass
-class _OtherTable(FileStream):
-    """The stream gets another table, or merges by another key."""
-
-    is_changed: bool = False
-    new_table: str = "readings_new"
-
-    def __post_init__(self) -> None:
-        """Create the tables."""
-        super().__post_init__()
-        self.execute("CREATE TABLE readings_new (value text PRIMARY KEY)")
-
-    def sink(self) -> Any:
-        """Return where it writes."""
-        if not self.is_changed:
-            return super().sink()
-        return hf.Postgres(f"env:{DSN}", table=self.new_table, keys=["value"])
-
-    def rows(self) -> list[Row]:
-        """Return what the sink holds."""
-        with psycopg.connect(self.dsn) as connection:
-            return connection.execute("SELECT value FROM readings_new").fetchall()
-
-
-def _refused(stream: FileStream, code: str) -> CarriedOut:
+def refused(stream: FileStream, code: str) -> CarriedOut:
     """Start the changed code, and repair with what the refusal prints."""
     try:
         stream.run()
@@ -150,7 +105,7 @@ def _second_source(bench: Bench, code: str) -> CarriedOut:
     stream.add(BATCHES)
     stream.run()
     stream.is_changed = True
-    return _refused(stream, code)
+    return refused(stream, code)
 
 
 def _moved(bench: Bench, code: str) -> CarriedOut:
@@ -160,7 +115,7 @@ def _moved(bench: Bench, code: str) -> CarriedOut:
     old = stream.inputs
     stream.is_changed = True
     old.rename(stream.inputs)
-    return _refused(stream, code)
+    return refused(stream, code)
 
 
 def _other_kind(bench: Bench, code: str) -> CarriedOut:
@@ -170,66 +125,12 @@ def _other_kind(bench: Bench, code: str) -> CarriedOut:
     stream.run()
     stream.is_changed, stream.files = True, 0
     stream.add(BATCHES)
-    return _refused(stream, code)
-
-
-def _changed_totals(aggregate: str, *, column: str = "value") -> Callable[[Bench, str], CarriedOut]:
-    """Return what starts totals with another aggregate, and repairs with what is printed."""
-
-    def carry_out(bench: Bench, code: str) -> CarriedOut:
-        stream = _ChangedTotals(bench, aggregate=aggregate, column=column)
-        stream.add(BATCHES)
-        stream.run()
-        stream.is_changed = True
-        return _refused(stream, code)
-
-    return carry_out
-
-
-def _renamed(bench: Bench, code: str) -> CarriedOut:
-    """Name a column of the state otherwise: a start says so, and goes on."""
-    stream = _ChangedTotals(bench, column="word")
-    stream.add(BATCHES)
-    stream.run()
-    stream.is_changed = True
-    return stream.repair(code, command=_checked(stream, code))
-
-
-def _checked(stream: FileStream, code: str) -> str:
-    """Return the command that a check of the new code prints."""
-    pipeline = hf.Pipeline("remedies", root=str(stream.root))
-    pipeline.stream(STREAM, into=stream.sink(), **stream.start_options())(lambda _: stream.frame())
-    for each in pipeline.check(stream.bench.spark):
-        for finding in each.findings:
-            if finding.code == code:
-                return command_in(finding.how)
-    raise NotOfferedError(f"the check does not find {code}")
-
-
-def _other_table(bench: Bench, code: str) -> CarriedOut:
-    """Name another table in the code."""
-    stream = _OtherTable(bench)
-    stream.add(BATCHES)
-    stream.run()
-    stream.is_changed = True
-    return stream.repair(code, command=_checked(stream, code))
-
-
-def _other_keys(bench: Bench, code: str) -> CarriedOut:
-    """Merge the same table by a key from now on; then name a new table, as the finding says."""
-    stream = _OtherTable(bench, new_table="readings")
-    stream.execute("ALTER TABLE readings ADD UNIQUE (value)")
-    stream.add(BATCHES)
-    stream.run()
-    stream.is_changed = True
-    command = _checked(stream, code)
-    stream.new_table = "readings_new"
-    return stream.repair(code, command=command)
+    return refused(stream, code)
 
 
 def _history_gone(bench: Bench, code: str) -> CarriedOut:
     """Clean the log of the source table up while the stream is behind."""
-    stream = _TableSource(bench)
+    stream = TableSource(bench)
     stream.add(2)
     stream.run()
     for _ in range(3):
@@ -244,23 +145,9 @@ def _history_gone(bench: Bench, code: str) -> CarriedOut:
     return stream.repair(code)
 
 
-def _with_error(text: str, table: type[FileStream]) -> Callable[[Bench, str], CarriedOut]:
-    """Return what gives an error of Spark to `diagnose`, and repairs with what it prints."""
-
-    def carry_out(bench: Bench, code: str) -> CarriedOut:
-        stream = table(bench)
-        stream.add(BATCHES)
-        stream.run()
-        log = bench.place / "driver.log"
-        log.write_text(text)
-        return stream.repair(code, command=diagnosed([*stream.looks, "--error", str(log)], code))
-
-    return carry_out
-
-
 def _table_created_again(bench: Bench, code: str) -> CarriedOut:
     """Create the source table again with the rows of before, and more."""
-    stream = _TableSource(bench)
+    stream = TableSource(bench)
     stream.add(BATCHES)
     stream.run()
     Path(stream.source).rename(bench.place / "source-before")
@@ -289,24 +176,7 @@ _CHANGED: dict[str, tuple[str, Callable[[Bench, str], CarriedOut]]] = {
     "source-becomes-a-table": ("HF404", _other_kind),
     "source-table-created-again": ("HF340", _table_created_again),
     "sink-from-before-a-reset": ("HF607", _from_before_a_reset),
-    "state-type-changed": ("HF511", _changed_totals("sum(1.0D)")),
-    "state-column-renamed": ("HF512", _renamed),
-    "aggregate-changed": ("HF513", _changed_totals("sum(1L)")),
-    "sink-replaced": ("HF408", _other_table),
-    "merge-keys-changed": ("HF409", _other_keys),
     "source-history-gone": ("HF341", _history_gone),
-    "error-of-another-schema": (
-        "HF926",
-        _with_error("[STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE] Provided key schema", TotalsStream),
-    ),
-    "error-of-another-table": (
-        "HF927",
-        _with_error(
-            "[DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE] The streaming query was reading from "
-            "an unexpected Delta table (id = '6f0c0000-0000-4000-8000-000000000001').",
-            _TableSource,
-        ),
-    ),
 }
 REMEDIES = tuple(
     Remedy(name=name, code=code, goal="reset", carry_out=carry_out)

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from campaigns.remedies import bare, changed, guarded, kafka, nearest, several, with_state
+from campaigns.remedies import (
+    bare,
+    changed,
+    changed_code,
+    guarded,
+    kafka,
+    nearest,
+    several,
+    with_state,
+)
 from campaigns.remedies.remedy import Remedy
 
 
@@ -13,6 +22,7 @@ def find_remedies() -> tuple[Remedy, ...]:
         *with_state.REMEDIES,
         *several.REMEDIES,
         *changed.REMEDIES,
+        *changed_code.REMEDIES,
         *bare.REMEDIES,
         *kafka.REMEDIES,
         *nearest.REMEDIES,

@@ -91,6 +91,13 @@ def _table_dropped(stream: FileStream) -> None:
     shutil.rmtree(stream.table)
 
 
+def _table_created_again(stream: FileStream) -> None:
+    """Drop a Delta table, and create it again without a row."""
+    _table_dropped(stream)
+    assert isinstance(stream, DeltaStream)
+    stream.bench.spark.sql(f"CREATE TABLE delta.`{stream.table}` (value STRING) USING delta")
+
+
 def _delete_everything(stream: FileStream) -> None:
     shutil.rmtree(stream.checkpoint)
 
@@ -209,10 +216,10 @@ REMEDIES = (
         carry_out=_with_older_spark(_delete_logs("offsets", "commits"), "4.0"),
     ),
     Remedy(
-        name="delta-table-dropped-seen-by-its-log",
+        name="delta-table-created-again",
         code="HF714",
         goal="reset",
-        carry_out=_after(_table_dropped, DeltaStream),
+        carry_out=_after(_table_created_again, DeltaStream),
     ),
     Remedy(
         name="function-table-restored",

@@ -90,6 +90,12 @@ def _damaged_pending(stream: FileStream) -> None:
     cut_off(stream.checkpoint, "offsets/3")
 
 
+def _commit_before_damaged(stream: FileStream) -> None:
+    """Lose the newest entry, and the commit that says which watermark it had."""
+    delete(stream.checkpoint, "offsets/3")
+    cut_off(stream.checkpoint, "commits/2")
+
+
 def _edited_pending(stream: FileStream) -> None:
     """Edit the entry of a batch that the sink holds, and that was not committed."""
     delete(stream.checkpoint, "commits/3")
@@ -157,11 +163,7 @@ _RESET: dict[str, tuple[str, Damage, type[FileStream]]] = {
     "state-logs-deleted": ("HF606", _logs_deleted, TotalsStream),
     "state-offset-and-commits-lost": ("HF202", _damaged_pending, TotalsStream),
     "state-previous-offset-lost": ("HF203", _deleting("commits/3", "offsets/2"), TotalsStream),
-    "state-offset-and-commit-deleted": (
-        "HF207",
-        _deleting("offsets/3", "commits/2"),
-        TotalsStream,
-    ),
+    "state-offset-and-commit-lost": ("HF207", _commit_before_damaged, TotalsStream),
     "state-pending-offset-edited": ("HF605", _edited_pending, TotalsStream),
     "state-schema-cut-off": ("HF411", _schema_cut_off, TotalsStream),
     "state-is-a-note": ("HF414", _only_a_note, TotalsStream),

@@ -43,8 +43,20 @@ class SlowSink:
     def close(self) -> None: ...
 
 
+class Heard(logging.Handler):
+    """Keeps what is logged, and then lets the sink answer."""
+
+    def __init__(self, told: Event) -> None:
+        super().__init__()
+        self.told, self.said = told, list[str]()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.said.append(record.getMessage())
+        self.told.set()
+
+
 def test_a_sink_that_does_not_answer_is_named(
-    disk: OnDisk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    disk: OnDisk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk.add(STREAM, {"s": 1})
     contract = disk.sinks[STREAM, "s"].contract
@@ -53,16 +65,14 @@ def test_a_sink_that_does_not_answer_is_named(
     monkeypatch.setattr(world, "_PATIENCE_S", 0.0)
     monkeypatch.setattr(world, "sink_of", lambda _: slow)
     monkeypatch.setattr(world, "open_ledger", lambda *_, **__: slow)
-    handler = logging.Handler()
-    handler.emit = lambda _: slow.told.set()  # type: ignore[method-assign]
-    logging.getLogger("holdfast").addHandler(handler)
+    heard = Heard(slow.told)
+    logging.getLogger("holdfast").addHandler(heard)
     try:
-        with caplog.at_level(logging.WARNING, logger="holdfast"):
-            found = world.look_at_sink(contract, STREAM, {})
+        found = world.look_at_sink(contract, STREAM, {})
     finally:
-        logging.getLogger("holdfast").removeHandler(handler)
+        logging.getLogger("holdfast").removeHandler(heard)
     assert isinstance(found, SinkNow)
-    assert any("waiting for the PostgreSQL table readings" in each for each in caplog.messages)
+    assert "waiting for the PostgreSQL table readings" in heard.said[0]
 
 
 def proof_of(now: StreamNow, output: OutputChoice) -> list[str]:

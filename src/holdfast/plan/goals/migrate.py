@@ -69,12 +69,7 @@ def plan_migrate(now: StreamNow, *, mapping: str) -> Plan | NoPlan:
     position = translate(end, syncs)
     if isinstance(position, NoPlan):
         return position
-    ahead = repeated_ahead(now)
-    position = replace(
-        position,
-        changes=(*position.changes, *ahead),
-        rereads=position.rereads or bool(ahead),
-    )
+    position = _counting_ahead(now, position)
     plan_id = new_plan_id()
     asked = ResetRequest(start="", output=OutputChoice.KEEP, outputs={})
     part = reset_part(now, position, asked, plan_id=plan_id)
@@ -87,6 +82,13 @@ def plan_migrate(now: StreamNow, *, mapping: str) -> Plan | NoPlan:
         afterwards=("Name the new cluster and its topics in the code, and start the stream.",),
     )
     return put_together(heading, (now,), (part,), plan_id=plan_id)
+
+
+def _counting_ahead(now: StreamNow, position: Position) -> Position:
+    """Return a position that says what a sink gets again that is ahead of another one."""
+    ahead = repeated_ahead(now)
+    changes = (*position.changes, *ahead)
+    return replace(position, changes=changes, rereads=position.rereads or bool(ahead))
 
 
 def parse_mapping(text: str) -> list[OffsetSync] | NoPlan:
