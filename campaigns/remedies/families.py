@@ -9,6 +9,7 @@ from campaigns.remedies import (
     guarded,
     kafka,
     nearest,
+    refusals,
     several,
     with_state,
 )
@@ -26,4 +27,5 @@ def find_remedies() -> tuple[Remedy, ...]:
         *bare.REMEDIES,
         *kafka.REMEDIES,
         *nearest.REMEDIES,
+        *refusals.REMEDIES,
     )

@@ -21,7 +21,7 @@ from holdfast.plan.plan_file import Plan, decode_plan
 from holdfast.proof.multiset import Difference
 from lab import Kafka
 
-NEAREST = "NEAREST"
+NEAREST, REFUSAL = "NEAREST", "REFUSAL"
 _COMMAND = re.compile(r"`(holdfast plan [^`]+)`")
 _NEAREST = re.compile(r"^Nearest: (holdfast plan .+)$", re.MULTILINE)
 
@@ -45,11 +45,18 @@ class CarriedOut:
 
     command: str
     """As the finding printed it."""
-    plan: Plan
+    plan: Plan | None
+    """None where the command is not about a plan."""
     difference: Difference
     """Of the sink after the restart, against what it must hold."""
     repeats: int = 0
     """How many rows are said to be written again."""
+
+    @property
+    def allowed(self) -> set[str]:
+        """What the plan has asked for."""
+        needs = () if self.plan is None else self.plan.needs
+        return {each.permission.value for each in needs}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +66,8 @@ class Remedy:
     name: str
     """In small letters and hyphens."""
     code: str
-    """Of the rule that offers the command; `NEAREST` where the answer to another command does."""
+    """Of the rule that offers the command; `NEAREST` or `REFUSAL` where the answer to
+    another command, or a refused start, does."""
     goal: str
     carry_out: Callable[[Bench, str], CarriedOut]
     """Called with the code."""
@@ -71,14 +79,14 @@ class NotOfferedError(Exception):
 
 def find_problems(remedy: Remedy, done: CarriedOut) -> Iterator[str]:
     """Yield how what was done differs from what was said; nothing when it agrees."""
-    if remedy.goal != done.plan.goal:
+    if done.plan is not None and remedy.goal != done.plan.goal:
         yield f"the goal is {done.plan.goal}, not {remedy.goal}"
     seen = done.difference
     if seen.missing or seen.foreign:
         yield f"{seen.missing} rows are missing, {seen.foreign} do not belong there"
     if seen.doubled != done.repeats:
         yield f"{seen.doubled} rows are duplicated, and {done.repeats} were to be"
-    words = {each.permission.value for each in done.plan.needs}
+    words = done.allowed
     if done.repeats and "repeats-data" not in words:
         yield "rows are written again, and the plan did not ask for that"
 
@@ -127,6 +135,13 @@ def plan_and_apply(command: str, place: Path) -> Plan:
     _run(["apply", out])
     _run(["apply", out, "--execute", *allowed])
     return plan
+
+
+def run_printed(command: str) -> None:
+    """Run a command as it was printed."""
+    ran = _run(shlex.split(command)[1:])
+    if ran.return_value != 0:
+        raise NotOfferedError(f"{command}: {ran.output}")
 
 
 def _run(words: list[str]) -> Result:

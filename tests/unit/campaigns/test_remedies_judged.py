@@ -10,6 +10,7 @@ import pytest
 from campaigns.remedies.families import find_remedies
 from campaigns.remedies.remedy import (
     NEAREST,
+    REFUSAL,
     CarriedOut,
     NotOfferedError,
     Remedy,
@@ -90,7 +91,7 @@ def test_a_command_is_chosen_by_its_goal() -> None:
 def test_every_remedy_is_of_a_rule() -> None:
     remedies = find_remedies()
     assert len({each.name for each in remedies}) == len(remedies)
-    assert {each.code for each in remedies} <= {NEAREST, *(rule.code for rule in RULES)}
+    assert {each.code for each in remedies} <= {NEAREST, REFUSAL, *(rule.code for rule in RULES)}
 
 
 NOT_RUN = {

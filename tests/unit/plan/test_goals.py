@@ -273,3 +273,27 @@ def test_an_undone_generation_knows_the_files_that_were_read_before_it(disk: OnD
     put = {step.path: step.content for step in plan.steps if isinstance(step, PutFile)}
     paths = [put[f"sources/0/{number}"].split('"path":"')[1][0] for number in range(3)]
     assert paths == ["a", "c", "d"]
+
+
+def test_a_rewound_generation_knows_the_files_of_the_one_before_it(disk: OnDisk) -> None:
+    """Its log goes on with a copy: what was read after the batch that it went back to is not it."""
+    lives = (disk.life(STREAM), disk.life(STREAM, 2, why="rewound", first_batch=2))
+    disk.add(STREAM, {"a": 2}, lives=lives)
+    now = disk.sinks[STREAM, "a"]
+    assert now.row is not None
+    row = replace(now.row, end_offsets='{"0":{"logOffset":2}}')
+    disk.sinks[STREAM, "a"] = replace(now, row=row)
+    for batch, generation, path in (
+        (0, 1, "a"),
+        (1, 1, "b"),
+        (2, 1, "x"),
+        (3, 1, "y"),
+        (2, 2, "c"),
+    ):
+        files = {"0": [InputFile(batch, 1, path)]}
+        keep_input_files(disk.record(STREAM), files, generation=generation, batch=batch)
+    plan = disk.plan(STREAM, goal="resume")
+    assert isinstance(plan, Plan)
+    put = {step.path: step.content for step in plan.steps if isinstance(step, PutFile)}
+    paths = [put[f"sources/0/{number}"].split('"path":"')[1][0] for number in range(3)]
+    assert paths == ["a", "b", "c"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from holdfast.checkpoint.layout import SOURCES
 from holdfast.checkpoint.sources.files import FileEntry, parse_file_log
 from holdfast.plan.goals.refusals import say_reset
 from holdfast.plan.plan_file import NoPlan
 from holdfast.plan.world import StreamNow
-from holdfast.record.generations import read_generations
+from holdfast.record.generations import REWOUND, read_generations
 from holdfast.record.read_files import read_input_files
 from holdfast.storage.read import read_chunks
 
@@ -67,15 +69,30 @@ def _from_checkpoint(now: StreamNow, source: str) -> list[FileEntry]:
 
 
 def _from_record(now: StreamNow, source: str) -> list[FileEntry]:
-    """Return what was kept by every generation on this checkpoint: an undone one goes on there."""
-    current = None if now.guard is None else now.guard.generation.checkpoint
-    lives = [each.number for each in read_generations(now.record) if each.checkpoint == current]
+    """Return what was kept by every generation whose log goes on in this one."""
     entries: list[FileEntry] = []
-    for number in reversed(lives):
-        known = {each.log_offset for each in entries}
+    for number in _lives(now):
+        # What an earlier generation has read from there on was taken back, and read again.
+        first = min((each.log_offset for each in entries), default=None)
         entries += [
             FileEntry(path=each.path, timestamp_ms=each.timestamp_ms, log_offset=each.log_offset)
             for each in read_input_files(now.record, generation=number, source=source)
-            if each.log_offset not in known
+            if first is None or each.log_offset < first
         ]
     return entries
+
+
+def _lives(now: StreamNow) -> Iterator[int]:
+    """Yield the generations whose log goes on in the current one, the newest first.
+
+    A rewound one goes on with a copy of the log before it; an undone one is on an older checkpoint.
+    """
+    place = None if now.guard is None else now.guard.generation.checkpoint
+    generations = list(read_generations(now.record))
+    while generations:
+        each = generations.pop()
+        if each.checkpoint != place:
+            continue
+        yield each.number
+        if each.why == REWOUND and generations:
+            place = generations[-1].checkpoint
