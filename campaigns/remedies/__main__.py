@@ -54,7 +54,7 @@ def _show(remedy: Remedy, bench: Bench) -> bool:
         print(f"FAIL {row} {type(error).__name__}: {str(error)[:600]}", flush=True)
         return False
     problems = list(find_problems(remedy, done))
-    words = " ".join(sorted({each.permission.value for each in done.plan.needs})) or "-"
+    words = " ".join(sorted(done.allowed)) or "-"
     took_s = time.monotonic() - began
     seen = done.difference
     counts = f"{seen.expected:3} rows, {seen.missing} missing, {seen.doubled} duplicated"

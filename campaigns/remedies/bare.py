@@ -20,7 +20,11 @@ ORPHAN = "offsets/.0.6f0c0000-0000-4000-8000-000000000000.tmp"
 
 
 def _after(
-    damage: Callable[[Path], None], *, batches: int = BATCHES, repeats: int = 0
+    damage: Callable[[Path], None],
+    *,
+    batches: int = BATCHES,
+    repeats: int = 0,
+    failed_with: str = "",
 ) -> Callable[[Bench, str], CarriedOut]:
     """Return what runs a stream, damages its checkpoint and repairs it.
 
@@ -28,6 +32,7 @@ def _after(
         damage: Changes the files of the checkpoint.
         batches: How many have run.
         repeats: How many rows the repair writes again.
+        failed_with: What Spark has failed with, if `diagnose` is given that.
     """
 
     def carry_out(bench: Bench, code: str) -> CarriedOut:
@@ -39,7 +44,12 @@ def _after(
             stream.run()
         damage(stream.checkpoint)
         _age(stream.checkpoint)
-        command = diagnosed([str(stream.checkpoint)], code)
+        words = [str(stream.checkpoint)]
+        if failed_with:
+            log = bench.place / "driver.log"
+            log.write_text(failed_with)
+            words += ["--error", str(log)]
+        command = diagnosed(words, code)
         plan = plan_and_apply(command, bench.place)
         stream.add(f"row {batches}")
         error = stream.run()
@@ -89,6 +99,15 @@ REMEDIES = tuple(
             code="HF203",
             goal="resume",
             carry_out=_after(lambda checkpoint: delete(checkpoint, "offsets/2")),
+        ),
+        Remedy(
+            name="error-of-a-missing-entry",
+            code="HF937",
+            goal="resume",
+            carry_out=_after(
+                lambda checkpoint: delete(checkpoint, "offsets/2"),
+                failed_with="java.lang.IllegalStateException: batch 2 doesn't exist",
+            ),
         ),
         Remedy(
             name="pending-offset-cut-off",

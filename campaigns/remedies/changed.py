@@ -47,7 +47,7 @@ class _MovedSource(FileStream):
 
 
 @dataclass
-class _TableSource(FileStream):
+class TableSource(FileStream):
     """The stream reads a Delta table."""
 
     def frame(self) -> DataFrame:
@@ -73,7 +73,7 @@ class _TableSource(FileStream):
 
 
 @dataclass
-class _OtherKind(_TableSource):
+class _OtherKind(TableSource):
     """The files become a table: the query reads that instead."""
 
     is_changed: bool = False
@@ -90,7 +90,7 @@ class _OtherKind(_TableSource):
             FileStream.add(self, count)
 
 
-def _refused(stream: FileStream, code: str) -> CarriedOut:
+def refused(stream: FileStream, code: str) -> CarriedOut:
     """Start the changed code, and repair with what the refusal prints."""
     try:
         stream.run()
@@ -105,7 +105,7 @@ def _second_source(bench: Bench, code: str) -> CarriedOut:
     stream.add(BATCHES)
     stream.run()
     stream.is_changed = True
-    return _refused(stream, code)
+    return refused(stream, code)
 
 
 def _moved(bench: Bench, code: str) -> CarriedOut:
@@ -115,7 +115,7 @@ def _moved(bench: Bench, code: str) -> CarriedOut:
     old = stream.inputs
     stream.is_changed = True
     old.rename(stream.inputs)
-    return _refused(stream, code)
+    return refused(stream, code)
 
 
 def _other_kind(bench: Bench, code: str) -> CarriedOut:
@@ -125,12 +125,29 @@ def _other_kind(bench: Bench, code: str) -> CarriedOut:
     stream.run()
     stream.is_changed, stream.files = True, 0
     stream.add(BATCHES)
-    return _refused(stream, code)
+    return refused(stream, code)
+
+
+def _history_gone(bench: Bench, code: str) -> CarriedOut:
+    """Clean the log of the source table up while the stream is behind."""
+    stream = TableSource(bench)
+    stream.add(2)
+    stream.run()
+    for _ in range(3):
+        stream.add(1)
+    table = f"delta.`{stream.source}`"
+    bench.spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.checkpointInterval' = '1')")
+    stream.add(1)
+    for version in range(3):
+        name = f"{version:020}"
+        for path in Path(stream.source, "_delta_log").glob(f"*{name}.*"):
+            path.unlink()
+    return stream.repair(code)
 
 
 def _table_created_again(bench: Bench, code: str) -> CarriedOut:
     """Create the source table again with the rows of before, and more."""
-    stream = _TableSource(bench)
+    stream = TableSource(bench)
     stream.add(BATCHES)
     stream.run()
     Path(stream.source).rename(bench.place / "source-before")
@@ -159,6 +176,7 @@ _CHANGED: dict[str, tuple[str, Callable[[Bench, str], CarriedOut]]] = {
     "source-becomes-a-table": ("HF404", _other_kind),
     "source-table-created-again": ("HF340", _table_created_again),
     "sink-from-before-a-reset": ("HF607", _from_before_a_reset),
+    "source-history-gone": ("HF341", _history_gone),
 }
 REMEDIES = tuple(
     Remedy(name=name, code=code, goal="reset", carry_out=carry_out)

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from campaigns.remedies.remedy import Bench, CarriedOut, Remedy
+from campaigns.remedies.remedy import Bench, CarriedOut, Remedy, diagnosed
 from campaigns.remedies.streams import (
     DeltaStream,
     FileStream,
@@ -91,6 +91,13 @@ def _table_dropped(stream: FileStream) -> None:
     shutil.rmtree(stream.table)
 
 
+def _table_created_again(stream: FileStream) -> None:
+    """Drop a Delta table, and create it again without a row."""
+    _table_dropped(stream)
+    assert isinstance(stream, DeltaStream)
+    stream.bench.spark.sql(f"CREATE TABLE delta.`{stream.table}` (value STRING) USING delta")
+
+
 def _delete_everything(stream: FileStream) -> None:
     shutil.rmtree(stream.checkpoint)
 
@@ -113,6 +120,41 @@ def _cut_off(path: str) -> Damage:
 
 def _sql(statement: str) -> Damage:
     return lambda stream: stream.execute(statement)
+
+
+def _looked_at_as(spark: str) -> Callable[[FileStream], list[str]]:
+    """Return what is asked of `diagnose` for another version of Spark."""
+    return lambda stream: [*stream.looks, "--spark", spark]
+
+
+def _oldest_gone(bench: Bench, code: str) -> CarriedOut:
+    """Put an old backup of the sink back, of a batch that the checkpoint no longer has."""
+    stream = FileStream(bench)
+    stream.add(1)
+    stream.run()
+    stream.execute("CREATE TABLE kept AS TABLE readings")
+    stream.execute("CREATE TABLE kept_rows AS TABLE holdfast.ledger")
+    stream.add(3)
+    stream.run()
+    stream.execute("DELETE FROM readings; INSERT INTO readings TABLE kept")
+    stream.execute("DELETE FROM holdfast.ledger; INSERT INTO holdfast.ledger TABLE kept_rows")
+    delete(stream.checkpoint, "offsets/0", "commits/0")
+    return stream.repair(code, goal="reset")
+
+
+def _with_older_spark(
+    damage: Damage, spark: str, made: type[FileStream] = FileStream
+) -> Callable[..., CarriedOut]:
+    """Return what damages a stream, and repairs it with what is printed for another Spark."""
+
+    def carry_out(bench: Bench, code: str) -> CarriedOut:
+        stream = made(bench)
+        stream.add(BATCHES)
+        stream.run()
+        damage(stream)
+        return stream.repair(code, command=diagnosed(_looked_at_as(spark)(stream), code))
+
+    return carry_out
 
 
 _RESUMED: dict[str, tuple[str, Damage]] = {
@@ -160,6 +202,25 @@ REMEDIES = (
         carry_out=_after(_delete("state/0/0/4.delta"), TotalsStream),
     ),
     Remedy(name="sink-restored", code="HF603", goal="rewind", carry_out=_sink_restored),
+    Remedy(name="sink-restored-too-old", code="HF603", goal="reset", carry_out=_oldest_gone),
+    Remedy(
+        name="metadata-deleted-older-spark",
+        code="HF107",
+        goal="resume",
+        carry_out=_with_older_spark(_delete("metadata"), "4.0"),
+    ),
+    Remedy(
+        name="logs-deleted-older-spark",
+        code="HF212",
+        goal="resume",
+        carry_out=_with_older_spark(_delete_logs("offsets", "commits"), "4.0"),
+    ),
+    Remedy(
+        name="delta-table-created-again",
+        code="HF714",
+        goal="reset",
+        carry_out=_after(_table_created_again, DeltaStream),
+    ),
     Remedy(
         name="function-table-restored",
         code="HF704",

@@ -21,7 +21,9 @@ from holdfast.plan.plan_file import Plan, decode_plan
 from holdfast.proof.multiset import Difference
 from lab import Kafka
 
+NEAREST, REFUSAL = "NEAREST", "REFUSAL"
 _COMMAND = re.compile(r"`(holdfast plan [^`]+)`")
+_NEAREST = re.compile(r"^Nearest: (holdfast plan .+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,11 +45,18 @@ class CarriedOut:
 
     command: str
     """As the finding printed it."""
-    plan: Plan
+    plan: Plan | None
+    """None where the command is not about a plan."""
     difference: Difference
     """Of the sink after the restart, against what it must hold."""
     repeats: int = 0
     """How many rows are said to be written again."""
+
+    @property
+    def allowed(self) -> set[str]:
+        """What the plan has asked for."""
+        needs = () if self.plan is None else self.plan.needs
+        return {each.permission.value for each in needs}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +66,8 @@ class Remedy:
     name: str
     """In small letters and hyphens."""
     code: str
-    """Of the rule that offers the command."""
+    """Of the rule that offers the command; `NEAREST` or `REFUSAL` where the answer to
+    another command, or a refused start, does."""
     goal: str
     carry_out: Callable[[Bench, str], CarriedOut]
     """Called with the code."""
@@ -69,33 +79,48 @@ class NotOfferedError(Exception):
 
 def find_problems(remedy: Remedy, done: CarriedOut) -> Iterator[str]:
     """Yield how what was done differs from what was said; nothing when it agrees."""
-    if remedy.goal != done.plan.goal:
+    if done.plan is not None and remedy.goal != done.plan.goal:
         yield f"the goal is {done.plan.goal}, not {remedy.goal}"
     seen = done.difference
     if seen.missing or seen.foreign:
         yield f"{seen.missing} rows are missing, {seen.foreign} do not belong there"
     if seen.doubled != done.repeats:
         yield f"{seen.doubled} rows are duplicated, and {done.repeats} were to be"
-    words = {each.permission.value for each in done.plan.needs}
+    words = done.allowed
     if done.repeats and "repeats-data" not in words:
         yield "rows are written again, and the plan did not ask for that"
 
 
-def diagnosed(words: list[str], code: str) -> str:
-    """Return the command that `holdfast diagnose` prints for a code."""
+def diagnosed(words: list[str], code: str, *, goal: str = "") -> str:
+    """Return the command that `holdfast diagnose` prints for a code.
+
+    Args:
+        words: What `holdfast diagnose` is asked.
+        code: Of the rule.
+        goal: The command is for it, where the finding prints several.
+    """
     found = json.loads(_run(["diagnose", *words, "--format", "json"]).stdout)["findings"]
     for each in found:
         if each["code"] == code:
-            return command_in(each["how"])
+            return command_in(each["how"], goal=goal)
     raise NotOfferedError(f"{code} was not found; found: {[each['code'] for each in found]}")
 
 
-def command_in(how: str) -> str:
-    """Return the first command in what a finding says to do."""
-    matched = _COMMAND.search(how)
+def command_in(how: str, *, goal: str = "") -> str:
+    """Return the first command in what a finding says to do, or the first one for a goal."""
+    for command in _COMMAND.findall(how):
+        if goal in ("", command.split()[2]):
+            return str(command)
+    raise NotOfferedError(f"no command is offered: {how}")
+
+
+def nearest_to(command: str) -> str:
+    """Run a command that gives no plan, and return the one that its answer calls the nearest."""
+    said = _run(shlex.split(command)[1:]).output
+    matched = _NEAREST.search(said)
     if matched is None:
-        raise NotOfferedError(f"no command is offered: {how}")
-    return matched[1]
+        raise NotOfferedError(f"{command}: no nearest command is named: {said}")
+    return f"{matched[1]} -o plan.json"
 
 
 def plan_and_apply(command: str, place: Path) -> Plan:
@@ -103,13 +128,20 @@ def plan_and_apply(command: str, place: Path) -> Plan:
     out = str(place / "plan.json")
     words = [out if each == "plan.json" else each for each in shlex.split(command)[1:]]
     said = _run(words)
-    if not Path(out).exists():
+    if said.return_value != 0:
         raise NotOfferedError(f"{command}: {said.output}")
     plan = decode_plan(Path(out).read_bytes(), out)
     allowed = [word for each in plan.needs for word in ("--allow", each.word)]
     _run(["apply", out])
     _run(["apply", out, "--execute", *allowed])
     return plan
+
+
+def run_printed(command: str) -> None:
+    """Run a command as it was printed."""
+    ran = _run(shlex.split(command)[1:])
+    if ran.return_value != 0:
+        raise NotOfferedError(f"{command}: {ran.output}")
 
 
 def _run(words: list[str]) -> Result:

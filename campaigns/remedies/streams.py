@@ -119,11 +119,12 @@ class FileStream:
         self,
         code: str,
         *,
+        goal: str = "",
         command: str | None = None,
         before_start: Callable[[], None] = lambda: None,
     ) -> CarriedOut:
         """Run what the finding prints, add input, start Spark again, and compare."""
-        printed = command or diagnosed(self.looks, code)
+        printed = command or diagnosed(self.looks, code, goal=goal)
         plan = plan_and_apply(printed, self.bench.place)
         before_start()
         self.add(2)
@@ -232,3 +233,11 @@ def cut_off(checkpoint: Path, path: str) -> None:
     """Empty a file, as a full disk leaves it."""
     delete(checkpoint, path)
     (checkpoint / path).write_bytes(b"")
+
+
+def edit(checkpoint: Path, path: str, *, old: str, new: str) -> None:
+    """Change a file as an editor does: its old checksums are gone."""
+    text = (checkpoint / path).read_text()
+    assert old in text, text
+    delete(checkpoint, path)
+    (checkpoint / path).write_text(text.replace(old, new))

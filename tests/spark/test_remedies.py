@@ -14,7 +14,7 @@ from campaigns.remedies.remedy import Bench, Remedy, find_problems
 from campaigns.remedies.streams import DSN
 from lab import Postgres
 
-pytestmark = pytest.mark.sampled(0)
+pytestmark = pytest.mark.sampled(2)
 
 
 @pytest.fixture

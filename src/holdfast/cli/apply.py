@@ -14,6 +14,7 @@ from holdfast.apply.applying import Telling
 from holdfast.apply.journal import read_journalled_plan, split_journal
 from holdfast.apply.rehearse import Rehearsal, rehearse
 from holdfast.apply.stores import RehearsalStores, Stores
+from holdfast.cli.allowed_words import check_words
 from holdfast.cli.declared_pipeline import local_session
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.next_start_text import say_next_start
@@ -22,7 +23,6 @@ from holdfast.cli.plan_text import execute_options, needs_spark
 from holdfast.errors import ConfigError
 from holdfast.plan.describe import describe
 from holdfast.plan.plan_file import LARGEST_BYTES, Plan, PlanFileError, decode_plan
-from holdfast.plan.steps import Permission
 from holdfast.printable import printable
 from holdfast.record.leases import Waiting
 from holdfast.storage.options import parse_options
@@ -84,21 +84,12 @@ def run_plan(plan: Plan, *, execute: bool, **given: Any) -> ExitCode:
         _say_rehearsal(plan, rehearse(plan, stores), form=form)
         return ExitCode.DONE
     allowed = set(given["allowed"])
-    _check_words(plan, allowed)
+    check_words(plan, allowed)
     if form == "text" and set(plan.words) <= allowed and needs_spark(plan):
         click.echo("Some steps change a Delta table: a Spark session is started.", err=True)
     journal = apply_plan(plan, _stores(given), allowed=allowed, telling=_telling(plan, form))
     _say_done(plan, journal, form=form)
     return ExitCode.DONE
-
-
-def _check_words(plan: Plan, allowed: set[str]) -> None:
-    """Refuse a word that no plan could need: it was meant to be another."""
-    for word in sorted(allowed):
-        kind, _, stream = word.partition(":")
-        if kind not in list(Permission) or stream not in plan.streams:
-            needed = ", ".join(plan.words) or "nothing"
-            raise ConfigError(f"--allow {word} allows nothing here. The plan needs: {needed}.")
 
 
 def _stores(given: dict[str, Any]) -> Stores:

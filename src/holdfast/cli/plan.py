@@ -15,7 +15,7 @@ from holdfast.cli.options import Decorator, all_of, with_format, with_storage_op
 from holdfast.cli.plan_text import render_plan
 from holdfast.errors import ConfigError
 from holdfast.plan.describe import describe
-from holdfast.plan.goals.reset import OutputChoice
+from holdfast.plan.goals.outputs import OutputChoice
 from holdfast.plan.make import make_plan
 from holdfast.plan.plan_file import NoPlan, Plan, encode_plan
 from holdfast.plan.requests import Request

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from holdfast import clock
 from holdfast.bundle.reader import open_checkpoint
 from holdfast.checkpoint.read import Checkpoint
+from holdfast.checkpoint.sources import parse_offset
 from holdfast.diagnosis.ledgers import collect_ledgers_of
 from holdfast.diagnosis.outputs import read_output
-from holdfast.diagnosis.probing import SourceLooks, probe_sources
+from holdfast.diagnosis.probing import SourceLooks, probe_needed, probe_sources
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.evidence.auto_loader import read_schema_times
 from holdfast.evidence.case import Case, Neighbour
@@ -172,10 +173,30 @@ def _find_flow(place: _Place, looks: Looks) -> FlowPlace | None:
     )
 
 
+def probe_by_ends(looks: Looks, ends: Mapping[str, str]) -> tuple[SourceProbe, ...]:
+    """Ask the sources of a stream whose checkpoint is gone, from where its sinks end.
+
+    Args:
+        looks: Where the stream and its sources are.
+        ends: How far each source was read, as a ledger row has it.
+
+    Raises:
+        ConfigError: A source is named that the stream does not have.
+        ReadError: The record cannot be read.
+    """
+    place = _find(looks)
+    needed = {source: parse_offset(end) for source, end in ends.items()}
+    return probe_needed(needed, _asked(place, looks))
+
+
 def _probe(place: _Place, checkpoint: Checkpoint, looks: Looks) -> tuple[SourceProbe, ...]:
     if not looks.probe:
         return ()
-    asked = SourceLooks(
+    return probe_sources(checkpoint, place.checkpoint, _asked(place, looks))
+
+
+def _asked(place: _Place, looks: Looks) -> SourceLooks:
+    return SourceLooks(
         given=looks.sources,
         options=looks.options,
         kafka_config=looks.kafka_config,
@@ -183,7 +204,6 @@ def _probe(place: _Place, checkpoint: Checkpoint, looks: Looks) -> tuple[SourceP
         topic_ids=place.topic_ids(),
         now=clock.now(),
     )
-    return probe_sources(checkpoint, place.checkpoint, asked)
 
 
 def _find_neighbours(own: Checkpoint, looks: Looks) -> tuple[Neighbour, ...]:

@@ -74,13 +74,26 @@ def probe_sources(
     Raises:
         ConfigError: A source is named that the checkpoint does not have.
     """
-    there = find_needed(checkpoint)
+    _check_given(looks, find_needed(checkpoint))
+    return tuple(_probe_each(checkpoint, reader, looks))
+
+
+def probe_needed(needed: Mapping[str, Offset], looks: SourceLooks) -> tuple[SourceProbe, ...]:
+    """Ask every source from an offset on, where there is no checkpoint to say what else counts.
+
+    Raises:
+        ConfigError: A source is named that there is not.
+    """
+    _check_given(looks, needed)
+    return tuple(_probe_one(source, each, looks) for source, each in needed.items())
+
+
+def _check_given(looks: SourceLooks, there: Mapping[str, Offset]) -> None:
     for source in sorted(set(looks.given) - {"", *there} if there else ()):
         known = ", ".join(there)
         raise ConfigError(
             f"--source {source}=…: the checkpoint has no source {source}, but {known}."
         )
-    return tuple(_probe_each(checkpoint, reader, looks))
 
 
 def _probe_each(
@@ -92,20 +105,24 @@ def _probe_each(
     committed = () if progress.pending else progress.sources
     listed = {each.source: each.start for each in committed}
     for source, needed in find_needed(checkpoint).items():
-        match needed:
-            case KafkaOffset():
-                yield _probe_kafka(source, needed, looks)
-            case DeltaOffset() | IcebergOffset():
-                yield _probe_table(source, needed, looks, listed=listed.get(source))
-            case FileOffset() if source in logs:
-                yield probe_files(
-                    logs[source],
-                    reader,
-                    lambda place: open_reader(place, looks.options),
-                    now=looks.now,
-                )
-            case _:
-                yield _not_probed(source, needed, "a source of this kind cannot be asked")
+        if isinstance(needed, FileOffset) and source in logs:
+            yield probe_files(
+                logs[source], reader, lambda place: open_reader(place, looks.options), now=looks.now
+            )
+        else:
+            yield _probe_one(source, needed, looks, listed=listed.get(source))
+
+
+def _probe_one(
+    source: str, needed: Offset, looks: SourceLooks, *, listed: Offset | None = None
+) -> SourceProbe:
+    match needed:
+        case KafkaOffset():
+            return _probe_kafka(source, needed, looks)
+        case DeltaOffset() | IcebergOffset():
+            return _probe_table(source, needed, looks, listed=listed)
+        case _:
+            return _not_probed(source, needed, "a source of this kind cannot be asked")
 
 
 def _probe_kafka(source: str, needed: KafkaOffset, looks: SourceLooks) -> SourceProbe:

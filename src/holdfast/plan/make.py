@@ -9,9 +9,11 @@ from shlex import quote
 from holdfast.diagnosis.case import Looks
 from holdfast.plan.goals.clone import plan_clone, plan_move, plan_snapshot
 from holdfast.plan.goals.migrate import plan_migrate
+from holdfast.plan.goals.outputs import OutputChoice, ResetRequest
 from holdfast.plan.goals.prune import plan_prune, plan_retire
+from holdfast.plan.goals.refusals import keeping, named
 from holdfast.plan.goals.replay import plan_replay
-from holdfast.plan.goals.reset import OutputChoice, ResetRequest, plan_reset
+from holdfast.plan.goals.reset import plan_reset
 from holdfast.plan.goals.resume import plan_resume
 from holdfast.plan.goals.rewind import plan_restore, plan_rewind
 from holdfast.plan.graph import StreamEdges, find_downstream, find_sharing, read_edges
@@ -82,7 +84,7 @@ def _refuse_nothing(now: StreamNow, request: Request) -> NoPlan | None:
     if rows:
         return NoPlan(
             reason=f"There is no checkpoint at {now.place}.",
-            nearest=f"holdfast plan resume {now.stream} --root {now.root}",
+            nearest=f"holdfast plan resume {named(now)}",
         )
     return NoPlan(
         reason=f"{now.stream} has run, and there is neither a checkpoint at {now.place} nor a "
@@ -113,13 +115,16 @@ def _with_downstream(now: StreamNow, request: Request, looks: Looks) -> Plan | N
                 output=OutputChoice(request.output),
                 outputs={name: OutputChoice(each) for name, each in request.outputs.items()},
             )
-            return plan_reset((now, *below), asked)
+            found = plan_reset((now, *below), asked)
         case "replay":
-            return plan_replay(now, below, batches=request.batches, output=request.output)
+            found = plan_replay(now, below, batches=request.batches, output=request.output)
         case "rewind":
-            return plan_rewind(now, below, batch=request.batch or 0, output=request.output)
+            found = plan_rewind(now, below, batch=request.batch or 0, output=request.output)
         case _:
-            return plan_restore(now, below, name=request.target)
+            found = plan_restore(now, below, name=request.target)
+    if isinstance(found, NoPlan) and found.needs_kept_output:
+        return replace(found, nearest=keeping(request, now))
+    return found
 
 
 def _refuse_unnamed(request: Request, streams: tuple[StreamNow, ...]) -> NoPlan | None:
@@ -149,8 +154,8 @@ def _refuse_downstream(
         return None
     return NoPlan(
         reason=f"{names} read what {stream} writes: with rows taken away below them, they "
-        "fail or keep what is gone.",
-        nearest="Add --cascade: they are reset too, in the order of the data.",
+        "fail or keep what is gone. With --cascade they are reset too, in the order of the data.",
+        nearest=replace(request, cascade=True).command(named(now)),
     )
 
 
@@ -171,7 +176,7 @@ def _refuse_shared(
     return NoPlan(
         reason=f"{', '.join(sharing)} write to a table whose rows {', '.join(names)} would take "
         "away: theirs would go too, and nothing brings them back.",
-        nearest="--output keep-from-here or new-table, or keep for a rewind or a replay",
+        nearest=keeping(request, streams[0]),
     )
 
 

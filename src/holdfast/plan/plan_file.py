@@ -130,6 +130,8 @@ class NoPlan:
     """The command that comes nearest to what was asked for; empty when there is none."""
     is_fine: bool = False
     """Whether nothing needs to be done."""
+    needs_kept_output: bool = False
+    """Whether the same goal has a plan if the sinks keep their rows."""
 
 
 class PlanFileError(HoldfastError):

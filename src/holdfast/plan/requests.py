@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from shlex import quote
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,3 +28,27 @@ class Request:
     """How long ago something must have been left to be deleted."""
     target: str = ""
     """A new root, a new stream's name, the name of a snapshot, or the text of a mapping."""
+
+    def command(self, named: str) -> str:
+        """Return the command that asks for this.
+
+        Args:
+            named: How the stream is named: `readings --root ROOT`.
+        """
+        return " ".join(("holdfast plan", self.goal, named, *self._options()))
+
+    def _options(self) -> Iterator[str]:
+        if self.goal == "reset":
+            yield f"--from {quote(self.start)}"
+        if self.goal == "rewind":
+            yield f"--to-batch {self.batch}"
+        if self.goal == "replay" and self.batches > 1:
+            yield f"--batches {self.batches}"
+        if self.goal == "restore":
+            yield f"--snapshot {self.target}"
+        if self.output:
+            yield f"--output {self.output}"
+        for sink, output in self.outputs.items():
+            yield f"--output-of {sink}={output}"
+        if self.cascade:
+            yield "--cascade"

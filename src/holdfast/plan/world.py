@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import closing
+import json
+import logging
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
+from threading import Timer
 
-from holdfast.diagnosis.case import Looks, collect_case
+from holdfast.checkpoint.text import parse_json_object
+from holdfast.diagnosis.case import Looks, collect_case, probe_by_ends
 from holdfast.errors import HoldfastError
 from holdfast.evidence.case import Case
 from holdfast.evidence.collect import collect
@@ -14,12 +18,16 @@ from holdfast.evidence.guard_record import GuardRecord
 from holdfast.ledger.row import LedgerRow
 from holdfast.ledger.store import Unreadable
 from holdfast.plan.plan_file import NoPlan
+from holdfast.record.backfills import read_backfills
 from holdfast.record.contracts import SinkContract
 from holdfast.record.layout import is_stream_name, record_location
 from holdfast.sinks.kinds import open_ledger, sink_of
 from holdfast.storage.location import Location, parse_location
 from holdfast.storage.open import open_reader
 from holdfast.storage.read import Reader
+
+_LOG = logging.getLogger("holdfast")
+_PATIENCE_S = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +49,8 @@ class SinkNow:
     """The version of the table after each of the stream's batches, as far back as it tells."""
     others: tuple[str, ...] = ()
     """Other streams that write into the same table."""
+    backfills: tuple[str, ...] = ()
+    """Backfills of the stream that have written into it: its own rows, under names of their own."""
     unreadable: str = ""
     """Why it could not be looked at; empty when it was."""
 
@@ -116,16 +126,40 @@ def look_at_stream(looks: Looks) -> StreamNow:
         root = location.parent or location
         stream = case.record.stream if case.record else bare_name(location.name)
     contract = None if case.record is None else case.record.contract
+    record = open_reader(record_location(root, stream), looks.options)
+    own = () if contract is None else tuple(read_backfills(record))
     sinks = () if contract is None else contract.sink_places
-    return StreamNow(
+    looked_at = (look_at_sink(each, stream, looks.options) for each in sinks)
+    now = StreamNow(
         stream=stream,
         root=root,
         case=case,
         checkpoint=open_reader(location, looks.options),
-        record=open_reader(record_location(root, stream), looks.options),
-        sinks=tuple(look_at_sink(each, stream, looks.options) for each in sinks),
+        record=record,
+        sinks=tuple(_without_backfills(each, own) for each in looked_at),
         options=looks.options,
     )
+    return _ask_sources(now, looks)
+
+
+def _without_backfills(sink: SinkNow, own: Collection[str]) -> SinkNow:
+    """Return a sink whose other streams are those of others: a backfill has rows of the stream."""
+    return replace(
+        sink,
+        others=tuple(each for each in sink.others if each not in own),
+        backfills=tuple(each for each in sink.others if each in own),
+    )
+
+
+def _ask_sources(now: StreamNow, looks: Looks) -> StreamNow:
+    """Return a stream whose sources were asked also where only its sinks say what it has read."""
+    rows = [sink.row for sink in now.sinks if sink.row is not None]
+    newest = max(rows, key=lambda row: row.last_batch, default=None)
+    ends = None if newest is None else parse_json_object(newest.end_offsets)
+    if not looks.probe or now.case.sources or not ends:
+        return now
+    texts = {at: end if isinstance(end, str) else json.dumps(end) for at, end in ends.items()}
+    return replace(now, case=replace(now.case, sources=probe_by_ends(looks, texts)))
 
 
 def look_at_sink(contract: SinkContract, stream: str, options: Mapping[str, str]) -> SinkNow:
@@ -137,7 +171,7 @@ def look_at_sink(contract: SinkContract, stream: str, options: Mapping[str, str]
         if spec is None or store is None:
             why = "the contract of the last run does not suffice to open it from here"
             return SinkNow(contract=contract, shown=found.shown, unreadable=why)
-        with closing(store):
+        with closing(store), _saying_who_is_slow(spec.shown):
             row = store.read(stream)
             why = row.why if isinstance(row, Unreadable) else ""
             return SinkNow(
@@ -154,6 +188,19 @@ def look_at_sink(contract: SinkContract, stream: str, options: Mapping[str, str]
             )
     except HoldfastError as error:
         return SinkNow(contract=contract, shown=found.shown, unreadable=error.why)
+
+
+@contextmanager
+def _saying_who_is_slow(shown: str) -> Iterator[None]:
+    """Say which sink does not answer while it is waited for: a table can be locked."""
+    text = "holdfast: waiting for %s: it has not answered for %.0f s. A session may hold a lock"
+    timer = Timer(_PATIENCE_S, _LOG.warning, (text, shown, _PATIENCE_S))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def at_snapshot(now: StreamNow, place: Location) -> StreamNow:

@@ -82,6 +82,33 @@ def keep_journalled(writer: Writer, journalled: JournalledBatch) -> bool:
     return create(writer, journalled)
 
 
+def list_journalled(reader: Reader, generation: int, *, first: int) -> list[str]:
+    """Return the files of the batches of a generation from a number on that were written down.
+
+    Raises:
+        ReadError: The record cannot be listed.
+    """
+    names = (info.path.rpartition("/")[2] for info in reader.list(BATCHES).files)
+    found = ((name, _NAME.fullmatch(name)) for name in names)
+    return sorted(
+        f"{BATCHES}/{name}"
+        for name, parts in found
+        if parts and parts[3] and int(parts[1]) == generation and int(parts[2]) >= first
+    )
+
+
+def find_journalled(
+    reader: Reader, generation: int, batch: int, *, digest: str
+) -> JournalledBatch | None:
+    """Return what says where the rows of a batch are; None when it was not written down.
+
+    Raises:
+        RecordError: The file is not what Holdfast writes.
+        ReadError: The store did not let us read it.
+    """
+    return read_document(reader, _path(generation, batch, digest), JournalledBatch)
+
+
 def forget_before(writer: Writer, generation: int, batch: int) -> None:
     """Delete the batches before one: every sink holds them."""
     listing = writer.list(BATCHES)

@@ -1,9 +1,10 @@
 """The command that repairs a stream, with the stream's own name and root, as findings print it.
 
 A rule offers a command only where a plan can exist: `holdfast plan` rewinds and resets only what
-has the record of a guarded run, and gives a checkpoint back only from the ledgers of a stream
-without state. `holdfast backfill` reads a range only for such a stream. No record names the code of
-a stream, so that the reader puts in the module and its pipeline.
+has the record of a guarded run. It gives a checkpoint back only from the ledgers of a stream
+without state, or one entry of a stream whose state is there. `holdfast backfill` reads a range only
+for a stream without state. No record names the code of a stream, so that the reader puts in the
+module and its pipeline.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from __future__ import annotations
 import json
 from shlex import quote
 
+from holdfast.checkpoint.commits import CommitEntry
 from holdfast.checkpoint.sources.kafka import KafkaOffset
 from holdfast.evidence.case import Case
 from holdfast.grades import Goal
+from holdfast.ids import BatchId
 
 REWIND = "rewind"
 TRUNCATE, KEEP, NEW_TABLE = "truncate", "keep-from-here", "new-table"
@@ -64,21 +67,34 @@ def without_backup(case: Case) -> str:
     """Return the sentence that follows what a backup would repair: a reset, and what it loses."""
     if case.root is None:
         return ""
-    return f" If there is no backup, {resetting(case)}: the state is computed again."
+    what = "state" if case.is_stateful else "output"
+    return f" If there is no backup, {resetting(case)}: the {what} is computed again."
 
 
 def can_rebuild(case: Case) -> bool:
     """Return whether the ledgers can give back what the checkpoint has lost.
 
-    They know the last batch and where it ended, which is all of a query without state.
+    They know the last batch and where it ended, which is all of a query without state. Of a query
+    with state they can give back the entry of a committed batch whose state is there.
     """
-    if case.root is None or case.stream is None or case.is_stateful:
+    if case.root is None or case.stream is None:
         return False
     rows = [each.row for each in case.stream.sinks]
     batches = [row.last_batch for row in rows if row is not None]
+    if not batches or len(batches) < len(rows) or max(batches) < 0:
+        return False
     # One batch apart is a kill between two sinks; more is not, and no entry could be right for all.
-    is_known = 0 < len(batches) == len(rows) and max(batches) - min(batches) <= 1
-    return is_known and max(batches) >= 0
+    apart = max(batches) - min(batches)
+    return apart <= 1 if not case.is_stateful else apart == 0 and _has_state_of(case, max(batches))
+
+
+def _has_state_of(case: Case, batch: int) -> bool:
+    """Return whether a batch is committed, and what its entry said of state is still known."""
+    checkpoint = case.checkpoint
+    needed = [checkpoint.commits.get(BatchId(at)) for at in (batch - 1, batch) if at >= 0]
+    is_committed = all(isinstance(each, CommitEntry) for each in needed)
+    is_known = checkpoint.newest_readable is not None and bool(checkpoint.state)
+    return is_committed and is_known and case.newest_committed == batch
 
 
 def resuming(case: Case, *, otherwise: str) -> str:

@@ -20,6 +20,13 @@ holdfast plan resume STREAM --root ROOT -o plan.json
 
 For every other checkpoint, restore `offsets/` from a backup. Do not delete `commits/`: Spark would
 begin with batch 0 and read everything again.
+
+A guarded stream with state for which there is no backup is [reset](../../guides/reset.md), and its
+state is computed again:
+
+```sh
+holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json
+```
 """
 
 from __future__ import annotations
@@ -28,7 +35,7 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.commands import resuming
+from holdfast.rules.commands import resuming, without_backup
 from holdfast.rules.predicted import find_refusal
 from holdfast.rules.rule import Finding, Needs, Rule
 
@@ -36,7 +43,7 @@ _HOW = "Restore `offsets/`; do not delete `commits/`."
 
 
 def _judge(case: Case) -> Iterator[Finding]:
-    return find_refusal(RULE, case, how=resuming(case, otherwise=_HOW))
+    return find_refusal(RULE, case, how=resuming(case, otherwise=f"{_HOW}{without_backup(case)}"))
 
 
 RULE = Rule(

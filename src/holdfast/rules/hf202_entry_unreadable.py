@@ -25,8 +25,16 @@ What the plan does depends on the entry:
 - The newest offset entry of a batch that is not committed is removed, and Spark plans the batch
   again. If the sink may hold a part of it, restore the entry instead.
 - The entry before the newest one is written again, if the newest batch is committed.
-- The offset entry of a committed batch is written again from the ledgers, if the stream is guarded
-  and has no state. Otherwise there is no plan: restore the entry from a backup.
+- The offset entry of a committed batch is written again from the ledgers, if the stream is guarded.
+  A bare checkpoint has no ledger: restore the entry from a backup.
+
+A query with state needs the state and the commit entries of its last two batches for that. Without
+them, restore the entry, or [reset the stream](../../guides/reset.md), so that the state is computed
+again:
+
+```sh
+holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json
+```
 """
 
 from __future__ import annotations
@@ -37,7 +45,7 @@ from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.ids import BatchId
-from holdfast.rules.commands import plan_command, resuming
+from holdfast.rules.commands import plan_command, resuming, without_backup
 from holdfast.rules.predicted import find_refusal
 from holdfast.rules.rule import Finding, Needs, Rule
 
@@ -49,7 +57,7 @@ def _how(case: Case) -> str:
     is_offset = isinstance(checkpoint.offsets.get(BatchId(planned)), Unparsed)
     command = plan_command(case, Goal.RESUME)
     if case.newest_committed > planned or (is_offset and case.newest_committed == planned):
-        return resuming(case, otherwise=_HOW)
+        return resuming(case, otherwise=f"{_HOW}{without_backup(case)}")
     if is_offset:
         return (
             f"Restore offsets/{planned}. If the sink holds nothing of batch {planned}, run "
@@ -58,7 +66,7 @@ def _how(case: Case) -> str:
     if isinstance(checkpoint.offsets.get(BatchId(planned - 1)), Unparsed):
         is_used = case.newest_committed < planned
         written = f"Run {command}: it writes offsets/{planned - 1} again."
-        return resuming(case, otherwise=_HOW) if is_used else written
+        return resuming(case, otherwise=f"{_HOW}{without_backup(case)}") if is_used else written
     return f"Run {command}: it removes the commit entry, and Spark runs the batch again."
 
 

@@ -23,6 +23,13 @@ If the newest batch is pending, the entry says where it begins. The ledgers know
 stream without state, and the same command writes it again. Otherwise restore the entry: its offsets
 are also the start offsets of the next batch in the query's progress events. Do not delete the
 newest entry, as Spark's log suggests: the sink would then skip or duplicate a batch.
+
+A guarded stream with state for which there is no backup is [reset](../../guides/reset.md), and its
+state is computed again:
+
+```sh
+holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json
+```
 """
 
 from __future__ import annotations
@@ -31,7 +38,7 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.commands import plan_command, resuming
+from holdfast.rules.commands import plan_command, resuming, without_backup
 from holdfast.rules.predicted import find_refusal
 from holdfast.rules.rule import Finding, Needs, Rule
 
@@ -40,7 +47,7 @@ _HOW = "Restore the missing entry; do not delete the newest one."
 
 def _how(case: Case) -> str:
     if case.newest_committed < case.newest_planned:
-        return resuming(case, otherwise=_HOW)
+        return resuming(case, otherwise=f"{_HOW}{without_backup(case)}")
     command = plan_command(case, Goal.RESUME)
     return f"Run {command}: it writes the missing entry again. Do not delete the newest one."
 

@@ -13,8 +13,8 @@ loop writes the batch once more with every attempt.
 
 ## What to do
 
-Stop the restart loop first. The ledgers give the entries back to a guarded stream without state,
-and nothing is written twice:
+Stop the restart loop first. The ledgers give the entries back to a guarded stream, and nothing is
+written twice:
 
 ```sh
 holdfast plan resume STREAM --root ROOT -o plan.json
@@ -28,7 +28,12 @@ asks for `--allow repeats-data`:
 holdfast plan resume LOCATION -o plan.json
 ```
 
-A query with state cannot go back so: its state is of the newest committed batch.
+A query with state cannot go back so: its state is of the newest committed batch. If the ledgers
+cannot give its entries back, and there is no backup, [reset it](../../guides/reset.md):
+
+```sh
+holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json
+```
 
 ## What it cannot see
 
@@ -42,7 +47,7 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.commands import can_rebuild, plan_command, resuming
+from holdfast.rules.commands import can_rebuild, plan_command, resuming, without_backup
 from holdfast.rules.predicted import find_failure_after
 from holdfast.rules.rule import Finding, Needs, Rule
 
@@ -53,7 +58,7 @@ def _how(case: Case) -> str:
     if can_rebuild(case):
         return f"Stop the restarts. {resuming(case, otherwise='')}"
     if case.is_stateful or case.newest_planned < 0:
-        return _HOW
+        return f"{_HOW}{without_backup(case)}"
     command = plan_command(case, Goal.RESUME)
     return (
         f"{_HOW} If they are lost, run {command}: Spark runs the batches again, and a sink "

@@ -11,7 +11,19 @@ Spark would continue from the changed entry, and read some rows twice or not at 
 
 ## What to do
 
-Restore `offsets/N` and `sources/` as they were when the batch ran.
+Restore `offsets/N` and `sources/` as they were when the batch ran. If there is no backup, this plan
+writes them again, as the ledgers of the sinks and the record have them:
+
+```sh
+holdfast plan resume STREAM --root ROOT -o plan.json
+```
+
+The state of a query with state may have been computed from the changed entry. If the batch is not
+committed, [reset the stream](../../guides/reset.md):
+
+```sh
+holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json
+```
 
 ## What accepting does
 
@@ -26,6 +38,7 @@ from collections.abc import Iterator
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.ledger.coverage import Coverage
+from holdfast.rules.commands import resuming, without_backup
 from holdfast.rules.rule import Finding, Rule
 
 
@@ -46,12 +59,18 @@ def _judge(case: Case) -> Iterator[Finding]:
                 "after the batch was written. From here Spark would read some rows twice, or "
                 "not at all."
             ),
-            how=f"Restore offsets/{batch} and sources/ as they were when the batch ran.",
+            how=_how(case, batch),
             accepting="what the checkpoint says now is taken for what the sink holds",
             accepted_batch=max(batch, evidence.newest_committed),
             follows_from=(f"offsets/{batch}",),
             sink=sink.sink,
         )
+
+
+def _how(case: Case, batch: int) -> str:
+    restored = f"Restore offsets/{batch} and sources/ as they were when the batch ran."
+    again = resuming(case, otherwise="")
+    return f"{restored} Without a backup: {again}" if again else f"{restored}{without_backup(case)}"
 
 
 RULE = Rule(

@@ -14,6 +14,7 @@ from holdfast.evidence.versions import version_text
 if TYPE_CHECKING:
     from holdfast.evidence.stream import StreamEvidence
     from holdfast.record.leases import Waiting
+    from holdfast.streams.accepting import Accepted
     from holdfast.streams.guard import Guard
 
 _LOG = logging.getLogger("holdfast")
@@ -81,14 +82,21 @@ def warn(spark: Any, guard: Guard) -> None:
             )
 
 
-def announce(evidence: StreamEvidence, guard: Guard) -> None:
-    """Say in one line what starts, and what it begins with."""
+def announce(evidence: StreamEvidence, guard: Guard, accepted: Accepted) -> None:
+    """Say in one line what starts, and what it begins with.
+
+    Args:
+        evidence: From before the fence.
+        guard: Of this start.
+        accepted: What the operator says of the sinks, which the evidence does not know yet.
+    """
     sure = evidence.next_start(guard.spark, query=guard.query)
     predicted = sure
     if isinstance(sure, Unknown):
         predicted = predict_by_logs(evidence.checkpoint, spark=guard.spark)
     if isinstance(predicted, RunsAgain):
-        doing = f"resumes at batch {predicted.batch_id} (pending, {_standing(evidence, predicted)})"
+        standing = _standing(evidence, predicted, accepted)
+        doing = f"resumes at batch {predicted.batch_id} (pending, {standing})"
     elif isinstance(predicted, Refuses):
         doing = f"will be refused by Spark: {predicted.because}"
     elif isinstance(predicted, Unknown):
@@ -108,9 +116,13 @@ def announce(evidence: StreamEvidence, guard: Guard) -> None:
     )
 
 
-def _standing(evidence: StreamEvidence, predicted: RunsAgain) -> str:
+def _standing(evidence: StreamEvidence, predicted: RunsAgain, accepted: Accepted) -> str:
     """Say whether a pending batch is in the sink already."""
-    holding = [sink.shown for sink in evidence.sinks if sink.last_batch == predicted.batch_id]
+    holding = [
+        sink.shown
+        for sink in evidence.sinks
+        if predicted.batch_id in (sink.last_batch, accepted.last_batch(sink.sink))
+    ]
     if not evidence.sinks:
         return "whether it arrived is not known"
     if not holding:

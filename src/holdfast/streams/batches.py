@@ -77,15 +77,16 @@ class BatchWriter:
         if self.keeper.is_lost or self.keeper.is_over:
             raise BatchRefusedError(self.stream, batch_id, why="The lease is lost.")
         if len(self.sinks) == 1:
-            is_run = self._give(batch, attempts)
+            is_run = is_given = self._give(batch, attempts)
         else:
             with self.journal.rows(batch, attempts[0]) as rows:
-                is_run = self._give(rows.frame, attempts) and rows.was_run
-        if is_run:
+                is_given = self._give(rows.frame, attempts)
+                is_run = is_given and rows.was_run
+        if is_given:
             told = (self.stream, batch_id, self._shown, clock.monotonic() - began)
             _LOG.info("holdfast: %s batch %s is written to %s (%.1f s)", *told)
-        else:
-            self._drain(batch, batch_id)
+        if not is_run:
+            self._drain(batch, batch_id, is_given=is_given)
         self.keeper.last_batch = batch_id
         reached("S7")
 
@@ -148,19 +149,25 @@ class BatchWriter:
         )
         return [replace(first, sink=sink.name) for sink in self.sinks]
 
-    def _drain(self, batch: Any, batch_id: BatchId) -> None:
-        """Run a batch that is there already through to nothing, when the query has state.
+    def _drain(self, batch: Any, batch_id: BatchId, *, is_given: bool) -> None:
+        """Run a batch that was not run for its rows through to nothing, when the query has state.
 
         State is written by running the batch: without it the query could never go on.
+
+        Args:
+            batch: Its DataFrame.
+            batch_id: Its number.
+            is_given: Whether a sink got it just now, from rows that an earlier run materialised.
         """
-        tell("skipped", batch_id)
         has_state = bool(self.checkpoint.list(STATE).directories)
-        say(
-            "holdfast: %s batch %s is in %s already: skipped%s",
-            self.stream,
-            batch_id,
-            self._shown,
-            " and drained" if has_state else "",
-        )
+        if not is_given:
+            tell("skipped", batch_id)
+            say(
+                "holdfast: %s batch %s is in %s already: skipped%s",
+                self.stream,
+                batch_id,
+                self._shown,
+                " and drained" if has_state else "",
+            )
         if has_state:
             batch.write.format("noop").mode("overwrite").save()

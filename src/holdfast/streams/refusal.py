@@ -55,23 +55,34 @@ class StartRefusedError(HoldfastError):
         return "\n".join([*lines, "", *self._accepting()])
 
     def _accepting(self) -> list[str]:
-        """Return how to accept it from outside the program."""
-        answers = " ".join(f"{code}:{self.nonces[code]}" for code in self._answers())
-        by_variable = "  To accept without editing code, set HOLDFAST_ACCEPT for one start"
-        if self.root.startswith(_NEEDS_A_SESSION):  # the command could not write there
-            return [f"{by_variable}:", f"    HOLDFAST_ACCEPT={quote(answers)}"]
-        root = quote(self.root or "ROOT")
-        return [
-            f"{by_variable}, or run:",
-            f"    holdfast accept {self.stream} {answers} --root {root}",
-        ]
+        """Return how to accept it from outside the program: one command for each answer."""
+        answers = self._answers()
+        # The command could not write there.
+        is_far = self.root.startswith(_NEEDS_A_SESSION)
+        how = "set HOLDFAST_ACCEPT for one start" + ("" if is_far else ", or run")
+        if len(answers) == 1:
+            return [f"  To accept without editing code, {how}:", self._command(*answers[0][1:])]
+        asked = " ".join(dict.fromkeys(each.question for each in self.findings if each.question))
+        lines = [f"  {asked} Look for its rows first: only one of the answers is right."]
+        for means, *codes in answers:
+            lines += [f"  With {codes[-1]} {means}. To give this answer, {how}:"]
+            lines += [self._command(*codes)]
+        return lines
 
-    def _answers(self) -> list[str]:
-        """Return the codes that would settle the refusal: of alternatives the first."""
-        asked: dict[str, str] = {}
-        for each in self.findings:
-            asked.setdefault(each.question or each.code, each.code)
-        return list(dict.fromkeys(asked.values()))
+    def _command(self, *codes: str) -> str:
+        given = " ".join(f"{code}:{self.nonces[code]}" for code in codes)
+        if self.root.startswith(_NEEDS_A_SESSION):
+            return f"    HOLDFAST_ACCEPT={quote(given)}"
+        return f"    holdfast accept {self.stream} {given} --root {quote(self.root or 'ROOT')}"
+
+    def _answers(self) -> list[tuple[str, ...]]:
+        """Return what would settle the refusal: what each answer means, and its codes."""
+        asked = list(dict.fromkeys(each.code for each in self.findings if each.question))
+        plain = list(dict.fromkeys(each.code for each in self.findings if not each.question))
+        means = {each.code: each.accepting for each in self.findings}
+        if not asked:
+            return [("", *plain)]
+        return [(means[code], *plain, code) for code in asked]
 
     def _block(self, finding: Finding) -> list[str]:
         nonce = self.nonces[finding.code]

@@ -142,7 +142,7 @@ class Start:
             evidence = guard.open(checked.evidence)  # G4
             check_identities(sinks)  # of tables that were created just now
             guard.fence(evidence, checked.accepted)  # G5
-            announce(evidence, guard)
+            announce(evidence, guard, checked.accepted)
             warn(spark, guard)
             writer = self._writer(evidence, guard, keeper)
             # First of all, should anything fail from here on: also a Ctrl-C while Spark starts it.

@@ -191,15 +191,24 @@ def test_no_plan_takes_the_place_of_the_plan_before(
 
 
 @pytest.mark.parametrize(
-    "word", ["destructve:readings", "destructive:reading", "destructive", "readings"]
+    ("word", "why"),
+    [
+        ("destructve:readings", "there is no permission 'destructve'"),
+        ("destructive:reading", "the plan does not change a stream reading, but readings"),
+        ("destructive", "it names no stream"),
+        ("readings", "there is no permission 'readings'"),
+    ],
 )
 def test_a_word_that_allows_nothing_is_a_mistake(
-    bench: Bench, capsys: pytest.CaptureFixture[str], word: str
+    bench: Bench, capsys: pytest.CaptureFixture[str], *, word: str, why: str
 ) -> None:
     plan, file = bench.planned(GOALS["reset"][0]), bench.home / "plan.json"
     file.write_bytes(encode_plan(plan))
     assert _run(["apply", str(file), "--execute", "--allow", word]) == ExitCode.USAGE
-    assert f"--allow {word} allows nothing here" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"--allow {word} allows nothing here: {why}." in said
+    is_near = word.startswith("destruct")
+    assert ("Did you mean --allow destructive:readings?" in said) is is_near
     assert bench.ledger.settled == []
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from campaigns.remedies.families import find_remedies
 from campaigns.remedies.remedy import (
+    NEAREST,
+    REFUSAL,
     CarriedOut,
     NotOfferedError,
     Remedy,
@@ -19,6 +21,7 @@ from holdfast.plan.plan_file import Need, Plan
 from holdfast.plan.steps import Permission
 from holdfast.proof.multiset import Difference
 from holdfast.rules import RULES
+from tests.unit.rules.test_remedies import OFFERED
 
 EXACT = Difference(expected=6, missing=0, doubled=0, foreign=0)
 PLAN = Plan(
@@ -78,7 +81,30 @@ def test_a_finding_without_a_command_is_not_offered() -> None:
         command_in("Restore the file.")
 
 
+def test_a_command_is_chosen_by_its_goal() -> None:
+    how = "Run `holdfast plan rewind a`, or `holdfast plan reset a`."
+    assert command_in(how, goal="reset") == "holdfast plan reset a"
+    with pytest.raises(NotOfferedError):
+        command_in(how, goal="resume")
+
+
 def test_every_remedy_is_of_a_rule() -> None:
     remedies = find_remedies()
     assert len({each.name for each in remedies}) == len(remedies)
-    assert {each.code for each in remedies} <= {rule.code for rule in RULES}
+    assert {each.code for each in remedies} <= {NEAREST, REFUSAL, *(rule.code for rule in RULES)}
+
+
+NOT_RUN = {
+    ("HF361", "reset"): "no runtime of Iceberg for the lab's Spark",
+    ("HF363", "reset"): "no runtime of Iceberg for the lab's Spark",
+    ("HF705", "reset"): "a guarded table has a ledger, and HF608 speaks for it",
+    ("HF716", "rewind"): "a guarded table has a ledger, and HF603 speaks for it",
+}
+"""Commands of rules that no campaign carries out on real damage, and why."""
+
+
+def test_every_command_that_a_rule_prints_is_carried_out() -> None:
+    """One that is printed and never run may give no plan, or end otherwise than it says."""
+    printed = {(each.rule.code, each.command.split()[2]) for each in OFFERED}
+    run = {(each.code, each.goal) for each in find_remedies()}
+    assert printed - run == set(NOT_RUN)

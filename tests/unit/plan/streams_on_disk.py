@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,6 +50,8 @@ class OnDisk:
         lives: tuple[Generation, ...] = (),
         unseen: tuple[str, ...] = (),
         keys: tuple[str, ...] = (),
+        sequence_by: str | None = None,
+        operators: tuple[str, ...] = (),
         sources: int = 1,
         reads: str = "",
     ) -> None:
@@ -57,14 +60,20 @@ class OnDisk:
         for each in lives:
             self.record(stream).put(each.path, encode(each))
         places = tuple(
-            SinkContract(kind="postgres", place=f"postgresql://h/d#{name}", label=name, keys=keys)
+            SinkContract(
+                kind="postgres",
+                place=f"postgresql://h/d#{name}",
+                label=name,
+                keys=keys,
+                sequence_by=sequence_by,
+            )
             for name in rows
         )
         contract = Contract(
             sources=tuple(f"Table[{reads}]" if reads else f"Kafka[{at}]" for at in range(sources)),
             sinks=(*rows, *unseen),
             sink_places=places,
-            operators=(),
+            operators=operators,
             output_mode="append",
             state_provider="",
         )
@@ -106,6 +115,20 @@ class OnDisk:
             home.put(f"offsets/{batch}", entry.encode())
             home.put(f"commits/{batch}", b'v1\n{"nextBatchWatermarkMs":0}')
 
+    def state(self, place: str, *versions: str) -> None:
+        """Write files of the state of one operator with one partition."""
+        home = LocalWriter(parse_location(str(self.root / place)))
+        metadata = {"operatorInfo": {"operatorId": 0, "operatorName": "stateStoreSave"}}
+        stores = [{"storeName": "default", "numColsPrefixKey": 0, "numPartitions": 1}]
+        text = json.dumps({**metadata, "stateStoreInfo": stores})
+        home.put("state/0/_metadata/metadata", f"v1\n{text}".encode())
+        for name in versions:
+            home.put(f"state/0/0/{name}", b"state")
+
+    def checkpoint_of(self, place: str) -> LocalWriter:
+        """Return a checkpoint."""
+        return LocalWriter(parse_location(str(self.root / place)))
+
     def record(self, stream: str) -> LocalWriter:
         """Return the record of a stream."""
         return LocalWriter(parse_location(str(self.root / "_holdfast" / stream)))
@@ -113,7 +136,11 @@ class OnDisk:
     def plan(self, stream: str, **asked: object) -> Plan | NoPlan:
         """Make a plan."""
         request = Request(**asked)  # type: ignore[arg-type]
-        return make_plan(request, Looks(location=stream, root=str(self.root)))
+        return make_plan(request, self.looks(stream))
+
+    def looks(self, stream: str) -> Looks:
+        """Return where a stream is."""
+        return Looks(location=stream, root=str(self.root))
 
 
 def _row(stream: str, sink: str, batch: int, *, life: Generation) -> LedgerRow:

@@ -90,6 +90,33 @@ def test_sinks_that_are_apart_get_rows_again_from_here(disk: OnDisk) -> None:
     assert even.words == ()
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"goal": "reset", "start": '{"topic":{"0":4}}', "output": "keep-from-here"},
+        {
+            "goal": "migrate",
+            "target": '{"topic":"topic","partition":0,"upstreamOffset":4,"downstreamOffset":9}',
+        },
+    ],
+    ids=["offsets", "migrate"],
+)
+def test_the_sink_that_is_ahead_gets_rows_again_only_if_allowed(
+    asked: dict[str, object], disk: OnDisk
+) -> None:
+    """A position is counted from the sink that is furthest behind."""
+    disk.add(STREAM, {"a": 5, "b": 4})
+    disk.checkpoint(STREAM, 5)
+    plan = disk.plan(STREAM, **asked)
+    assert isinstance(plan, Plan)
+    assert plan.words == (f"repeats-data:{STREAM}",)
+    assert "ahead of another" in plan.impact[0].changes[-1].what
+    disk.add(STREAM, {"a": 4, "b": 4})
+    even = disk.plan(STREAM, **asked)
+    assert isinstance(even, Plan)
+    assert even.words == ()
+
+
 def test_a_sink_that_holds_the_first_batch_alone_is_not_nothing(disk: OnDisk) -> None:
     """The new generation would begin wherever the options of the source say: `latest`."""
     disk.add(STREAM, {"a": 0, "b": -1})
@@ -246,3 +273,27 @@ def test_an_undone_generation_knows_the_files_that_were_read_before_it(disk: OnD
     put = {step.path: step.content for step in plan.steps if isinstance(step, PutFile)}
     paths = [put[f"sources/0/{number}"].split('"path":"')[1][0] for number in range(3)]
     assert paths == ["a", "c", "d"]
+
+
+def test_a_rewound_generation_knows_the_files_of_the_one_before_it(disk: OnDisk) -> None:
+    """Its log goes on with a copy: what was read after the batch that it went back to is not it."""
+    lives = (disk.life(STREAM), disk.life(STREAM, 2, why="rewound", first_batch=2))
+    disk.add(STREAM, {"a": 2}, lives=lives)
+    now = disk.sinks[STREAM, "a"]
+    assert now.row is not None
+    row = replace(now.row, end_offsets='{"0":{"logOffset":2}}')
+    disk.sinks[STREAM, "a"] = replace(now, row=row)
+    for batch, generation, path in (
+        (0, 1, "a"),
+        (1, 1, "b"),
+        (2, 1, "x"),
+        (3, 1, "y"),
+        (2, 2, "c"),
+    ):
+        files = {"0": [InputFile(batch, 1, path)]}
+        keep_input_files(disk.record(STREAM), files, generation=generation, batch=batch)
+    plan = disk.plan(STREAM, goal="resume")
+    assert isinstance(plan, Plan)
+    put = {step.path: step.content for step in plan.steps if isinstance(step, PutFile)}
+    paths = [put[f"sources/0/{number}"].split('"path":"')[1][0] for number in range(3)]
+    assert paths == ["a", "b", "c"]

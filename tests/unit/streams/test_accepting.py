@@ -183,8 +183,10 @@ def test_a_refusal_says_what_to_do_and_how_to_start_anyway() -> None:
     ]
     last = f'accept="HF612:{error.nonces["HF612"]}"'
     assert f"  To start anyway, this time only: {last} (batch 4 is skipped" in str(error)
-    answers = " ".join(f"{code}:{error.nonces[code]}" for code in ("HF610", "HF611"))
-    assert str(error).endswith(f"holdfast accept readings {answers} --root memory://memory")
+    for code in ("HF611", "HF612"):  # opposite answers: a command for each
+        answers = " ".join(f"{each}:{error.nonces[each]}" for each in ("HF610", code))
+        assert f"    holdfast accept readings {answers} --root memory://memory" in str(error)
+    assert "hold batch 4? Look for its rows first" in str(error)
 
 
 def test_every_finding_has_a_block_with_its_title_and_its_nonce() -> None:
@@ -194,7 +196,20 @@ def test_every_finding_has_a_block_with_its_title_and_its_nonce() -> None:
     assert titles == [finding.code for finding in error.findings]
     for block, code in zip((first, *others), titles, strict=True):
         assert f'accept="{code}:{error.nonces[code]}"' in block.splitlines()[-1]
-    assert command.startswith("  To accept without editing code")
+    assert command.startswith("  Does first hold batch 4?")
+
+
+def test_a_refusal_without_a_question_has_one_command() -> None:
+    plain = replace_findings(refused(MemoryStorage(), ADOPTED))
+    *_, last = str(plain).split("\n\n")
+    assert last.startswith("  To accept without editing code, set HOLDFAST_ACCEPT for one start")
+    assert last.count("holdfast accept readings HF610:") == 1
+
+
+def replace_findings(error: StartRefusedError) -> StartRefusedError:
+    """Return a refusal by the findings alone that answer no question."""
+    findings = tuple(each for each in error.findings if each.question is None)
+    return StartRefusedError("readings", findings, error.nonces, root="/srv/streams")
 
 
 def test_a_nonce_of_another_refusal_is_named() -> None:

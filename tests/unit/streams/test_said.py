@@ -12,12 +12,15 @@ from holdfast.evidence import Query
 from holdfast.evidence.collect import collect_stream
 from holdfast.evidence.versions import SparkVersion
 from holdfast.ids import BatchId
+from holdfast.rules import RULES
 from holdfast.storage.memory import MemoryStorage
+from holdfast.streams.accepting import Accepted
 from holdfast.streams.announce import announce
 from holdfast.streams.guard import Guard
 from tests.unit.evidence.damaged import damaged, remove
 from tests.unit.evidence.test_collect import places, row
 
+RULES_BY_CODE = {rule.code: rule for rule in RULES}
 PARTITIONS = b'"spark.sql.shuffle.partitions":"%d"'
 
 
@@ -29,7 +32,7 @@ def said(
         spark=spark, query=query, lease=SimpleNamespace(epoch=3, owner="me on here")
     )
     with caplog.at_level(logging.INFO, logger="holdfast"):
-        announce(collect_stream(places(storage, row(5))), cast("Guard", guard))
+        announce(collect_stream(places(storage, row(5))), cast("Guard", guard), Accepted())
     return caplog.messages[-1]
 
 
@@ -58,3 +61,24 @@ def test_the_release_is_named_where_it_differs_from_its_version(
 ) -> None:
     line = said(damaged("4.2-aggregation"), caplog, spark=spark)
     assert line.endswith(f"owner me on here; spark {shown}")
+
+
+def test_a_batch_that_the_operator_says_is_there_is_not_said_to_be_missing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The ledger row is written by the fence: what was read before it does not know the answer."""
+    storage = damaged("4.2-aggregation", remove("commits/5"))
+    evidence = collect_stream(places(storage, row(4)))
+    (sink,) = evidence.sinks
+    held = RULES_BY_CODE["HF612"].find(
+        what="", how="", follows_from=("offsets/5",), sink=sink.sink, accepted_batch=5
+    )
+    guard = SimpleNamespace(
+        spark=(4, 2),
+        query=Query(sources=1, operators=("stateStoreSave",)),
+        lease=SimpleNamespace(epoch=3, owner="me on here"),
+    )
+    for accepted, said_of in ((Accepted(), "not in the sink yet"), (Accepted((held,)), "already")):
+        with caplog.at_level(logging.INFO, logger="holdfast"):
+            announce(evidence, cast("Guard", guard), accepted)
+        assert f"resumes at batch 5 (pending, {said_of}" in caplog.messages[-1]

@@ -23,6 +23,7 @@ from holdfast.plan.draft import (
     sidecar_of,
 )
 from holdfast.plan.entries import metadata_file
+from holdfast.plan.goals.refusals import named
 from holdfast.plan.goals.relocate import relocate
 from holdfast.plan.plan_file import Impact, NoPlan, Plan
 from holdfast.plan.steps import CopyTree, PutFile, SettleSink, Step, row_value
@@ -37,6 +38,8 @@ from holdfast.record.generations import (
     read_generations,
 )
 from holdfast.record.layout import (
+    BACKFILLS,
+    BATCHES,
     INPUTS,
     SNAPSHOTS,
     check_stream_name,
@@ -50,6 +53,11 @@ from holdfast.storage.location import Location, parse_location
 from holdfast.storage.open import open_reader
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
+_KEPT = {
+    INPUTS: "Which files each batch has read: without it a checkpoint cannot be given back.",
+    BACKFILLS: "Which ranges were loaded beside the stream: the table holds their rows too.",
+    BATCHES: "The rows of a batch that one sink may hold and another one lack: both get the same.",
+}
 _COPY = "The copy is removed, if nothing has used it."
 
 
@@ -77,7 +85,7 @@ def plan_snapshot(now: StreamNow, *, name: str) -> Plan | NoPlan:
 def _going_back(now: StreamNow, target: Location, name: str) -> tuple[str, ...]:
     if now.guard is None:
         return (f"The copy is in {target}; without a record it is put back by hand.",)
-    return (f"holdfast plan restore {now.stream} --root {now.root} --snapshot {name}",)
+    return (f"holdfast plan restore {named(now)} --snapshot {name}",)
 
 
 def plan_clone(now: StreamNow, *, name: str) -> Plan | NoPlan:
@@ -126,7 +134,7 @@ def plan_move(now: StreamNow, *, target: str) -> Plan | NoPlan:
         return NoPlan(reason=f"{root} has a stream {now.stream} already.")
     steps = (
         *_checkpoint(now, place, now.stream),
-        *_inputs(now, record),
+        *_kept(now, record),
         *_record(now, record, place),
         *_rebind(now, place),
     )
@@ -170,19 +178,20 @@ def _put(stream: str, place: Location, path: str, *, content: str) -> PutFile:
     return PutFile(stream=stream, place=str(place), path=path, content=content, why=why)
 
 
-def _inputs(now: StreamNow, record: Location) -> Iterator[Step]:
-    """Yield the copy of what the batches have read: it gives a deleted checkpoint back."""
-    files = list_files(ReaderBelow(now.record, INPUTS))
-    if files.count:
-        yield CopyTree(
-            stream=now.stream,
-            source=str(now.record.location.join(INPUTS)),
-            target=str(record.join(INPUTS)),
-            fingerprint=files.fingerprint,
-            files=files.count,
-            size_bytes=files.size_bytes,
-            why="Which files each batch has read: without it a checkpoint cannot be given back.",
-        )
+def _kept(now: StreamNow, record: Location) -> Iterator[Step]:
+    """Yield the copies of what the record keeps of the batches themselves."""
+    for directory, why in _KEPT.items():
+        files = list_files(ReaderBelow(now.record, directory))
+        if files.count:
+            yield CopyTree(
+                stream=now.stream,
+                source=str(now.record.location.join(directory)),
+                target=str(record.join(directory)),
+                fingerprint=files.fingerprint,
+                files=files.count,
+                size_bytes=files.size_bytes,
+                why=why,
+            )
 
 
 def _record(now: StreamNow, record: Location, place: Location) -> Iterator[Step]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS, SOURCES, STATE
+from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS, SOURCES
 from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.checkpoint.sources import parse_offset
 from holdfast.checkpoint.sources.files import FileOffset
@@ -17,16 +17,12 @@ from holdfast.evidence.overview import overview_of
 from holdfast.ids import BatchId
 from holdfast.ledger.coverage import Coverage, read_coverage
 from holdfast.plan.entries import file_log_files, metadata_file
+from holdfast.plan.goals.old_batches import find_later_state
 from holdfast.plan.goals.read_log import read_source_files
 from holdfast.plan.plan_file import NoPlan
 from holdfast.plan.world import StreamNow
 from holdfast.storage.overlay import OverlayWriter
 from holdfast.storage.read import Reader
-
-_VERSION = re.compile(
-    r"\.?(?P<version>[0-9]+)(_[0-9a-f-]+)?\.(delta|snapshot|zip|changelog)(\.crc)?"
-)
-_OPERATOR = re.compile(r"state/[0-9]+/_metadata/v2/\.?(?P<batch>[0-9]+)(\.crc)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,13 +84,7 @@ def _later(reader: Reader, batch: int) -> Iterator[str]:
             digits = re.match(r"\.?([0-9]+)", info.path.rpartition("/")[2])
             if digits and int(digits[1]) > batch:
                 yield info.path
-    for info in reader.walk(STATE):
-        version = _VERSION.fullmatch(info.path.rpartition("/")[2])
-        operator = _OPERATOR.fullmatch(info.path)
-        if version and int(version["version"]) > batch + 1:
-            yield info.path
-        if operator and int(operator["batch"]) > batch:
-            yield info.path
+    yield from find_later_state(reader, batch)
 
 
 def _source_logs(now: StreamNow, entry: OffsetEntry) -> dict[str, str] | NoPlan:

@@ -7,6 +7,7 @@ from typing import Any
 from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.checkpoint.text import parse_json, parse_json_object
 from holdfast.ids import BatchId
+from holdfast.plan.plan_file import Change
 from holdfast.plan.world import StreamNow
 
 
@@ -17,6 +18,14 @@ def find_ends(now: StreamNow) -> dict[str, Any]:
         lowest = min(rows, key=lambda row: row.last_batch)
         return parse_json_object(lowest.end_offsets) or {}
     return _ends_of(now, now.case.newest_committed)
+
+
+def repeated_ahead(now: StreamNow) -> tuple[Change, ...]:
+    """Return what a sink gets again that is ahead of the one that is furthest behind."""
+    if len({sink.row.end_offsets for sink in now.sinks if sink.row is not None}) < 2:
+        return ()
+    what = "a sink is ahead of another, and gets again what it holds beyond that one"
+    return (Change(kind="repeats", what=what),)
 
 
 def find_planned(now: StreamNow) -> dict[str, Any]:

@@ -9,7 +9,7 @@ again: MirrorMaker writes few pairs, and offsets between two of them need not be
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -17,9 +17,11 @@ from holdfast.checkpoint.sources.kafka import KafkaOffset, parse_kafka_offset
 from holdfast.ledger.coverage import canonical
 from holdfast.plan.draft import Heading, new_plan_id, put_together
 from holdfast.plan.entries import kafka_offset
-from holdfast.plan.goals.ends import find_ends
+from holdfast.plan.goals.ends import find_ends, repeated_ahead
+from holdfast.plan.goals.outputs import OutputChoice, ResetRequest
 from holdfast.plan.goals.position import Position
-from holdfast.plan.goals.reset import OutputChoice, ResetRequest, reset_part
+from holdfast.plan.goals.refusals import say_reset
+from holdfast.plan.goals.reset import reset_part
 from holdfast.plan.plan_file import Change, NoPlan, Plan
 from holdfast.plan.world import StreamNow
 
@@ -59,8 +61,7 @@ def plan_migrate(now: StreamNow, *, mapping: str) -> Plan | NoPlan:
         return NoPlan(
             reason=f"{now.stream} keeps state of the records before: a new generation has none. "
             "Reset it in the new cluster.",
-            nearest=f"holdfast plan reset {now.stream} --root {now.root} --from earliest "
-            "--output truncate",
+            nearest=say_reset(now),
         )
     syncs = parse_mapping(mapping)
     if isinstance(syncs, NoPlan):
@@ -68,6 +69,7 @@ def plan_migrate(now: StreamNow, *, mapping: str) -> Plan | NoPlan:
     position = translate(end, syncs)
     if isinstance(position, NoPlan):
         return position
+    position = _counting_ahead(now, position)
     plan_id = new_plan_id()
     asked = ResetRequest(start="", output=OutputChoice.KEEP, outputs={})
     part = reset_part(now, position, asked, plan_id=plan_id)
@@ -80,6 +82,13 @@ def plan_migrate(now: StreamNow, *, mapping: str) -> Plan | NoPlan:
         afterwards=("Name the new cluster and its topics in the code, and start the stream.",),
     )
     return put_together(heading, (now,), (part,), plan_id=plan_id)
+
+
+def _counting_ahead(now: StreamNow, position: Position) -> Position:
+    """Return a position that says what a sink gets again that is ahead of another one."""
+    ahead = repeated_ahead(now)
+    changes = (*position.changes, *ahead)
+    return replace(position, changes=changes, rereads=position.rereads or bool(ahead))
 
 
 def parse_mapping(text: str) -> list[OffsetSync] | NoPlan:

@@ -21,8 +21,9 @@ from holdfast.checkpoint.sources.kafka import KafkaOffset, parse_kafka_offset
 from holdfast.evidence.sources.kafka import KafkaSource
 from holdfast.evidence.sources.probe import NotProbed
 from holdfast.plan.entries import file_log, kafka_offset
-from holdfast.plan.goals.ends import find_ends, find_planned
+from holdfast.plan.goals.ends import find_ends, find_planned, repeated_ahead
 from holdfast.plan.goals.read_log import read_source_files
+from holdfast.plan.goals.refusals import say_reset
 from holdfast.plan.goals.topic import began_at, find_expired, find_replaced, oldest_of
 from holdfast.plan.plan_file import Change, NoPlan
 from holdfast.plan.preconditions import Precondition, TopicHolds
@@ -67,8 +68,7 @@ def find_position(now: StreamNow, start: str) -> Position | NoPlan:
         return NoPlan(
             reason=f"Not every sink of {now.stream} holds a batch yet, so there is no position to "
             "begin at. Start the stream as before: it runs batch 0 again.",
-            nearest=f"holdfast plan reset {now.stream} --root {now.root} --from earliest "
-            "--output truncate",
+            nearest=say_reset(now),
         )
     return _here(now, ends) if start == HERE else _given(now, ends, start)
 
@@ -99,8 +99,7 @@ def _here(now: StreamNow, ends: Mapping[str, Any]) -> Position | NoPlan:
         return NoPlan(
             reason=f"{now.stream} keeps state, and Spark starts no query with state from a seeded "
             "position: its first windows would be incomplete.",
-            nearest=f"holdfast plan reset {now.stream} --root {now.root} --from earliest "
-            "--output truncate",
+            nearest=say_reset(now),
         )
     offsets, files = dict(ends), {}
     for source, end in ends.items():
@@ -115,13 +114,13 @@ def _here(now: StreamNow, ends: Mapping[str, Any]) -> Position | NoPlan:
             )
             files[f"{SOURCES}/{source}/0"] = file_log(first)
             offsets[source] = {"logOffset": 0}
-    if len({sink.row.end_offsets for sink in now.sinks if sink.row is not None}) > 1:
-        what = "a sink is ahead of another, and gets again what it holds beyond that one"
+    ahead = repeated_ahead(now)
+    if ahead:
         return Position(
             shown="begins where the sink ends that is furthest behind",
             offsets=offsets,
             files=files,
-            changes=(Change(kind="repeats", what=what),),
+            changes=ahead,
             rereads=True,
         )
     shown = "begins exactly where the sinks end: nothing is read again, nothing is skipped"
@@ -172,7 +171,8 @@ def _earliest_of_topic(now: StreamNow, source: str) -> Position | NoPlan:
         why = found.why if isinstance(found, NotProbed) else "it was not asked"
         return NoPlan(
             reason=f"How far back the topic of {now.stream} goes is not known: {why}.",
-            nearest="Give --source 0=HOST:PORT, and --kafka-config FILE where the broker asks.",
+            nearest=f"the same with --source {source}=HOST:PORT; add --kafka-config FILE where the "
+            "broker asks for a password",
         )
     options = _options(now, source)
     first, waiting = oldest_of(found)
@@ -225,8 +225,8 @@ def _given(now: StreamNow, ends: Mapping[str, Any], start: str) -> Position | No
     return Position(
         shown=f"begins at the offsets given ({again:,} records again, {skipped:,} skipped)",
         offsets={"0": kafka_offset(given.partitions)},
-        changes=tuple(changes),
-        rereads=again > 0,
+        changes=(*changes, *repeated_ahead(now)),
+        rereads=again > 0 or bool(repeated_ahead(now)),
     )
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from holdfast.ledger.output import KeepOutput, Output, RestoreOutput
 from holdfast.plan.draft import Part
+from holdfast.plan.goals.outputs import OutputChoice, ResetRequest
 from holdfast.plan.goals.position import FRESH, find_position
 from holdfast.plan.goals.refusals import refuse_shared
-from holdfast.plan.goals.reset import OutputChoice, ResetRequest, reset_part
+from holdfast.plan.goals.reset import reset_part
 from holdfast.plan.plan_file import Need, NoPlan
 from holdfast.plan.steps import Permission
 from holdfast.plan.world import SinkNow, StreamNow
@@ -23,17 +24,20 @@ def settle_back(
     if sink.row is not None and sink.row.last_batch < batch:
         held = f"{sink.shown} holds batches of {stream} up to {sink.row.last_batch} only"
         return NoPlan(reason=f"{held}: what comes after them, up to batch {batch}, would be lost.")
-    if output == KEEP or sink.contract.keys or sink.row is None or sink.row.last_batch == batch:
+    if output == KEEP or sink.row is None or sink.row.last_batch == batch:
+        return KeepOutput()
+    version = None if sink.others else sink.versions.get(batch)
+    if sink.contract.keys and (version is None or sink.contract.sequence_by is None):
         # An upsert gets the same rows again, and ends the same.
         return KeepOutput()
     if sink.others:
         return refuse_shared(sink)
-    version = sink.versions.get(batch)
     if version is None:
         return NoPlan(
             reason=f"{sink.shown} has no version of batch {batch} of {stream}, so its rows cannot "
-            "be put back.",
-            nearest=f"--output {KEEP}, with --allow repeats-data:{stream} when it is applied",
+            f"be put back. With --output {KEEP} it keeps the rows of later batches, and gets them "
+            f"again: `holdfast apply` then asks for --allow repeats-data:{stream}.",
+            needs_kept_output=True,
         )
     # Delta keeps older versions itself; elsewhere rows are copied into a table of this name.
     return RestoreOutput(kept=version, aside=sink.table or aside if sink.keeps_versions else aside)
@@ -49,8 +53,20 @@ def say_put_back(sink: SinkNow, output: Output, to: str) -> str:
     """
     if isinstance(output, RestoreOutput):
         return f"{sink.shown} goes back to {to} (its version {output.kept})"
-    how = ": its keys take the same rows again" if sink.contract.keys else ""
-    return f"{sink.shown} keeps its rows{how}"
+    return f"{sink.shown} keeps its rows{_say_merged(sink)}"
+
+
+def _say_merged(sink: SinkNow) -> str:
+    """Say what a table that merges by keys makes of rows that come again, perhaps corrected."""
+    if not sink.contract.keys:
+        return ""
+    order = sink.contract.sequence_by
+    if order is None:
+        return ": rows of the same keys replace them; a key that does not come again stays"
+    return (
+        f": of two rows with the same key and the same {order} the larger one stays: a corrected "
+        "row may not replace the one that is there"
+    )
 
 
 def needs_of(now: StreamNow, sink: SinkNow, output: Output, *, rows: str) -> Iterator[Need]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from holdfast import clock
+from holdfast.checkpoint.commits import CommitEntry
 from holdfast.checkpoint.layout import COMMITS, OFFSETS, SOURCES
 from holdfast.checkpoint.offsets import OffsetEntry, OffsetMetadata
 from holdfast.checkpoint.text import parse_json_object
@@ -22,8 +22,11 @@ from holdfast.ledger.coverage import Coverage, read_coverage
 from holdfast.ledger.output import KeepOutput
 from holdfast.ledger.row import LedgerRow
 from holdfast.plan.draft import remove_file
-from holdfast.plan.entries import commit_file, file_log_files, metadata_like, offset_file
-from holdfast.plan.goals.read_log import has_log, read_source_files
+from holdfast.plan.entries import commit_file, file_log_files, offset_file
+from holdfast.plan.goals.kept_state import metadata_line, refuse_without_state
+from holdfast.plan.goals.nearest import go_on_instead
+from holdfast.plan.goals.old_batches import forget_state, rename_materialised
+from holdfast.plan.goals.read_log import has_log, is_as_recorded, read_source_files
 from holdfast.plan.plan_file import Need, NoPlan
 from holdfast.plan.steps import PutFile, RemoveFile, SettleSink, Step, digest_of, row_value
 from holdfast.plan.world import SinkNow, StreamNow
@@ -49,40 +52,52 @@ def rebuild(now: StreamNow, rows: tuple[LedgerRow, ...]) -> Rebuilt | NoPlan:
     """
     newest = max(row.last_batch for row in rows)
     ends = {row.last_batch: row for row in rows}
-    if now.is_stateful:
-        return _state_is_lost(now, newest)
     if len(rows) < len(now.sinks):
         missing = next(sink for sink in now.sinks if sink.row is None)
-        return NoPlan(reason=f"{missing.shown} has no ledger row: what it holds is unknown.")
+        return NoPlan(
+            reason=f"{missing.shown} has no ledger row: what it holds is unknown.",
+            nearest=go_on_instead(now),
+        )
     refused = _refuse_apart(now, rows, ends)
-    if refused is not None:
-        return refused
-    pending = newest if len(ends) > 1 else None
-    files = _entries(now, ends, newest)
+    line = refused or metadata_line(now, newest, is_pending=len(ends) > 1)
+    if isinstance(line, NoPlan):
+        return line
+    files = _entries(now, ends, newest, line=line)
     if isinstance(files, NoPlan):
         return files
-    if pending is None:
-        files[f"{COMMITS}/{newest}"] = commit_file()
+    files |= _commits(now, ends, newest)
     steps = [*_stale(now, newest, files), *_made_up(now, ends, files), *_puts(now, files, newest)]
+    steps += forget_state(now, newest + 1) if now.is_stateful else ()
     settled = _settle(now, files, newest)
     if isinstance(settled, NoPlan):
         return settled
     position = (
         f"with batch {newest + 1}, exactly where the sinks end"
-        if pending is None
-        else f"with batch {pending} again, the same range: one sink has it and another does not"
+        if len(ends) == 1
+        else f"with batch {newest} again, the same range: one sink has it and another does not"
     )
     outputs = tuple(f"{sink.shown} is kept as it is" for sink in now.sinks)
-    return Rebuilt(steps=(*steps, *settled), position=position, outputs=outputs)
+    refused = refuse_without_state(now, steps, newest) if now.is_stateful else None
+    return refused or Rebuilt(steps=(*steps, *settled), position=position, outputs=outputs)
+
+
+def _commits(now: StreamNow, ends: dict[BatchId, LedgerRow], newest: BatchId) -> dict[str, str]:
+    """Return the commit entry of the newest batch that every sink holds.
+
+    Of a query with state the entry that is there stays: it names the versions of the state.
+    """
+    held = min(ends)
+    is_there = isinstance(now.case.checkpoint.commits.get(held), CommitEntry)
+    if is_there and (now.is_stateful or held < newest):
+        return {}
+    return {f"{COMMITS}/{held}": commit_file()} if held >= 0 else {}
 
 
 def _refuse_apart(
     now: StreamNow, rows: tuple[LedgerRow, ...], ends: dict[BatchId, LedgerRow]
 ) -> NoPlan | None:
     """Refuse ledger rows that cannot all be of one checkpoint."""
-    nearest = (
-        f"holdfast plan reset {now.stream} --root {now.root} --from earliest --output truncate"
-    )
+    nearest = go_on_instead(now)
     behind, newest = ends[min(ends)], max(ends)
     if behind.last_batch < newest - 1:
         return NoPlan(
@@ -102,12 +117,9 @@ def _refuse_apart(
 
 
 def _entries(
-    now: StreamNow, ends: dict[BatchId, LedgerRow], newest: BatchId
+    now: StreamNow, ends: dict[BatchId, LedgerRow], newest: BatchId, *, line: OffsetMetadata
 ) -> dict[str, str] | NoPlan:
     """Return the offset entries and the logs of file sources, by path."""
-    known = now.case.checkpoint.newest_readable
-    now_ms = int(clock.now().timestamp() * 1000)
-    line = metadata_like(known, now_ms=now_ms)
     end = parse_json_object(ends[newest].end_offsets)
     if end is None:
         return NoPlan(reason=f"The ledger row of {ends[newest].sink} has no end offsets.")
@@ -136,7 +148,7 @@ def _earlier(line: OffsetMetadata) -> OffsetMetadata:
 
 def _file_source(now: StreamNow, source: str, newest: int) -> dict[str, str] | NoPlan:
     """Return the log of a file source, from the list of its files that the record keeps."""
-    if has_log(now, source, newest):
+    if has_log(now, source, newest) and is_as_recorded(now, source, newest):
         return {}  # it is still there
     entries = read_source_files(now, source, newest)
     if isinstance(entries, NoPlan):
@@ -149,7 +161,8 @@ def _stale(now: StreamNow, newest: BatchId, files: dict[str, str]) -> Iterator[S
     """Yield the removal of what would contradict the entries: later ones, and old checksums."""
     checkpoint = now.case.checkpoint
     later = [f"{OFFSETS}/{at}" for at in checkpoint.offsets if at > newest]
-    later += [f"{COMMITS}/{at}" for at in checkpoint.commits if at >= newest]
+    first = newest + 1 if now.is_stateful else newest
+    later += [f"{COMMITS}/{at}" for at in checkpoint.commits if at >= first]
     for path in dict.fromkeys((*later, *files)):
         directory, _, name = path.rpartition("/")
         sidecar = f"{directory}/.{name}.crc"
@@ -204,10 +217,11 @@ def _says_the_same(now: StreamNow, path: str, content: str) -> bool:
     return [parse_json_object(line) for line in lines] == [parse_json_object(x) for x in found]
 
 
-def _settle(
-    now: StreamNow, files: dict[str, str], newest: BatchId
-) -> tuple[SettleSink, ...] | NoPlan:
-    """Return the steps that set the rows of the newest batch to the digest it has now."""
+def _settle(now: StreamNow, files: dict[str, str], newest: BatchId) -> tuple[Step, ...] | NoPlan:
+    """Return the steps that set every row to the digest that its batch has now.
+
+    Materialised rows of a batch that one sink lacks are found by that digest.
+    """
     overlay = OverlayWriter(now.checkpoint)
     for path, content in files.items():
         if not _says_the_same(now, path, content):
@@ -215,12 +229,18 @@ def _settle(
     covered = read_coverage(overlay, newest)
     if isinstance(covered, Unparsed):
         return NoPlan(reason=f"{covered.path}: {covered.reason}.")
-    return tuple(
-        _set_digest(now, sink, covered)
-        for sink in now.sinks
-        if sink.row is not None and sink.row.last_batch == newest
-        if sink.row.digest != covered.digest
-    )
+    steps: list[Step] = []
+    for sink in now.sinks:
+        row = sink.row
+        assert row is not None
+        is_newest = row.last_batch == newest
+        # Of the batch before, the entry that says where it began may be gone: no rule asks then.
+        own = covered if is_newest or row.last_batch < 0 else read_coverage(overlay, row.last_batch)
+        if is_newest:
+            steps += rename_materialised(now, row.digest, covered)
+        if row.last_batch >= 0 and isinstance(own, Coverage) and row.digest != own.digest:
+            steps.append(_set_digest(now, sink, own))
+    return tuple(dict.fromkeys(steps))
 
 
 def _set_digest(now: StreamNow, sink: SinkNow, covered: Coverage) -> SettleSink:
@@ -234,14 +254,4 @@ def _set_digest(now: StreamNow, sink: SinkNow, covered: Coverage) -> SettleSink:
         new=row_value(new),
         output=KeepOutput(),
         why="The same batch, with the time at which its entry was written again.",
-    )
-
-
-def _state_is_lost(now: StreamNow, newest: BatchId) -> NoPlan:
-    return NoPlan(
-        reason=f"{now.stream} keeps state, and the state of batch {newest} is gone with the "
-        "checkpoint: no ledger has it. Restore the checkpoint from a backup or a snapshot, or "
-        "begin a new generation that computes the state again.",
-        nearest=f"holdfast plan reset {now.stream} --root {now.root} --from earliest "
-        "--output truncate",
     )

@@ -2,10 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from shlex import quote
+
 from holdfast.plan.plan_file import NoPlan
+from holdfast.plan.requests import Request
 from holdfast.plan.world import SinkNow, StreamNow
 
 FORBIDDEN = "forbidden"
+
+
+def named(now: StreamNow) -> str:
+    """Return how a command names a stream: by its name and its root."""
+    return f"{now.stream} --root {quote(str(now.root))}"
+
+
+def say_reset(now: StreamNow) -> str:
+    """Return the reset that computes the output again; nothing for a bare checkpoint.
+
+    A table that other streams write into as well keeps its rows.
+    """
+    if now.guard is None:
+        return ""
+    request = Request(goal="reset", start="earliest", output="truncate")
+    if any(sink.others for sink in now.sinks):
+        return keeping(request, now)
+    return request.command(named(now))
 
 
 def refuse_reset(now: StreamNow) -> NoPlan | None:
@@ -43,5 +65,25 @@ def refuse_shared(sink: SinkNow) -> NoPlan:
     names = ", ".join(sink.others)
     return NoPlan(
         reason=f"{sink.shown} also holds rows of {names}, which would be taken away too.",
-        nearest="--output keep-from-here: rows with the same keys are written again",
+        needs_kept_output=True,
     )
+
+
+def keeping(request: Request, now: StreamNow) -> str:
+    """Return the command for the same goal with which the sinks keep their rows.
+
+    What a reset then reads again is written again, unless keys find the rows that are there. So it
+    begins where the sinks end, where a query can; one with state gets a new table.
+    """
+    if request.goal == "restore":
+        kept = Request(goal="rewind", batch=now.case.newest_committed, output="keep")
+        return kept.command(named(now))
+    if request.goal != "reset":
+        return replace(request, output="keep").command(named(now))
+    if all(sink.contract.keys for sink in now.sinks):
+        kept = replace(request, output="keep-from-here")
+    elif now.is_stateful:
+        kept = replace(request, output="new-table")
+    else:
+        kept = replace(request, start="here", output="keep-from-here")
+    return replace(kept, outputs={}).command(named(now))

@@ -3,6 +3,8 @@
 Without its commit entry Spark runs a batch again from its offset entry. Spark does so for one batch
 only: several are run as one, whose entry begins where the first of them did and ends where the last
 one did. The ledger rows go back in the step that puts the sink back, so that the sinks take it.
+What earlier runs of the batches have left is put aside: rows that were materialised for several
+sinks, and the state that the batches have written.
 """
 
 from __future__ import annotations
@@ -29,6 +31,8 @@ from holdfast.plan.draft import (
     remove_file,
     sidecar_of,
 )
+from holdfast.plan.goals.nearest import go_back_instead
+from holdfast.plan.goals.old_batches import forget_materialised, forget_state
 from holdfast.plan.goals.put_back import (
     needs_of,
     repeats_unseen,
@@ -84,7 +88,7 @@ def plan_replay(
 def _part(now: StreamNow, first: int, *, output: str, plan_id: str) -> Part | NoPlan:
     """Return what a replay from a batch on does to one stream."""
     newest = now.case.newest_planned
-    entries = _one_entry(now, first)
+    entries = _refuse_as_one(now, first) or _one_entry(now, first)
     if isinstance(entries, NoPlan):
         return entries
     before = _row_before(now, first)
@@ -92,7 +96,7 @@ def _part(now: StreamNow, first: int, *, output: str, plan_id: str) -> Part | No
         return before
     shown = f"batch {newest}" if first == newest else f"batches {first} to {newest}"
     how = "with the same range" if first == newest else "as one batch of exactly their range"
-    steps: list[Step] = [*entries]
+    steps: list[Step] = [*entries, *forget_materialised(now, first)]
     outputs: list[str] = []
     needs: list[Need] = []
     for number, sink in enumerate(now.sinks, start=1):
@@ -126,6 +130,7 @@ def _one_entry(now: StreamNow, first: int) -> tuple[Step, ...] | NoPlan:
     for batch in range(newest, first - 1, -1):
         why = "Without it Spark runs the batch again."
         steps += remove_file(now, f"{COMMITS}/{batch}", why=why)
+    steps += forget_state(now, first) if now.is_stateful else ()
     if not _runs_again(now, steps, first):
         return NoPlan(reason=f"Spark would not run batch {first} again with its range.")
     return tuple(steps)
@@ -141,12 +146,6 @@ def _merge(now: StreamNow, first: int) -> PutFile | NoPlan:
         return NoPlan(
             reason=f"offsets/{gone[0]} is not in the checkpoint, so its range is unknown."
         )
-    if now.is_stateful:
-        return NoPlan(
-            reason=f"{now.stream} keeps state: of several batches run as one, the state would not "
-            "be that of the same batches.",
-            nearest=f"holdfast plan rewind {now.stream} --root {now.root} --to-batch {first - 1}",
-        )
     old, last = (now.checkpoint.read(f"{OFFSETS}/{at}") for at in (first, newest))
     assert old is not None
     assert last is not None
@@ -161,6 +160,28 @@ def _merge(now: StreamNow, first: int) -> PutFile | NoPlan:
         replaces=digest_of(old),
         why=f"One batch, which begins where batch {first} began and ends where {newest} ended.",
     )
+
+
+def _refuse_as_one(now: StreamNow, first: int) -> NoPlan | None:
+    """Refuse several batches whose rows, or state, depend on how they are cut into batches."""
+    if first == now.case.newest_planned:
+        return None
+    nearest = go_back_instead(now, first - 1)
+    if now.is_stateful:
+        return NoPlan(
+            reason=f"{now.stream} keeps state: of several batches run as one, the state would not "
+            "be that of the same batches.",
+            nearest=nearest,
+        )
+    for sink in now.sinks:
+        if sink.contract.keys and sink.contract.sequence_by is None:
+            return NoPlan(
+                reason=f"{sink.shown} merges by {', '.join(sink.contract.keys)} without "
+                "sequence_by: of two rows with one key the row of the later batch stays. In one "
+                "batch neither is later, and the batch would fail.",
+                nearest=nearest,
+            )
+    return None
 
 
 def _runs_again(now: StreamNow, steps: list[Step], batch: int) -> bool:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from holdfast import clock
 from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS
@@ -21,7 +20,9 @@ from holdfast.ledger.output import EmptyOutput, KeepOutput, Output
 from holdfast.ledger.row import NO_BATCH, Binding, LedgerRow
 from holdfast.plan.draft import Heading, Part, kept_table, new_plan_id, put_generation, put_together
 from holdfast.plan.entries import commit_file, metadata_file, metadata_like, offset_file
+from holdfast.plan.goals.outputs import OutputChoice, ResetRequest
 from holdfast.plan.goals.position import FRESH, Position, find_position
+from holdfast.plan.goals.prove_next import say_proof
 from holdfast.plan.goals.refusals import refuse_reset, refuse_shared
 from holdfast.plan.plan_file import Change, Impact, Need, NoPlan, Plan
 from holdfast.plan.preconditions import ListingIs, Precondition, fingerprint
@@ -31,32 +32,6 @@ from holdfast.record.generations import RESET, Generation
 from holdfast.record.layout import checkpoint_location
 from holdfast.storage.location import Location
 from holdfast.storage.memory import MemoryStorage
-
-
-class OutputChoice(StrEnum):
-    """What becomes of the rows that a sink holds."""
-
-    TRUNCATE = "truncate"
-    """They are taken away, and kept for undo."""
-    NEW_TABLE = "new-table"
-    """The code names another table from now on; this one is left alone."""
-    KEEP = "keep-from-here"
-    """They stay, and the new generation adds to them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResetRequest:
-    """What was asked for."""
-
-    start: str
-    """`earliest`, `here`, or Kafka offsets as JSON."""
-    output: OutputChoice
-    outputs: dict[str, OutputChoice]
-    """For single sinks, by `STREAM/SINK`."""
-
-    def of(self, stream: str, sink: str) -> OutputChoice:
-        """Return what was asked for one sink."""
-        return self.outputs.get(f"{stream}/{sink}", self.output)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +73,7 @@ def plan_reset(streams: tuple[StreamNow, ...], request: ResetRequest) -> Plan | 
         summary=shown,
         undo="Until `prune`: the checkpoints of before stay, and rows that were taken away are "
         "kept. Undoing opens one more generation, on the checkpoint of before.",
-        afterwards=("Start the streams.", "holdfast prove MODULE:PIPELINE"),
+        afterwards=("Start the streams.", *say_proof(streams, request)),
     )
     return put_together(heading, streams, tuple(parts), plan_id=plan_id)
 
@@ -226,6 +201,8 @@ def _output(sink: SinkNow, choice: OutputChoice, kept: str) -> Output | None:
 
 def _say_output(sink: SinkNow, choice: OutputChoice) -> str:
     rows = f" ({sink.rows:,} rows)" if sink.rows is not None else ""
+    if sink.backfills:
+        rows += f", with what {len(sink.backfills)} backfills of the stream have loaded"
     match choice:
         case OutputChoice.TRUNCATE:
             kept = (

@@ -16,10 +16,13 @@ from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.grades import Effect, Severity
 from holdfast.ids import BatchId
+from holdfast.ledger.coverage import Coverage, read_coverage
 from holdfast.ledger.row import LedgerRow
 from holdfast.plan.draft import Heading, Part, new_plan_id, put_together, remove_file, sidecar_of
 from holdfast.plan.entries import metadata_file
+from holdfast.plan.goals.nearest import go_on_instead
 from holdfast.plan.goals.rebuild import Rebuilt, rebuild
+from holdfast.plan.goals.refusals import say_reset
 from holdfast.plan.plan_file import Impact, Need, NoPlan, Plan
 from holdfast.plan.steps import Permission, PutFile, Step, digest_of
 from holdfast.plan.world import StreamNow
@@ -39,6 +42,7 @@ def plan_resume(now: StreamNow) -> Plan | NoPlan:
         return rows
     held = max((row.last_batch for row in rows), default=-1)
     is_behind = held > now.case.newest_planned or _is_missing_entry(now, held)
+    is_behind = is_behind or _is_changed(now, rows)
     found = rebuild(now, rows) if is_behind and held >= 0 else _mend(now, held)
     if isinstance(found, NoPlan):
         return found
@@ -72,13 +76,13 @@ def newest_rows(now: StreamNow) -> tuple[LedgerRow, ...] | NoPlan:
         if guard is None or row.generation != guard.generation.number:
             return NoPlan(
                 reason=f"The ledger row in {row.sink} is of generation {row.generation}.",
-                nearest=_reset(now),
+                nearest=say_reset(now),
             )
         if row.binding.checkpoint != guard.generation.checkpoint:
             return NoPlan(
                 reason=f"The ledger row in {row.sink} is of the checkpoint "
                 f"{row.binding.checkpoint}, and this one is {guard.generation.checkpoint}.",
-                nearest=_reset(now),
+                nearest=say_reset(now),
             )
     return tuple(rows)
 
@@ -92,6 +96,15 @@ def _is_missing_entry(now: StreamNow, held: int) -> bool:
     needed = [BatchId(at) for at in (newest - 1, newest) if at >= 0]
     broken = [at for at in needed if not isinstance(checkpoint.offsets.get(at), OffsetEntry)]
     return bool(broken) and held >= min(broken)
+
+
+def _is_changed(now: StreamNow, rows: tuple[LedgerRow, ...]) -> bool:
+    """Return whether an entry, or a source's log, was changed since a sink got its batch."""
+    for row in rows:
+        covered = read_coverage(now.checkpoint, row.last_batch) if row.last_batch >= 0 else None
+        if isinstance(covered, Coverage) and row.digest not in (None, covered.digest):
+            return True
+    return False
 
 
 def _mend(now: StreamNow, held: int) -> Rebuilt | NoPlan:
@@ -250,15 +263,8 @@ def _no_way(now: StreamNow, because: str) -> NoPlan:
     return NoPlan(
         reason=f"{now.stream} cannot go on: {because}, and nothing that was kept says what was in "
         "it. Restore the file from a backup, or begin a new generation.",
-        nearest=_reset(now),
+        nearest=go_on_instead(now),
     )
-
-
-def _reset(now: StreamNow) -> str:
-    """Return the reset that comes nearest; a bare checkpoint has no record to reset it by."""
-    if now.guard is None:
-        return ""
-    return f"holdfast plan reset {now.stream} --root {now.root} --from earliest --output truncate"
 
 
 def _nothing_to_do(now: StreamNow) -> NoPlan:

@@ -189,13 +189,20 @@ class PostgresLedgerStore(LedgerStore):
             )
 
     def _describe(self) -> tuple[str, int] | None:
+        from holdfast.sinks.postgres.examine import LOCK_TIMEOUT_MS
         from holdfast.sinks.postgres.settle import describe_table
 
         with naming_refusals(self.shown):
             table = self._find_table()
             if table is None:
                 return None
-            return self.session.ask(lambda connection: describe_table(connection, table))
+
+            def describe(connection: psycopg.Connection[Any]) -> tuple[str, int]:
+                with connection.transaction():  # a session can hold a lock on the table for ever
+                    connection.execute(f"SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}".encode())
+                    return describe_table(connection, table)
+
+            return self.session.ask(describe)
 
     def fence(self, row: LedgerRow, *, epoch: int, nonce: str) -> LedgerRow | None:
         """Let only this epoch write from now on; None if the row is not this start's to take."""

@@ -1,0 +1,33 @@
+"""Whether `holdfast prove` can compare what a reset leads to: only then is it a next step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from holdfast.plan.goals.outputs import OutputChoice, ResetRequest
+from holdfast.plan.world import StreamNow
+
+_KINDS = ("delta", "postgres")
+"""Sinks whose rows can be read back."""
+
+
+def say_proof(streams: tuple[StreamNow, ...], request: ResetRequest) -> Iterator[str]:
+    """Yield the proof that comes after a reset, and which streams it says nothing of, and why."""
+    reasons = {each.stream: _why_not(each, request) for each in streams}
+    if not all(reasons.values()):
+        yield "holdfast prove MODULE:PIPELINE"
+    for stream, why in reasons.items():
+        if why:
+            yield f"Compare {stream} yourself: `holdfast prove` cannot, {why}."
+
+
+def _why_not(now: StreamNow, request: ResetRequest) -> str:
+    """Return why the tables of a stream cannot be compared; empty when they can."""
+    choices = {request.of(now.stream, sink.contract.label) for sink in now.sinks}
+    if now.is_stateful:
+        return "because the query keeps state"
+    if now.unseen or any(sink.contract.kind not in _KINDS for sink in now.sinks):
+        return "because it cannot read what a sink of it holds"
+    if OutputChoice.KEEP in choices:
+        return "because the table keeps rows from before the reset"
+    return ""

@@ -1,0 +1,99 @@
+"""What `plan` says while it waits, and what it says comes after a reset."""
+
+from __future__ import annotations
+
+import logging
+from threading import Event
+
+import pytest
+
+from holdfast.plan import world
+from holdfast.plan.goals.outputs import OutputChoice, ResetRequest
+from holdfast.plan.goals.prove_next import say_proof
+from holdfast.plan.world import SinkNow, StreamNow
+from tests.unit.plan.streams_on_disk import OnDisk, disk
+
+__all__ = ["disk"]
+STREAM = "readings"
+PROVE = "holdfast prove MODULE:PIPELINE"
+
+
+class SlowSink:
+    """A sink whose ledger answers only once somebody was told that it is slow."""
+
+    shown = "the PostgreSQL table readings"
+    settles_with_spark = keeps_versions = False
+
+    def __init__(self) -> None:
+        self.told = Event()
+
+    def read(self, _: str) -> None:
+        assert self.told.wait(60)
+
+    def table_version(self, _: str) -> None: ...
+
+    def count_rows(self) -> None: ...
+
+    def batch_versions(self, _: str) -> dict[int, str]:
+        return {}
+
+    def other_streams(self, _: str) -> tuple[str, ...]:
+        return ()
+
+    def close(self) -> None: ...
+
+
+class Heard(logging.Handler):
+    """Keeps what is logged, and then lets the sink answer."""
+
+    def __init__(self, told: Event) -> None:
+        super().__init__()
+        self.told, self.said = told, list[str]()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.said.append(record.getMessage())
+        self.told.set()
+
+
+def test_a_sink_that_does_not_answer_is_named(
+    disk: OnDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk.add(STREAM, {"s": 1})
+    contract = disk.sinks[STREAM, "s"].contract
+    monkeypatch.undo()
+    slow = SlowSink()
+    monkeypatch.setattr(world, "_PATIENCE_S", 0.0)
+    monkeypatch.setattr(world, "sink_of", lambda _: slow)
+    monkeypatch.setattr(world, "open_ledger", lambda *_, **__: slow)
+    heard = Heard(slow.told)
+    logging.getLogger("holdfast").addHandler(heard)
+    try:
+        found = world.look_at_sink(contract, STREAM, {})
+    finally:
+        logging.getLogger("holdfast").removeHandler(heard)
+    assert isinstance(found, SinkNow)
+    assert "waiting for the PostgreSQL table readings" in heard.said[0]
+
+
+def proof_of(now: StreamNow, output: OutputChoice) -> list[str]:
+    return list(say_proof((now,), ResetRequest(start="earliest", output=output, outputs={})))
+
+
+@pytest.mark.parametrize(
+    ("operators", "output", "is_compared"),
+    [
+        ((), OutputChoice.TRUNCATE, True),
+        ((), OutputChoice.KEEP, False),
+        (("stateStoreSave",), OutputChoice.TRUNCATE, False),
+    ],
+    ids=["emptied", "kept", "with state"],
+)
+def test_a_proof_is_a_next_step_only_where_it_can_compare(
+    disk: OnDisk, operators: tuple[str, ...], output: OutputChoice, *, is_compared: bool
+) -> None:
+    disk.add(STREAM, {"s": 1}, operators=operators)
+    disk.checkpoint(STREAM, 1)
+    now = world.look_at_stream(disk.looks(STREAM))
+    said = proof_of(now, output)
+    assert (PROVE in said) is is_compared
+    assert any(each.startswith(f"Compare {STREAM} yourself") for each in said) is not is_compared
