@@ -8,9 +8,6 @@ from dataclasses import dataclass, field, replace
 from holdfast import clock
 from holdfast.bundle.reader import open_checkpoint
 from holdfast.checkpoint.read import Checkpoint
-from holdfast.diagnosis.ledgers import collect_ledgers_of
-from holdfast.diagnosis.outputs import read_output
-from holdfast.diagnosis.probing import SourceLooks, probe_sources
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.evidence.auto_loader import read_schema_times
 from holdfast.evidence.case import Case, Neighbour
@@ -24,7 +21,7 @@ from holdfast.evidence.guard_record import (
     settle_state,
 )
 from holdfast.evidence.neighbours import find_neighbours
-from holdfast.evidence.outputs.output import NotRead
+from holdfast.evidence.outputs.output import NotRead, Output
 from holdfast.evidence.overview import overview_of
 from holdfast.evidence.sources.probe import SourceProbe
 from holdfast.evidence.spark_error import ErrorReport
@@ -149,16 +146,27 @@ def _collect_case(place: _Place, looks: Looks) -> Case:
         },
         neighbours=_find_neighbours(overview.checkpoint, looks),
         sources=_probe(place, overview.checkpoint, looks),
-        outputs=tuple(read_output(each, looks.options) for each in looks.sinks),
+        outputs=_read_outputs(looks),
         flow=_find_flow(place, looks),
         error=looks.error,
     )
     if record is None or record.is_replaced or place.is_bundle:
         return case
+    from holdfast.diagnosis.ledgers import collect_ledgers_of  # noqa: PLC0415 - imports the sinks
+
     stream = collect_ledgers_of(
         record, place.checkpoint, evidence, spark=overview.spark, options=looks.options
     )
     return replace(case, stream=stream)
+
+
+def _read_outputs(looks: Looks) -> tuple[Output, ...]:
+    if not looks.sinks:
+        return ()
+    # A reader per kind of sink and of source is imported only where one is asked for.
+    from holdfast.diagnosis.outputs import read_output  # noqa: PLC0415
+
+    return tuple(read_output(each, looks.options) for each in looks.sinks)
 
 
 def _find_flow(place: _Place, looks: Looks) -> FlowPlace | None:
@@ -175,6 +183,8 @@ def _find_flow(place: _Place, looks: Looks) -> FlowPlace | None:
 def _probe(place: _Place, checkpoint: Checkpoint, looks: Looks) -> tuple[SourceProbe, ...]:
     if not looks.probe:
         return ()
+    from holdfast.diagnosis.probing import SourceLooks, probe_sources  # noqa: PLC0415 - as above
+
     asked = SourceLooks(
         given=looks.sources,
         options=looks.options,

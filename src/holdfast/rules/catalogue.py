@@ -7,12 +7,12 @@ names its modules as entry points in the group `holdfast.rules`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from holdfast.evidence.case import Case
 from holdfast.redact import redact
@@ -35,6 +35,7 @@ class Catalogue:
     """Entries of other packages that are not rules, each with the reason."""
 
 
+@cache
 def find_rules() -> tuple[Rule, ...]:
     """Return the rule of every module `hf<code>_<name>` on the package's path, by code.
 
@@ -47,7 +48,31 @@ def find_rules() -> tuple[Rule, ...]:
     return tuple(sorted((module.RULE for module in modules), key=lambda rule: rule.code))
 
 
-RULES: tuple[Rule, ...] = find_rules()
+class OwnRules(Sequence[Rule]):
+    """Holdfast's own rules by code, imported when they are first looked at.
+
+    Importing two hundred modules takes longer than reading a small checkpoint, and most commands
+    never judge.
+    """
+
+    @overload
+    def __getitem__(self, index: int) -> Rule: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Rule, ...]: ...
+    def __getitem__(self, index: int | slice) -> Rule | tuple[Rule, ...]:
+        """Return the rules at a place."""
+        return find_rules()[index]
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(find_rules())
+
+    def __iter__(self) -> Iterator[Rule]:
+        """Go through them by code."""
+        return iter(find_rules())
+
+
+RULES = OwnRules()
 """Holdfast's own: a guarded start judges by these alone."""
 
 
