@@ -17,7 +17,7 @@ from holdfast.evidence.outputs.output import NotRead
 from holdfast.evidence.sources.probe import NotProbed
 from holdfast.grades import Confidence, Effect, Severity
 from holdfast.redact import redact
-from holdfast.rules import Catalogue, Finding, Needs, load_catalogue
+from holdfast.rules import Catalogue, Finding, Needs, catalogue_for
 from holdfast.rules.delta_batches import delta_holdings, is_strange
 
 _UNNAMED_LEDGERS = "the ledgers: the record does not say where every sink of the last run is"
@@ -82,7 +82,7 @@ def diagnose_case(case: Case, catalogue: Catalogue | None = None) -> Diagnosis:
         case: What is known.
         catalogue: What to judge with; by default every rule, those of other packages too.
     """
-    catalogue = catalogue or load_catalogue()
+    catalogue = catalogue or catalogue_for(case)
     findings: list[Finding] = []
     failed = list(catalogue.not_loaded)
     for rule in catalogue.rules:

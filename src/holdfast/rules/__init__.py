@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from holdfast.rules.catalogue import RULES, Catalogue, find_rules, judge, load_catalogue
+from holdfast.rules.catalogue import (
+    RULES,
+    Catalogue,
+    catalogue_for,
+    find_rules,
+    judge,
+    load_catalogue,
+    rules_for,
+)
 from holdfast.rules.rule import Finding, Needs, Rule
 
 __all__ = [
@@ -11,7 +19,9 @@ __all__ = [
     "Finding",
     "Needs",
     "Rule",
+    "catalogue_for",
     "find_rules",
     "judge",
     "load_catalogue",
+    "rules_for",
 ]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.diagnosis import Diagnosis, RestartVerdict, collect_case, diagnose_case
-from holdfast.diagnosis import case as collecting
+from holdfast.diagnosis import outputs
 from holdfast.diagnosis.case import Looks
 from holdfast.diagnosis.outputs import read_output
 from holdfast.evidence.outputs.output import Output
@@ -68,7 +68,7 @@ def _while_read(monkeypatch: pytest.MonkeyPatch, do: Callable[[], None], *, time
             do()
         return read_output(location, options)
 
-    monkeypatch.setattr(collecting, "read_output", doing)
+    monkeypatch.setattr(outputs, "read_output", doing)
 
 
 @pytest.mark.parametrize(("times", "expected"), [(1, "safe"), (9, "not-known")])
