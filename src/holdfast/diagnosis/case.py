@@ -92,8 +92,8 @@ class _Place:
         is_current = guard is not None and not guard.is_replaced
         return str(self.root.location) if is_current and self.root is not None else None
 
-    def topic_ids(self) -> Mapping[str, Mapping[str, str]]:
-        """Return the ids that topics had when the stream last ran; nothing if that is unknown."""
+    def topic_ids(self) -> Mapping[str, Mapping[str, str]] | str:
+        """Return the ids that topics had when the stream last ran, or why they are unknown."""
         guard = self.guard
         if guard is None or guard.lease is None or self.root is None:
             return {}
@@ -102,8 +102,8 @@ class _Place:
             return last_topic_ids(
                 home, before=guard.lease.epoch + 1, generation=guard.generation.number
             )
-        except HoldfastError:
-            return {}
+        except HoldfastError as error:
+            return error.why
 
 
 def collect_case(looks: Looks) -> Case:

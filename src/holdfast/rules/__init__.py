@@ -7,10 +7,10 @@ from holdfast.rules.catalogue import (
     Catalogue,
     catalogue_for,
     find_rules,
-    judge,
     load_catalogue,
     rules_for,
 )
+from holdfast.rules.judging import judge, judge_or_ask
 from holdfast.rules.rule import Finding, Needs, Rule
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "catalogue_for",
     "find_rules",
     "judge",
+    "judge_or_ask",
     "load_catalogue",
     "rules_for",
 ]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, overload
 
 from holdfast.evidence.case import Case
 from holdfast.redact import redact
-from holdfast.rules.rule import Finding, Needs, Rule
+from holdfast.rules.rule import Needs, Rule
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -157,8 +157,3 @@ def _load(entry: EntryPoint, *, taken: set[str]) -> Rule | str:
     if _OUR_CODE.fullmatch(rule.code):
         return f"its code {rule.code} is one of Holdfast's; choose another prefix"
     return f"its code {rule.code} is taken already" if rule.code in taken else rule
-
-
-def judge(case: Case, rules: Iterable[Rule] = RULES) -> tuple[Finding, ...]:
-    """Return what every rule finds, in the order of the rules' codes."""
-    return tuple(finding for rule in rules for finding in rule.judge(case))
