@@ -2,42 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import os
-
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from campaigns.edits.edit import Edit, Scene
+from campaigns.edits.nullability import NULLABILITY
+from campaigns.edits.readings import LINES, TIME, add, feed, feed_two, read
 from holdfast.rules.compatibility import Compatibility
 
-_SCHEMA = "a string, b string, x long, y long, t timestamp"
-_TIME = 1_700_000_000
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-_LINES = (
-    ("p", "q", 1, 100, "2026-01-01T23:30:00Z"),
-    ("p", "q", 3, 300, "2026-01-01T23:35:00Z"),
-    ("r", "s", 2, 200, "2026-01-01T23:40:00Z"),
-)
-
-
-def _add(scene: Scene, name: str, number: int, *lines: tuple[object, ...]) -> None:
-    path = scene.files(name) / f"f{number:03}"
-    rows = (dict(zip(("a", "b", "x", "y", "t"), line, strict=True)) for line in lines)
-    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    os.utime(path, (_TIME + number, _TIME + number))  # read in this order
-
-
-def _feed(scene: Scene, number: int) -> None:
-    """Add the same readings again, and later one that is half an hour late."""
-    _add(scene, "in", number, *_LINES)
-    if number:
-        _add(scene, "in", number + 1, ("late", "q", 5, 500, "2026-01-01T23:00:00Z"))
-
-
-def _feed_two(scene: Scene, number: int) -> None:
-    _add(scene, "in", number, *_LINES)
-    _add(scene, "other", number, (f"o{number}", "q", 1, 1, "2026-01-01T23:50:00Z"))
 
 
 def _feed_topics(scene: Scene, number: int) -> None:
@@ -45,38 +18,33 @@ def _feed_topics(scene: Scene, number: int) -> None:
     for topic in (scene.topic, f"{scene.topic}-other"):
         if not number:
             broker.create_topic(topic, partitions=1)
-        broker.produce(topic, [(0, None, f"{topic} {number}".encode(), 1_000 * _TIME)])
-
-
-def _read(spark: SparkSession, scene: Scene, name: str = "in") -> DataFrame:
-    reader = spark.readStream.schema(_SCHEMA).option("maxFilesPerTrigger", 1)
-    return reader.json(str(scene.files(name)))
+        broker.produce(topic, [(0, None, f"{topic} {number}".encode(), 1_000 * TIME)])
 
 
 def _totals(spark: SparkSession, scene: Scene) -> DataFrame:
-    return _read(spark, scene).groupBy("a", "b").agg(F.sum("x"), F.sum("y"))
+    return read(spark, scene).groupBy("a", "b").agg(F.sum("x"), F.sum("y"))
 
 
 def _distinct(spark: SparkSession, scene: Scene) -> DataFrame:
-    return _read(spark, scene).dropDuplicates(["a", "b"])
+    return read(spark, scene).dropDuplicates(["a", "b"])
 
 
 def _windows(spark: SparkSession, scene: Scene, delay: str = "1 hour") -> DataFrame:
-    marked = _read(spark, scene).withWatermark("t", delay)
+    marked = read(spark, scene).withWatermark("t", delay)
     return marked.groupBy(F.window("t", "10 minutes")).agg(F.sum("x"))
 
 
 def _days(spark: SparkSession, scene: Scene) -> DataFrame:
-    return _read(spark, scene).groupBy(F.to_date("t").alias("day")).agg(F.sum("x"))
+    return read(spark, scene).groupBy(F.to_date("t").alias("day")).agg(F.sum("x"))
 
 
 def _union(spark: SparkSession, scene: Scene) -> DataFrame:
-    return _read(spark, scene).union(_read(spark, scene, "other"))
+    return read(spark, scene).union(read(spark, scene, "other"))
 
 
 def _feed_table(scene: Scene, number: int) -> None:
     """Add files, and rows to a Delta table beside them."""
-    _add(scene, "in", number, *_LINES)
+    add(scene, "in", number, *LINES)
     spark = SparkSession.active()
     rows = spark.createDataFrame([("p",)], "a string")
     rows.write.format("delta").mode("append").save(str(scene.place / "table"))
@@ -94,17 +62,17 @@ def _topics(spark: SparkSession, scene: Scene, *topics: str) -> DataFrame:
 
 
 def _key_retyped(spark: SparkSession, scene: Scene) -> DataFrame:
-    readings = _read(spark, scene).withColumn("b", F.length("b"))
+    readings = read(spark, scene).withColumn("b", F.length("b"))
     return readings.groupBy("a", "b").agg(F.sum("x"), F.sum("y"))
 
 
 def _deduplicated(spark: SparkSession, scene: Scene) -> DataFrame:
-    readings = _read(spark, scene).dropDuplicates(["a"])
+    readings = read(spark, scene).dropDuplicates(["a"])
     return readings.groupBy("a", "b").agg(F.sum("x"), F.sum("y"))
 
 
 def _renamed(spark: SparkSession, scene: Scene) -> DataFrame:
-    readings = _read(spark, scene).withColumnRenamed("a", "sensor")
+    readings = read(spark, scene).withColumnRenamed("a", "sensor")
     return readings.groupBy("sensor", "b").agg(F.sum("x"), F.sum("y"))
 
 
@@ -113,7 +81,7 @@ _BAD = Compatibility.INCOMPATIBLE
 
 
 def _of_totals(name: str, after: object, expects: Compatibility, **more: object) -> Edit:
-    given = {"name": name, "before": _totals, "after": after, "expects": expects, "feed": _feed}
+    given = {"name": name, "before": _totals, "after": after, "expects": expects, "feed": feed}
     return Edit(**{**given, "mode": "update", **more})  # type: ignore[arg-type]
 
 
@@ -125,7 +93,7 @@ EDITS = (
         "a source is added",
         lambda s, c: _union(s, c).groupBy("a", "b").agg(F.sum("x"), F.sum("y")),
         _BAD,
-        feed=_feed_two,
+        feed=feed_two,
     ),
     _of_totals("a stateful operator is added", _deduplicated, _BAD),
     _of_totals(
@@ -142,17 +110,17 @@ EDITS = (
     ),
     _of_totals(
         "the grouping columns are swapped",
-        lambda s, c: _read(s, c).groupBy("b", "a").agg(F.sum("x"), F.sum("y")),
+        lambda s, c: read(s, c).groupBy("b", "a").agg(F.sum("x"), F.sum("y")),
         _BAD,
     ),
     _of_totals(
         "two sums are swapped",
-        lambda s, c: _read(s, c).groupBy("a", "b").agg(F.sum("y"), F.sum("x")),
+        lambda s, c: read(s, c).groupBy("a", "b").agg(F.sum("y"), F.sum("x")),
         _BAD,
     ),
     _of_totals(
         "a sum becomes a maximum",
-        lambda s, c: _read(s, c).groupBy("a", "b").agg(F.sum("x"), F.max("y")),
+        lambda s, c: read(s, c).groupBy("a", "b").agg(F.sum("x"), F.max("y")),
         _BAD,
     ),
     _of_totals("a grouping column is renamed", _renamed, _NOTES),
@@ -160,15 +128,15 @@ EDITS = (
     Edit(
         name="the keys of dropDuplicates are swapped",
         before=_distinct,
-        after=lambda s, c: _read(s, c).dropDuplicates(["b", "a"]),
-        feed=_feed,
+        after=lambda s, c: read(s, c).dropDuplicates(["b", "a"]),
+        feed=feed,
         expects=_BAD,
     ),
     Edit(
         name="the watermark delay is shortened",
         before=_windows,
         after=lambda s, c: _windows(s, c, "1 second"),
-        feed=_feed,
+        feed=feed,
         mode="update",
         expects=_NOTES,
     ),
@@ -176,7 +144,7 @@ EDITS = (
         name="the session time zone is changed",
         before=_days,
         after=_days,
-        feed=_feed,
+        feed=feed,
         mode="update",
         settings={"spark.sql.session.timeZone": "Asia/Tokyo"},
         expects=_NOTES,
@@ -184,13 +152,13 @@ EDITS = (
     Edit(
         name="the two sources of a union are swapped",
         before=_union,
-        after=lambda s, c: _read(s, c, "other").union(_read(s, c)),
-        feed=_feed_two,
+        after=lambda s, c: read(s, c, "other").union(read(s, c)),
+        feed=feed_two,
         expects=_BAD,
     ),
     Edit(
         name="files are read as a table",
-        before=lambda s, c: _read(s, c).select("a"),
+        before=lambda s, c: read(s, c).select("a"),
         after=_table,
         feed=_feed_table,
         expects=_BAD,
@@ -209,4 +177,5 @@ EDITS = (
         feed=_feed_topics,
         expects=_NOTES,
     ),
+    *NULLABILITY,
 )

@@ -5,7 +5,10 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+import sysconfig
 from collections.abc import Callable
+from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -35,14 +38,49 @@ def load_named(named: str) -> Any:
 
 
 def _load_file(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    name = _free_name(path)
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    sys.path.insert(0, str(path.parent))
+    sys.modules[name] = module
+    make_importable(path.parent)
     spec.loader.exec_module(module)
     return module
+
+
+def _free_name(path: Path) -> str:
+    """Return the name of a file's module: its stem, unless another module has that name.
+
+    A file `json.py` must not become the `json` that everything else in the process imports.
+    """
+    try:
+        there = importlib.util.find_spec(path.stem)
+    except (ImportError, ValueError):
+        there = None
+    if there is None or _is_same_file(there.origin, path):
+        return path.stem
+    if path.stem not in sys.stdlib_module_names:
+        # Its directory comes before packages from now on, so that the other one is loaded here.
+        with suppress(Exception):
+            importlib.import_module(path.stem)
+    return f"{path.stem}_{sha256(str(path.resolve()).encode()).hexdigest()[:8]}"
+
+
+def _is_same_file(origin: str | None, path: Path) -> bool:
+    return origin is not None and Path(origin).exists() and path.samefile(origin)
+
+
+def make_importable(directory: Path) -> None:
+    """Let modules of a directory be imported, before packages and behind the standard library.
+
+    Python puts the directory of a program first. There a `queue.py` beside it would become the
+    `queue` of Spark and of Holdfast too.
+    """
+    standard = {sysconfig.get_path(each) for each in ("stdlib", "platstdlib")}
+    standard |= {str(Path(each) / "lib-dynload") for each in standard if each}
+    places = [number for number, each in enumerate(sys.path) if each in standard]
+    sys.path.insert(max(places, default=-1) + 1, str(directory))
 
 
 def name_of(function: Callable[..., Any]) -> str:

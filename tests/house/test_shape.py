@@ -74,6 +74,7 @@ CATCHES_ALL = {
     "src/holdfast/drills/checks.py": "a check that crashes has shown nothing",
     "src/holdfast/named.py": "a user's module can raise anything",
     "src/holdfast/rules/catalogue.py": "a rule of another package can raise anything",
+    "src/holdfast/rules/judging.py": "a rule that fails must not end every start",
     "src/holdfast/streams/batches.py": "whatever fails, the query says which batch it was",
     "src/holdfast/streams/heartbeat.py": "a sink of a user can raise anything when it is closed",
     "src/holdfast/streams/pipeline.py": "the streams that run must not be forgotten",

@@ -5,6 +5,7 @@ Sinks are only looked at. No lease is taken and nothing is written.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from holdfast.apply.applying import Applying, Telling
@@ -62,10 +63,11 @@ def _rehearse(plan: Plan, stores: RehearsalStores) -> Rehearsal:
     obstacles = applying.find_obstacles()
     if obstacles:
         raise PlanBlockedError(plan.id, obstacles)
+    next_starts = list(_next_starts(plan, stores))
     return Rehearsal(
         changes=tuple(_changes(stores)),
-        next_starts=tuple(_next_starts(plan, stores)),
-        not_rehearsed=tuple(skipped),
+        next_starts=tuple(each for each in next_starts if isinstance(each, Overview)),
+        not_rehearsed=(*skipped, *(each for each in next_starts if isinstance(each, str))),
     )
 
 
@@ -91,16 +93,14 @@ def _changes(stores: RehearsalStores) -> list[tuple[str, Change]]:
     ]
 
 
-def _next_starts(plan: Plan, stores: RehearsalStores) -> list[Overview]:
-    """Return what the next start of each changed checkpoint does."""
+def _next_starts(plan: Plan, stores: RehearsalStores) -> Iterator[Overview | str]:
+    """Yield what the next start of each changed checkpoint does, or why that is not known."""
     places = [step.place for step in plan.steps if isinstance(step, PutFile | RemoveFile)]
     copied = {step.target for step in plan.steps if isinstance(step, CopyTree)}
-    found = []
     for place in dict.fromkeys(places):
         if f"/{HOME}/" in place or place in copied:
             continue
         try:
-            found.append(overview_of(collect(stores.at(place))))
-        except HoldfastError:
-            continue
-    return found
+            yield overview_of(collect(stores.at(place)))
+        except HoldfastError as error:
+            yield f"what the next start from {place} does is not known: {error.why}"

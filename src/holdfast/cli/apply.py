@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Callable
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -24,7 +26,7 @@ from holdfast.errors import ConfigError
 from holdfast.plan.describe import describe
 from holdfast.plan.plan_file import LARGEST_BYTES, Plan, PlanFileError, decode_plan
 from holdfast.printable import printable
-from holdfast.record.leases import Waiting
+from holdfast.record.leases import SECONDS_OF_SILENCE, Waiting
 from holdfast.storage.options import parse_options
 
 with_applying = all_of(
@@ -127,15 +129,23 @@ def _telling(plan: Plan, form: str) -> Telling:
     def tell(number: int, what: str) -> None:
         click.echo(printable(f"{number:>{len(str(count))}}/{count} ✓ {what}"))
 
-    return Telling(step=tell, waiting=_say_waiting) if form == "text" else Telling()
+    return Telling(step=tell, waiting=_waiting_teller()) if form == "text" else Telling()
 
 
-def _say_waiting(waiting: Waiting) -> None:
-    click.echo(
-        f"Waiting for the lease of {waiting.stream}: its driver did not release it. "
-        f"{waiting.seconds_left:.0f} s at most.",
-        err=True,
-    )
+def _waiting_teller() -> Callable[[Waiting], None]:
+    """Return what says that a lease is waited for: at once, then every ten seconds."""
+    said_at: dict[str, float] = {}
+
+    def say(waiting: Waiting) -> None:
+        if waiting.seconds_waited - said_at.get(waiting.stream, -math.inf) < SECONDS_OF_SILENCE:
+            return
+        said_at[waiting.stream] = waiting.seconds_waited
+        how_long = f"for {waiting.seconds_waited:.0f} s so far"
+        end = waiting.say_end("the plan", refused="without a change")
+        said = f"Waiting for the lease of {waiting.stream}, of {waiting.lease.owner}, {how_long}"
+        click.echo(printable(f"{said}. {end}."), err=True)
+
+    return say
 
 
 def _say_done(plan: Plan, journal: str, *, form: str) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 from holdfast.errors import ConfigError, MissingExtraError
-from holdfast.named import load_named
+from holdfast.named import load_named, make_importable
 
 
 def load_pipeline(declared: str) -> Any:
@@ -18,7 +17,7 @@ def load_pipeline(declared: str) -> Any:
     """
     if ":" not in declared:
         raise ConfigError(f"{declared!r} is no pipeline: give MODULE:NAME of an hf.Pipeline.")
-    sys.path.insert(0, str(Path.cwd()))
+    make_importable(Path.cwd())
     found = load_named(declared)
     if not hasattr(found, "show"):
         raise ConfigError(f"{declared!r} is no pipeline: give MODULE:NAME of an hf.Pipeline.")

@@ -38,6 +38,16 @@ _ASK = {
 
 def say_verdict(found: Diagnosis) -> str:
     """Return the answer in one line."""
+    record = found.case.record
+    if record is None or not record.is_running:
+        return _say_verdict(found)
+    return (
+        f"{record.stream} is running: a second start waits for its lease, and ends in LEASE_HELD. "
+        f"If you stop it: {_say_verdict(found)}"
+    )
+
+
+def _say_verdict(found: Diagnosis) -> str:
     if found.verdict in _CERTAIN:
         return f"{_say_effect(found)}.{_say_blocked(found)}"
     if found.verdict is RestartVerdict.NOTHING:
@@ -49,7 +59,8 @@ def say_verdict(found: Diagnosis) -> str:
         looked = "the checkpoint" if found.case.stream is None else "checkpoint and ledgers"
         unasked = ", ".join(_NOT_ASKED[each] for each in found.not_asked)
         return f"Nothing in {looked} speaks against a restart. Not looked at: {unasked}."
-    return "Safe to restart: nothing is lost or repeated."
+    compared = "Rows were not compared: `holdfast prove` does that."
+    return f"Safe to restart: the restart itself loses and repeats nothing. {compared}"
 
 
 def say_nothing(case: Case) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import shlex
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 from holdfast.clock import now
 from holdfast.drills.limits import SECONDS
 from holdfast.errors import ConfigError
+from holdfast.named import make_importable
 
 if TYPE_CHECKING:
     from holdfast.drills.drill import Drilled
@@ -132,7 +132,7 @@ class DrillOptions:
     def _user_stream(self) -> Iterator[Drilled]:
         from holdfast.drills.user_stream import Target, drill_user_stream  # noqa: PLC0415
 
-        sys.path.insert(0, str(Path.cwd()))
+        make_importable(Path.cwd())
         sample = self.source_sample and self.source_sample.resolve()
         target = Target(
             start=self.targets[0],

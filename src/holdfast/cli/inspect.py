@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,13 +13,11 @@ from holdfast.bundle.reader import Opened, open_checkpoint
 from holdfast.cli.check_text import say_check
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.inspect_directory import DirectoryInspection, inspect_directory
-from holdfast.cli.inspect_directory_text import render_directory
 from holdfast.cli.inspect_text import render_text
 from holdfast.cli.inspection import Inspection, inspect_checkpoint, with_probes, with_record
 from holdfast.cli.looks import parse_sources, parse_spark, with_probe
 from holdfast.cli.options import with_format, with_storage_options
 from holdfast.cli.watch import WatchedReader, watch
-from holdfast.diagnosis.probing import SourceLooks
 from holdfast.errors import ConfigError
 from holdfast.evidence.checkpoints_below import is_checkpoint
 from holdfast.evidence.guard_record import GuardRecord, UnreadableRecord, read_guard_record
@@ -29,6 +27,9 @@ from holdfast.printable import printable
 from holdfast.redact import redact
 from holdfast.storage.open import open_reader
 from holdfast.storage.options import parse_options
+
+if TYPE_CHECKING:
+    from holdfast.diagnosis.probing import SourceLooks
 
 
 @click.command()
@@ -117,6 +118,8 @@ def _refuse_details(found: DirectoryInspection | None, *, is_asked: bool) -> Non
 def _source_looks(
     found: Inspection, options: Mapping[str, str], asked: Mapping[str, Any]
 ) -> SourceLooks:
+    from holdfast.diagnosis.probing import SourceLooks  # noqa: PLC0415 - imports the diagnosis
+
     return SourceLooks(
         given=parse_sources(asked["sources"]),
         options=options,
@@ -143,6 +146,8 @@ def _show(found: Inspection | DirectoryInspection, form: str) -> None:
     if isinstance(found, Inspection):
         lines = render_text(found, now=now)
     else:
+        from holdfast.cli.inspect_directory_text import render_directory  # noqa: PLC0415 - a table
+
         lines = render_directory(found, now=now)
     _write(lines)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from holdfast.checkpoint.read import Checkpoint
-from holdfast.diagnosis.probing import SourceLooks, probe_sources
 from holdfast.evidence.collect import collect
 from holdfast.evidence.guard_record import GuardRecord, UnreadableRecord, settle_state
 from holdfast.evidence.overview import Overview, overview_of
@@ -16,6 +16,9 @@ from holdfast.evidence.verdict import Verdict, judge_start
 from holdfast.evidence.versions import SparkVersion
 from holdfast.ids import BatchId
 from holdfast.storage.read import FileInfo, Reader
+
+if TYPE_CHECKING:
+    from holdfast.diagnosis.probing import SourceLooks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +91,8 @@ def with_record(
 
 def with_probes(inspection: Inspection, reader: Reader, looks: SourceLooks) -> Inspection:
     """Return what was looked at, and what the sources can still give."""
+    from holdfast.diagnosis.probing import probe_sources  # noqa: PLC0415 - imports the diagnosis
+
     checkpoint = inspection.overview.checkpoint
     return replace(inspection, probes=probe_sources(checkpoint, reader, looks))
 

@@ -6,6 +6,14 @@ import click
 
 from holdfast.ledger import postgres_tables
 
+_RIGHTS = (
+    ("USAGE", "SCHEMA holdfast"),
+    ("SELECT", "holdfast.version"),
+    ("SELECT, INSERT, UPDATE", "holdfast.ledger"),
+    ("SELECT, INSERT", "holdfast.history"),
+)
+"""What a stream needs of the ledger; of its table it needs more, by what it writes."""
+
 
 @click.group()
 def ledger() -> None:
@@ -13,6 +21,11 @@ def ledger() -> None:
 
 
 @ledger.command()
-def ddl() -> None:
+@click.option("--role", help="Print what grants this role the rights that a stream needs, too.")
+def ddl(role: str | None) -> None:
     """Print the SQL that makes the ledger's tables in PostgreSQL; it can be run again."""
     click.echo(postgres_tables.ddl(), nl=False)
+    if role is not None:
+        quoted = '"{}"'.format(role.replace('"', '""'))
+        for rights, place in _RIGHTS:
+            click.echo(f"GRANT {rights} ON {place} TO {quoted};")

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from holdfast.cli.options import all_of, with_storage_options
-from holdfast.cli.spark_errors import read_error_file
-from holdfast.diagnosis import Looks
 from holdfast.errors import ConfigError
 from holdfast.evidence.versions import KNOWN, SparkVersion, parse_version, version_text
 from holdfast.storage.options import parse_options
+
+if TYPE_CHECKING:
+    from holdfast.diagnosis import Looks
+    from holdfast.evidence.spark_error import ErrorReport
 
 with_probe = all_of(
     click.option(
@@ -64,6 +66,8 @@ def make_looks(location: str, error: str | None = None, **given: Any) -> Looks:
     Raises:
         ConfigError: One of them is not of its form.
     """
+    from holdfast.diagnosis import Looks  # noqa: PLC0415 - `inspect` does not need it
+
     sources = parse_sources(given["sources"])
     return Looks(
         location=location,
@@ -76,8 +80,14 @@ def make_looks(location: str, error: str | None = None, **given: Any) -> Looks:
         kafka_config=given["kafka_config"],
         sinks=given["sinks"],
         among=given["among"],
-        error=None if error is None else read_error_file(error),
+        error=None if error is None else _read_error(error),
     )
+
+
+def _read_error(name: str) -> ErrorReport:
+    from holdfast.cli.spark_errors import read_error_file  # noqa: PLC0415 - rarely asked for
+
+    return read_error_file(name)
 
 
 def parse_spark(text: str) -> SparkVersion:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.bundle.reader import open_checkpoint
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.checkpoint.sources import parse_offset
-from holdfast.diagnosis.ledgers import collect_ledgers_of
-from holdfast.diagnosis.outputs import read_output
-from holdfast.diagnosis.probing import SourceLooks, probe_needed, probe_sources
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.evidence.auto_loader import read_schema_times
 from holdfast.evidence.case import Case, Neighbour
@@ -25,7 +23,7 @@ from holdfast.evidence.guard_record import (
     settle_state,
 )
 from holdfast.evidence.neighbours import find_neighbours
-from holdfast.evidence.outputs.output import NotRead
+from holdfast.evidence.outputs.output import NotRead, Output
 from holdfast.evidence.overview import overview_of
 from holdfast.evidence.sources.probe import SourceProbe
 from holdfast.evidence.spark_error import ErrorReport
@@ -39,6 +37,9 @@ from holdfast.storage.location import Location, parse_location
 from holdfast.storage.open import open_reader
 from holdfast.storage.read import Reader
 from holdfast.storage.remembered import RememberedReader
+
+if TYPE_CHECKING:
+    from holdfast.diagnosis.probing import SourceLooks
 
 _MOST_TRIES = 3
 """To read a checkpoint and its sinks at one moment."""
@@ -96,8 +97,8 @@ class _Place:
         is_current = guard is not None and not guard.is_replaced
         return str(self.root.location) if is_current and self.root is not None else None
 
-    def topic_ids(self) -> Mapping[str, Mapping[str, str]]:
-        """Return the ids that topics had when the stream last ran; nothing if that is unknown."""
+    def topic_ids(self) -> Mapping[str, Mapping[str, str]] | str:
+        """Return the ids that topics had when the stream last ran, or why they are unknown."""
         guard = self.guard
         if guard is None or guard.lease is None or self.root is None:
             return {}
@@ -106,8 +107,8 @@ class _Place:
             return last_topic_ids(
                 home, before=guard.lease.epoch + 1, generation=guard.generation.number
             )
-        except HoldfastError:
-            return {}
+        except HoldfastError as error:
+            return error.why
 
 
 def collect_case(looks: Looks) -> Case:
@@ -150,16 +151,27 @@ def _collect_case(place: _Place, looks: Looks) -> Case:
         },
         neighbours=_find_neighbours(overview.checkpoint, looks),
         sources=_probe(place, overview.checkpoint, looks),
-        outputs=tuple(read_output(each, looks.options) for each in looks.sinks),
+        outputs=_read_outputs(looks),
         flow=_find_flow(place, looks),
         error=looks.error,
     )
     if record is None or record.is_replaced or place.is_bundle:
         return case
+    from holdfast.diagnosis.ledgers import collect_ledgers_of  # noqa: PLC0415 - imports the sinks
+
     stream = collect_ledgers_of(
         record, place.checkpoint, evidence, spark=overview.spark, options=looks.options
     )
     return replace(case, stream=stream)
+
+
+def _read_outputs(looks: Looks) -> tuple[Output, ...]:
+    if not looks.sinks:
+        return ()
+    # A reader per kind of sink and of source is imported only where one is asked for.
+    from holdfast.diagnosis.outputs import read_output  # noqa: PLC0415
+
+    return tuple(read_output(each, looks.options) for each in looks.sinks)
 
 
 def _find_flow(place: _Place, looks: Looks) -> FlowPlace | None:
@@ -184,6 +196,8 @@ def probe_by_ends(looks: Looks, ends: Mapping[str, str]) -> tuple[SourceProbe, .
         ConfigError: A source is named that the stream does not have.
         ReadError: The record cannot be read.
     """
+    from holdfast.diagnosis.probing import probe_needed  # noqa: PLC0415 - as above
+
     place = _find(looks)
     needed = {source: parse_offset(end) for source, end in ends.items()}
     return probe_needed(needed, _asked(place, looks))
@@ -192,10 +206,14 @@ def probe_by_ends(looks: Looks, ends: Mapping[str, str]) -> tuple[SourceProbe, .
 def _probe(place: _Place, checkpoint: Checkpoint, looks: Looks) -> tuple[SourceProbe, ...]:
     if not looks.probe:
         return ()
+    from holdfast.diagnosis.probing import probe_sources  # noqa: PLC0415 - as above
+
     return probe_sources(checkpoint, place.checkpoint, _asked(place, looks))
 
 
 def _asked(place: _Place, looks: Looks) -> SourceLooks:
+    from holdfast.diagnosis.probing import SourceLooks  # noqa: PLC0415 - as above
+
     return SourceLooks(
         given=looks.sources,
         options=looks.options,

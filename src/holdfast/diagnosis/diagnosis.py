@@ -14,10 +14,10 @@ from holdfast.diagnosis.facts import Fact, find_facts
 from holdfast.evidence.case import Case
 from holdfast.evidence.outcomes import Refuses, RunsAgain, StartsFresh, Unknown
 from holdfast.evidence.outputs.output import NotRead
-from holdfast.evidence.sources.probe import NotProbed
+from holdfast.evidence.sources.probe import NotProbed, SourceProbe
 from holdfast.grades import Confidence, Effect, Severity
 from holdfast.redact import redact
-from holdfast.rules import Catalogue, Finding, Needs, load_catalogue
+from holdfast.rules import Catalogue, Finding, Needs, catalogue_for
 from holdfast.rules.delta_batches import delta_holdings, is_strange
 
 _UNNAMED_LEDGERS = "the ledgers: the record does not say where every sink of the last run is"
@@ -82,7 +82,7 @@ def diagnose_case(case: Case, catalogue: Catalogue | None = None) -> Diagnosis:
         case: What is known.
         catalogue: What to judge with; by default every rule, those of other packages too.
     """
-    catalogue = catalogue or load_catalogue()
+    catalogue = catalogue or catalogue_for(case)
     findings: list[Finding] = []
     failed = list(catalogue.not_loaded)
     for rule in catalogue.rules:
@@ -150,8 +150,14 @@ def _is_unseen(case: Case) -> bool:
         or any(each.unreadable is not None for each in ledgers)
         or _has_unnamed_ledgers(case)
         or any(isinstance(each, NotRead) for each in case.outputs)
-        or any(isinstance(each.found, NotProbed) for each in case.sources)
+        or any(map(_is_half_seen, case.sources))
     )
+
+
+def _is_half_seen(source: SourceProbe) -> bool:
+    """Return whether a source was not asked, or its topics cannot be told from the old ones."""
+    found = source.found
+    return isinstance(found, NotProbed) or getattr(found, "ids_unread", None) is not None
 
 
 def _predicted(case: Case) -> RestartVerdict:

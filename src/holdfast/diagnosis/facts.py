@@ -12,6 +12,7 @@ from datetime import timedelta
 from holdfast.checkpoint.metadata import QueryMetadata
 from holdfast.checkpoint.offsets import PARTITIONS
 from holdfast.evidence.case import Case
+from holdfast.evidence.guard_record import GuardRecord
 from holdfast.evidence.history import find_pauses
 from holdfast.evidence.outputs.output import NotRead
 from holdfast.evidence.progress import find_progress
@@ -147,7 +148,7 @@ def _restarts(case: Case) -> _Found:
     record = case.record
     if record is not None and record.run is not None and record.lease is not None:
         run = record.run
-        ended = {RUNNING: "running or killed", FAILED: f"failed with {run.error}"}
+        ended = {RUNNING: _say_unended(record), FAILED: f"failed with {run.error}"}
         shown = f"{count(record.lease.epoch, 'start')}; the newest began {run.started_at}"
         return "restarts", f"{shown}, {ended.get(run.ended, run.ended)}", run.path
     newest = find_progress(case.checkpoint).newest_ms
@@ -158,6 +159,13 @@ def _restarts(case: Case) -> _Found:
     said = f"; longest pauses {longest}" if pauses else ""
     shown = f"not recorded; the newest batch was planned {ago(newest, case.now)}{said}"
     return "restarts", shown, "the times in offsets/"
+
+
+def _say_unended(record: GuardRecord) -> str:
+    """Say what a run is whose end was not recorded."""
+    if record.is_running:
+        return "it is running: its lease was renewed within its term"
+    return "its end was not recorded: it was probably killed"
 
 
 def _left(case: Case) -> Iterator[Fact]:

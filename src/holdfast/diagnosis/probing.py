@@ -44,8 +44,8 @@ class SourceLooks:
     """Of the store."""
     kafka_config: str | None
     contract: Contract | None
-    topic_ids: Mapping[str, Mapping[str, str]]
-    """Those of the last guarded run, by source."""
+    topic_ids: Mapping[str, Mapping[str, str]] | str
+    """Those of the last guarded run, by source; a text says why they could not be read."""
     now: datetime
 
     def option(self, source: str, name: str) -> str | None:
@@ -132,12 +132,12 @@ def _probe_kafka(source: str, needed: KafkaOffset, looks: SourceLooks) -> Source
     client = open_kafka(servers, looks.kafka_config)
     if isinstance(client, NotProbed):
         return _not_probed(source, needed, client.why)
-    kept = looks.kept(source)
+    kept, ids = looks.kept(source), looks.topic_ids
     return probe_kafka(
         source,
         needed,
         client,
-        recorded=looks.topic_ids.get(source, {}),
+        recorded=ids if isinstance(ids, str) else ids.get(source, {}),
         query=kafka_query(kept) if kept else None,
     )
 

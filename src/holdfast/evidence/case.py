@@ -17,6 +17,7 @@ from holdfast.evidence.outcomes import NextStart
 from holdfast.evidence.outputs.output import NotRead, Output
 from holdfast.evidence.overview import Overview
 from holdfast.evidence.query_to_start import QueryToStart
+from holdfast.evidence.sources.kafka import KafkaSource
 from holdfast.evidence.sources.probe import NotProbed, SourceProbe
 from holdfast.evidence.spark_error import ErrorReport
 from holdfast.evidence.stream import StreamEvidence
@@ -108,8 +109,13 @@ class Case:
             for each in self.sources
             if isinstance(each.found, NotProbed)
         )
+        topics = (
+            f"the topic ids of the last run, for source {each.source}: {each.found.ids_unread}"
+            for each in self.sources
+            if isinstance(each.found, KafkaSource) and each.found.ids_unread is not None
+        )
         outputs = (
             f"{each.shown}: {each.why}" for each in self.outputs if isinstance(each, NotRead)
         )
         record = () if self.record_unread is None else (f"the record: {self.record_unread}",)
-        return (*left_out, *record, *sources, *outputs)
+        return (*left_out, *record, *sources, *topics, *outputs)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from holdfast.checkpoint.read import Checkpoint
-from holdfast.evidence.state_columns import PlannedState, recorded_state
+from holdfast.evidence.state_columns import Differs, PlannedState, find_changes, recorded_state
 from holdfast.evidence.versions import SparkVersion
 from holdfast.record.contracts import Contract
 
@@ -20,6 +20,8 @@ _FORMATS = (
     "spark.sql.streaming.join.stateFormatVersion",
 )
 """Pinned settings that decide which columns state has."""
+_WITH_WATERMARKS = 3
+"""The version of contracts that has watermarks, aggregates and session settings."""
 THE_LAST_CONTRACT = "the contract of the last run"
 
 
@@ -53,6 +55,16 @@ def _pins(pinned: dict[str, str]) -> Iterator[tuple[str, str]]:
     return ((name, pinned[name]) for name in _FORMATS if name in pinned)
 
 
+def required_before(query: QueryToStart | None, operator_id: int) -> set[str] | None:
+    """Return the columns of an operator that could not be NULL in the last run; None if unknown."""
+    before = None if query is None else query.before
+    if query is None or before is None or before.operators != query.now.operators:
+        return None
+    known = before.operator_not_null
+    found = known[operator_id] if operator_id < len(known) else None
+    return None if found is None else set(found)
+
+
 def find_unknown(query: QueryToStart, checkpoint: Checkpoint) -> Iterator[str]:
     """Yield what could not be compared, one sentence each; nothing when all was."""
     if not checkpoint.offsets:
@@ -62,7 +74,7 @@ def find_unknown(query: QueryToStart, checkpoint: Checkpoint) -> Iterator[str]:
         yield (
             "No contract of a last run was found, so sources, sinks and settings were not compared."
         )
-    elif before.version < query.now.version:
+    elif before.version < _WITH_WATERMARKS:
         yield (
             f"The contract of the last run is of version {before.version}, which did not record "
             "watermarks, aggregates and session settings. Start the stream once with this "
@@ -81,3 +93,12 @@ def _unknown_state(query: QueryToStart, checkpoint: Checkpoint) -> Iterator[str]
             continue  # it is missing, which a rule finds
         elif not recorded_state(there[number]):
             yield f"The checkpoint has no readable state schema of operator {number} ({name})."
+    for change in find_changes(checkpoint, planned, query.now.operators):
+        number = change.operator_id
+        if change.how is Differs.IN_NULLABILITY and required_before(query, number) is None:
+            yield (
+                f"Columns of the state {change.part} of operator {number} ({change.operator}) can "
+                f"be NULL in the query's plan and not in the checkpoint: {', '.join(change.now)}. "
+                "Spark refuses that if the code has changed so. The last run did not record it. "
+                "Start the stream once with the code of the last run to record it."
+            )

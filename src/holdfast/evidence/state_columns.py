@@ -1,7 +1,8 @@
 """The columns of state, by name and order: what a checkpoint has, and what a query would bind.
 
 Spark binds the columns of state by position. At a start it compares their types, in order, and
-ignores their names (Spark 4.2 `StateSchemaCompatibilityChecker.schemasCompatible`).
+ignores their names. A column that cannot be NULL in the checkpoint must not become one that can
+(Spark 3.5 to 4.3 `StateSchemaCompatibilityChecker.schemasCompatible`).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import posixpath
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -29,6 +30,8 @@ class Column:
     name: str
     type: Any
     """As the JSON of Spark's types has it."""
+    nullable: bool | None = None
+    """None when it is not known."""
 
     def __str__(self) -> str:
         return f"{self.name} {_shown(self.type)}"
@@ -64,6 +67,8 @@ class Differs(StrEnum):
 
     IN_TYPE = "type"
     """In number or type: Spark refuses them."""
+    IN_NULLABILITY = "nullability"
+    """A column can be NULL that cannot be in the checkpoint: Spark refuses it."""
     IN_ORDER = "order"
     """The same names and types, in another order: Spark does not see it."""
     IN_NAME = "name"
@@ -82,6 +87,8 @@ class StateChange:
     before: tuple[str, ...]
     now: tuple[str, ...]
     follows_from: str
+    places: tuple[str, ...] = ()
+    """Of columns that can be NULL now, as a contract names them: `default key 0`."""
 
 
 def columns_of(schema: Mapping[str, Any]) -> Columns | None:
@@ -90,7 +97,10 @@ def columns_of(schema: Mapping[str, Any]) -> Columns | None:
     if not isinstance(fields, list) or not all(isinstance(each, dict) for each in fields):
         return None
     return tuple(
-        Column(name=str(each.get("name", "")), type=each.get("type", "")) for each in fields
+        Column(
+            name=str(each.get("name", "")), type=each.get("type", ""), nullable=each.get("nullable")
+        )
+        for each in fields
     )
 
 
@@ -138,16 +148,76 @@ def find_changes(
             for part in ("key", "value"):
                 old, new = getattr(before, part), getattr(now, part)
                 how = None if old is None or new is None else _compare(old, new)
+                change = StateChange(
+                    operator_id=number,
+                    operator=names[number],
+                    part=part,
+                    how=how or Differs.IN_NULLABILITY,
+                    before=tuple(map(str, old or ())),
+                    now=tuple(map(str, new or ())),
+                    follows_from=before.path,
+                )
                 if how is not None:
-                    yield StateChange(
-                        operator_id=number,
-                        operator=names[number],
-                        part=part,
-                        how=how,
-                        before=tuple(map(str, old)),
-                        now=tuple(map(str, new)),
-                        follows_from=before.path,
+                    yield change
+                if how is not Differs.IN_TYPE:
+                    yield from _compare_nulls(
+                        change, f"{store} {part}", before=old or (), now=new or ()
                     )
+
+
+def _compare_nulls(
+    change: StateChange, place: str, *, before: Columns, now: Columns
+) -> Iterator[StateChange]:
+    """Yield the columns that cannot be NULL in the checkpoint, and can be in the query."""
+    required = {where for where, is_null in _nulls(before) if is_null is False}
+    grown = [where for where, is_null in _nulls(now) if is_null and where in required]
+    numbers = sorted({int(where.partition(".")[0]) for where in grown})
+    if grown:
+        yield replace(
+            change,
+            how=Differs.IN_NULLABILITY,
+            before=tuple(str(before[number]) for number in numbers),
+            now=tuple(str(now[number]) for number in numbers),
+            places=tuple(f"{place} {where}" for where in grown),
+        )
+
+
+def not_null_columns(planned: PlannedState) -> tuple[str, ...]:
+    """Return the columns that a query would bind and that cannot be NULL: `default key 0`."""
+    return tuple(
+        f"{store} {part} {where}"
+        for store, columns in sorted(planned.stores.items())
+        for part, found in (("key", columns.key), ("value", columns.value))
+        for where, is_null in _nulls(found or ())
+        if is_null is False
+    )
+
+
+def _nulls(columns: Columns, above: str = "") -> Iterator[tuple[str, bool | None]]:
+    """Yield each column, and what is inside of it, by its place, and whether it can be NULL."""
+    for number, column in enumerate(columns):
+        where = f"{above}{number}"
+        yield where, column.nullable
+        yield from _nulls_inside(column.type, where)
+
+
+def _nulls_inside(kind: Any, where: str) -> Iterator[tuple[str, bool | None]]:
+    if not isinstance(kind, dict):
+        return
+    match kind.get("type"):
+        case "struct":
+            yield from _nulls(columns_of(kind) or (), f"{where}.")
+        case "array":
+            yield f"{where}.element", kind.get("containsNull")
+            yield from _nulls_inside(kind.get("elementType"), f"{where}.element")
+        case "map":
+            yield f"{where}.value", kind.get("valueContainsNull")
+            yield from _nulls_inside(kind.get("keyType"), f"{where}.key")
+            yield from _nulls_inside(kind.get("valueType"), f"{where}.value")
+        case "udt":
+            yield from _nulls_inside(kind.get("sqlType"), where)
+        case _:
+            pass
 
 
 def _compare(before: Columns, now: Columns) -> Differs | None:

@@ -5,18 +5,21 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from holdfast.lint.callables import Callee, find_callee
 from holdfast.lint.chains import Step, bind, read_chain
 from holdfast.lint.queries import Option, Query, read_options
-from holdfast.lint.syntax import Function, Syntax, parameters_of
+from holdfast.lint.syntax import Function, Syntax
 from holdfast.lint.values import Text, Values
 
 _SAVES = frozenset({"save", "saveAsTable", "insertInto", "jdbc", "parquet", "json", "csv", "orc"})
-_EXECUTES = frozenset({"execute", "executemany", "execute_values", "execute_batch"})
+_EXECUTES = frozenset({"sql", "execute", "executemany", "execute_values", "execute_batch"})
 _LOGS = frozenset({"print", "debug", "info", "warning", "warn", "error", "exception", "log"})
 _SHOWS = _LOGS | {"show", "printSchema", "count", "format", "head", "len", "str", "limit", "select"}
 _INSERT = re.compile(r"\s*insert\s+into\b", re.IGNORECASE)
+"""Not INSERT OVERWRITE: what a batch writes again replaces what it wrote before."""
+_RECOGNISES = re.compile(r"conflict|duplicate|merge|replace\s+(where|using|on)\b", re.IGNORECASE)
 _DEEPEST = 3
 
 
@@ -42,6 +45,8 @@ class BatchFunction:
     function: Function
     called: tuple[Function, ...]
     writes: tuple[Write, ...]
+    batch: str
+    """The name of the DataFrame."""
     names_batch: bool
     """Whether the batch id is used for anything but logging."""
 
@@ -53,14 +58,10 @@ class BatchFunction:
     @property
     def only_shows(self) -> bool:
         """Whether all it does is to print rows."""
-        calls = (each for each in ast.walk(self.function) if isinstance(each, ast.Call))
+        walked = (each for owner in (self.function, *self.called) for each in ast.walk(owner))
+        calls = (each for each in walked if isinstance(each, ast.Call))
         names = {getattr(each.func, "attr", getattr(each.func, "id", "")) for each in calls}
-        return names <= _SHOWS
-
-    @property
-    def batch(self) -> str:
-        """The name of the DataFrame."""
-        return next(iter(parameters_of(self.function)), "")
+        return names - {getattr(each, "name", "") for each in self.called} <= _SHOWS
 
 
 def find_batch_functions(queries: tuple[Query, ...]) -> tuple[BatchFunction, ...]:
@@ -71,60 +72,38 @@ def find_batch_functions(queries: tuple[Query, ...]) -> tuple[BatchFunction, ...
         given = step.argument(0, "func") if step else None
         if step is None or given is None:
             continue
-        function, values = _function_of(given, step.values)
-        if function is not None:
-            found.append(_read(query, function, values))
+        found_function = find_callee(given, step.values)
+        if found_function is not None:
+            found.append(_read(query, found_function))
     return tuple(found)
 
 
-def _function_of(node: ast.expr, values: Values) -> tuple[Function | None, Values]:
-    """Return the function that an expression stands for."""
-    node, values = values.resolve(node)
-    functions = values.syntax.functions
-    match node:
-        case ast.Lambda():
-            return node, values
-        case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="self"), attr=name):
-            found = functions.get(name, [])
-            return (found[0] if len(found) == 1 else None), values
-        case ast.Call(
-            func=ast.Name(id="partial") | ast.Attribute(attr="partial"), args=[first, *_]
-        ):
-            return _function_of(first, values)
-        case ast.Call(func=ast.Name(id=name)) if len(functions.get(name, [])) == 1:
-            (factory,) = functions[name]
-            inner = [e for e in ast.walk(factory) if isinstance(e, ast.FunctionDef)][1:]
-            return (inner[0] if len(inner) == 1 else None), bind(factory, node, values)
-        case _:
-            return None, values
-
-
-def _read(query: Query, function: Function, values: Values) -> BatchFunction:
-    called: list[tuple[Function, Values]] = [(function, values)]
-    for depth in range(_DEEPEST):
-        new = [each for owner, seen in called for each in _calls_inside(owner, seen)]
-        known = {each for each, _ in called}
-        fresh = [(each, seen) for each, seen in new if each not in known]
-        called += {each: (each, seen) for each, seen in fresh}.values()
-        if not fresh or depth == _DEEPEST:
+def _read(query: Query, own: Callee) -> BatchFunction:
+    called = [own]
+    for _ in range(_DEEPEST):
+        known = {each.function for each in called}
+        new = (each for caller in called for each in _calls_inside(caller))
+        fresh = {each.function: each for each in new if each.function not in known}
+        called += fresh.values()
+        if not fresh:
             break
-    writes = tuple(write for each, seen in called for write in _writes(each, seen))
-    rest = tuple(each for each, _ in called[1:])
-    return BatchFunction(query, function, rest, writes, _names_batch(function, values.syntax))
+    batch, batch_id = (*own.parameters, "", "")[:2]
+    return BatchFunction(
+        query=query,
+        function=own.function,
+        called=tuple(each.function for each in called[1:]),
+        writes=tuple(write for each in called for write in _writes(each.function, each.values)),
+        batch=batch,
+        names_batch=bool(batch_id) and _uses(own, batch_id, set()),
+    )
 
 
-def _calls_inside(function: Function, values: Values) -> Iterator[tuple[Function, Values]]:
-    functions = values.syntax.functions
-    for each in ast.walk(function):
-        match each:
-            case ast.Call(
-                func=ast.Name(id=name) | ast.Attribute(value=ast.Name(id="self"), attr=name)
-            ):
-                found = functions.get(name, [])
-                if len(found) == 1 and found[0] is not function:
-                    yield found[0], bind(found[0], each, values)
-            case _:
-                pass
+def _calls_inside(caller: Callee) -> Iterator[Callee]:
+    for each in ast.walk(caller.function):
+        if isinstance(each, ast.Call):
+            found = find_callee(each.func, caller.values)
+            if found is not None and found.function is not caller.function:
+                yield replace(found, values=bind(found.function, each, found.values))
 
 
 def _writes(function: Function, values: Values) -> Iterator[Write]:
@@ -141,8 +120,11 @@ def _writes(function: Function, values: Values) -> Iterator[Write]:
 
 def _insert(call: ast.Call, name: str, values: Values) -> Iterator[Write]:
     place = 1 if name in {"execute_values", "execute_batch"} else 0
-    sql = values.read(call.args[place]).start if place < len(call.args) else ""
-    if _INSERT.match(sql) and not re.search(r"conflict|duplicate|merge", sql, re.IGNORECASE):
+    text = values.read(call.args[place]) if place < len(call.args) else None
+    if text is None or not _INSERT.match(text.start):
+        return
+    known = "".join(each for each in text.parts if isinstance(each, str))
+    if not _RECOGNISES.search(known):
         yield Write(call, (call.lineno, call.col_offset + 1), "append", "sql", {}, (), None)
 
 
@@ -187,14 +169,30 @@ def _last_text(steps: tuple[Step, ...], name: str, number: int) -> Text | None:
     return found[-1].text(number, "source", "saveMode") if found else None
 
 
-def _names_batch(function: Function, syntax: Syntax) -> bool:
-    names = parameters_of(function)
-    if len(names) < 2:
+def _uses(owner: Callee, name: str, seen: set[tuple[Function, str]]) -> bool:
+    """Return whether a parameter is used: not only logged, nor passed to what does not use it."""
+    if (owner.function, name) in seen:
         return False
-    for each in ast.walk(function):
-        if isinstance(each, ast.Name) and each.id == names[1] and not _is_logged(each, syntax):
-            return True
+    seen.add((owner.function, name))
+    for each in ast.walk(owner.function):
+        if isinstance(each, ast.Name) and each.id == name:
+            if _is_logged(each, owner.values.syntax):
+                continue
+            given = _given_to(each, owner)
+            if given is None or _uses(*given, seen):
+                return True
     return False
+
+
+def _given_to(node: ast.Name, owner: Callee) -> tuple[Callee, str] | None:
+    """Return the function of the file that a name is passed to, and as which parameter."""
+    parent = owner.values.syntax.parents.get(node)
+    call = owner.values.syntax.parents.get(parent) if isinstance(parent, ast.keyword) else parent
+    if not isinstance(call, ast.Call) or node is call.func:
+        return None
+    callee = find_callee(call.func, owner.values)
+    name = None if callee is None else callee.parameter_of(call, node)
+    return None if callee is None or name is None else (callee, name)
 
 
 def _is_logged(node: ast.AST, syntax: Syntax) -> bool:

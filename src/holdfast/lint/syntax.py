@@ -30,6 +30,7 @@ class Syntax:
     calls: list[ast.Call] = field(default_factory=list)
     tries: list[ast.Try] = field(default_factory=list)
     functions: dict[str, list[Function]] = field(default_factory=dict)
+    classes: dict[str, list[ast.ClassDef]] = field(default_factory=dict)
     bindings: dict[tuple[ast.AST, str], list[Binding]] = field(default_factory=dict)
     attributes: dict[tuple[ast.AST, str], list[Binding]] = field(default_factory=dict)
     """Of `self.name = …`, by class."""
@@ -124,6 +125,8 @@ def _note(syntax: Syntax, node: ast.AST, scope: ast.AST) -> None:
             syntax.tries.append(node)
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             syntax.functions.setdefault(node.name, []).append(node)
+        case ast.ClassDef():
+            syntax.classes.setdefault(node.name, []).append(node)
         case _:
             pass
 
@@ -137,8 +140,10 @@ def _note_binding(syntax: Syntax, node: ast.AST, scope: ast.AST) -> None:
             _bind(syntax, scope, (target, given))
         case ast.AugAssign(target=target) | ast.For(target=target):
             _bind(syntax, scope, (target, None))
-        case ast.withitem(optional_vars=ast.expr() as target):
-            _bind(syntax, scope, (target, None))
+        case ast.withitem(optional_vars=ast.expr() as target, context_expr=opened):
+            # The only one that gives what it was opened with: the name of a new directory.
+            is_directory = "TemporaryDirectory" in ast.dump(opened)
+            _bind(syntax, scope, (target, opened if is_directory else None))
         case _:
             pass
 
@@ -166,6 +171,7 @@ _KINDS = frozenset(
         ast.Try,
         ast.FunctionDef,
         ast.AsyncFunctionDef,
+        ast.ClassDef,
         ast.Assign,
         ast.AnnAssign,
         ast.NamedExpr,

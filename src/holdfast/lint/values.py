@@ -19,6 +19,7 @@ _VOLATILE = {
 }
 _VOLATILE_OWNERS = {"datetime", "date", "dt", "uuid", "time", "tempfile", "secrets", "os", "random"}
 _VOLATILE_NAMES = {"uuid4", "uuid1", "mkdtemp", "TemporaryDirectory"}
+_TEMPORARY = {"TMPDIR", "TEMP", "TMP"}
 _READS = {"getenv", "get", "getProperty", "getArgument"}
 
 
@@ -29,6 +30,8 @@ class Hole:
     key: str | None = None
     volatile: str | None = None
     """The expression that is different in every run, if that is why it is not known."""
+    temporary: str | None = None
+    """The expression that names the directory for temporary files, if it is that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,12 @@ class Text:
         """What makes it different in every run."""
         holes = (part for part in self.parts if isinstance(part, Hole))
         return next((hole.volatile for hole in holes if hole.volatile), None)
+
+    @property
+    def temporary(self) -> str | None:
+        """The expression that names the directory for temporary files, if it begins with that."""
+        first = self.parts[0] if self.parts else ""
+        return first.temporary if isinstance(first, Hole) else None
 
     def is_same(self, other: Text) -> bool:
         """Return whether two values are surely equal."""
@@ -118,7 +127,7 @@ class Values:
                 entry = self.entry_of(holder, str(key), depth)
                 if entry is not None:
                     return self.read(entry, depth + 1)
-                return Text((Hole(_key(node)),))
+                return Text((_hole_of(node, str(key)),))
             case ast.Call():
                 return self._call(node, depth)
             case _:
@@ -204,6 +213,8 @@ class Values:
         return last if around[: len(inside)] == inside else None
 
     def _attribute(self, node: ast.Attribute, depth: int) -> Text:
+        if node.attr == "name" and (made := self.read(node.value, depth + 1)).volatile:
+            return made  # of a TemporaryDirectory
         match node.value:
             case ast.Name(id="self"):
                 owner = self.syntax.class_of(node)
@@ -239,8 +250,11 @@ class Values:
             for each in node.args:
                 pieces += [*([text_of("/")] if pieces else []), self.read(each, depth + 1)]
             return self._join(pieces) if _key(node.func.value) == "os.path" else UNKNOWN
+        if name == "gettempdir":
+            return Text((Hole(_key(node), temporary=f"{_key(node.func)}()"),))
         if name in _READS and all(isinstance(each, ast.Constant) for each in node.args):
-            return Text((Hole(_key(node)),))
+            first = next((each.value for each in node.args if isinstance(each, ast.Constant)), "")
+            return Text((_hole_of(node, str(first)),))
         return UNKNOWN
 
     def _wrapped(self, node: ast.Call, depth: int) -> Text:
@@ -267,6 +281,12 @@ def _name_of(node: ast.expr) -> str:
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else ""
+
+
+def _hole_of(node: ast.expr, name: str) -> Hole:
+    """Return a value that is read by its name, such as a variable of the environment."""
+    key = _key(node)
+    return Hole(key, temporary=key if name in _TEMPORARY else None)
 
 
 def _key(node: ast.expr) -> str:

@@ -6,7 +6,8 @@ ledger can be found. Of a source only options of an allow-list are written down,
 of its secret: other options, and secrets, can hold passwords.
 
 Version 1 knew the names of sources, sinks and operators alone; version 2 neither watermarks nor
-what state is computed from; version 3 no lock against a reset. They are still read under their own
+what state is computed from; version 3 no lock against a reset; version 4 not which columns of state
+cannot be NULL. They are still read under their own
 digests, and a comparison of two versions is one of what both know.
 
 A contract informs. One that is broken or missing is *unknown*: the start goes on, says so, and does
@@ -49,7 +50,13 @@ _FORMAT = "holdfast.contract"
 _SINCE_2 = ("spark", "source_options", "sink_places", "operator_keys", "settings")
 _SINCE_3 = ("operator_parts", "watermarks")
 _SINCE_4 = ("reset",)
-_SINCE = {1: (*_SINCE_2, *_SINCE_3, *_SINCE_4), 2: (*_SINCE_3, *_SINCE_4), 3: _SINCE_4}
+_SINCE_5 = ("operator_not_null",)
+_SINCE = {
+    1: (*_SINCE_2, *_SINCE_3, *_SINCE_4, *_SINCE_5),
+    2: (*_SINCE_3, *_SINCE_4, *_SINCE_5),
+    3: (*_SINCE_4, *_SINCE_5),
+    4: _SINCE_5,
+}
 """What a contract of an older version does not have."""
 _WITH_WATERMARKS = 3
 _SHOWN = {
@@ -86,7 +93,7 @@ class SinkContract(msgspec.Struct, frozen=True, kw_only=True):
 class Contract(Document, frozen=True, kw_only=True, tag=_FORMAT):
     """What a query is. What an older version did not have is empty in its contracts: not known."""
 
-    version: Version = 4
+    version: Version = 5
     sources: Sources
     """Each as Spark names it, in the order of the query: `kafka`, `FileSource[s3a://lake/in]`."""
     sinks: Names
@@ -110,6 +117,9 @@ class Contract(Document, frozen=True, kw_only=True, tag=_FORMAT):
     operator_parts: Annotated[tuple[Names | None, ...], Meta(max_length=10_000)] = ()
     """Of each operator, what its state is computed from, in the order in which Spark binds it:
     aggregate functions, or pairs of join keys; None if the plan hides it."""
+    operator_not_null: Annotated[tuple[Names | None, ...], Meta(max_length=10_000)] = ()
+    """Of each operator, the columns of state that cannot be NULL: `default key 0`; None if the plan
+    hides them. Spark refuses one that could not be NULL and can be."""
     watermarks: Names = ()
     """Each as its column and its delay: `event_time 10 minutes`."""
     reset: Line = ""
@@ -123,6 +133,7 @@ class Contract(Document, frozen=True, kw_only=True, tag=_FORMAT):
             (self.source_options, self.sources),
             (self.operator_keys, self.operators),
             (self.operator_parts, self.operators),
+            (self.operator_not_null, self.operators),
         )
         if any(known and len(known) != len(names) for known, names in pairs):
             raise ValueError("there is not one for each source or operator")
@@ -183,6 +194,9 @@ def _facts_of_state(contract: Contract) -> dict[str, _Fact]:
         found[f"the key of its operator {number} ({contract.operators[number]})"] = key
     for number, parts in enumerate(contract.operator_parts):
         found[f"what operator {number} ({contract.operators[number]}) keeps"] = parts
+    for number, required in enumerate(contract.operator_not_null):
+        name = f"operator {number} ({contract.operators[number]})"
+        found[f"which columns of {name} cannot be NULL"] = required
     if contract.version >= _WITH_WATERMARKS:
         found["its watermarks"] = contract.watermarks
     return found

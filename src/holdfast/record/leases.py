@@ -72,6 +72,10 @@ class Lease(Document, frozen=True, kw_only=True, tag="holdfast.lease"):
         return lease_path(self.epoch)
 
 
+SECONDS_OF_SILENCE = 10
+"""Between two lines about the same wait."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
     """What is told while a living lease is waited for."""
@@ -81,6 +85,25 @@ class Waiting:
     seconds_left: float
     """Until it has run out, if no heartbeat comes."""
     seconds_waited: float
+    is_renewed: bool = False
+    """Whether a heartbeat came while it was waited for: the owner lives."""
+
+    def say_end(self, doing: str, *, refused: str) -> str:
+        """Say how the wait ends. The seconds only fall: a heartbeat does not begin them again.
+
+        Args:
+            doing: What waits: `this start`.
+            refused: How that ends if the owner goes on: `in LEASE_HELD`.
+        """
+        term = self.lease.term_s
+        # It takes the first heartbeat after a whole term.
+        ends = f"ends {refused} within {max(term - self.seconds_waited, 0) + term / 2:.0f} s"
+        if self.is_renewed:
+            return f"That driver is running. Unless it stops, {doing} {ends}"
+        return (
+            f"If that driver is gone, {doing} goes on in {self.seconds_left:.0f} s; if it lives, "
+            f"{doing} {ends}"
+        )
 
 
 def read_lease(reader: Reader, epoch: int) -> Lease | None:
@@ -174,7 +197,7 @@ def _wait_until_free(reader: Reader, epoch: int, tell: Callable[[Waiting], None]
     Raises:
         LeaseHeldError: The owner still renews its lease after a whole term: it is alive.
     """
-    seen, began = None, clock.monotonic()
+    seen, began, beats = None, clock.monotonic(), 0
     since = began
     while True:
         lease = read_lease(reader, epoch)
@@ -185,10 +208,19 @@ def _wait_until_free(reader: Reader, epoch: int, tell: Callable[[Waiting], None]
             # Only a heartbeat just now shows a living owner: one before may be a killed one's last.
             if seen is not None and now - began >= lease.term_s:
                 raise LeaseHeldError(reader.location, lease)
+            beats += seen is not None
             seen, since = lease.nonce, now
         left = lease.term_s - (now - since)
         if left <= 0 or is_taken(reader, epoch + 1):
             return
         name, waited = reader.location.name, now - began
-        tell(Waiting(stream=name, lease=lease, seconds_left=left, seconds_waited=waited))
+        tell(
+            Waiting(
+                stream=name,
+                lease=lease,
+                seconds_left=left,
+                seconds_waited=waited,
+                is_renewed=beats > 0,
+            )
+        )
         time.sleep(min(lease.term_s / _POLLS_PER_TERM, left))

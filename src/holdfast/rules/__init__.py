@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from holdfast.rules.catalogue import RULES, Catalogue, find_rules, judge, load_catalogue
+from holdfast.rules.catalogue import (
+    RULES,
+    Catalogue,
+    catalogue_for,
+    find_rules,
+    load_catalogue,
+    rules_for,
+)
+from holdfast.rules.judging import judge, judge_or_ask
 from holdfast.rules.rule import Finding, Needs, Rule
 
 __all__ = [
@@ -11,7 +19,10 @@ __all__ = [
     "Finding",
     "Needs",
     "Rule",
+    "catalogue_for",
     "find_rules",
     "judge",
+    "judge_or_ask",
     "load_catalogue",
+    "rules_for",
 ]

@@ -7,16 +7,16 @@ names its modules as entry points in the group `holdfast.rules`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from holdfast.evidence.case import Case
 from holdfast.redact import redact
-from holdfast.rules.rule import Finding, Rule
+from holdfast.rules.rule import Needs, Rule
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -35,32 +35,108 @@ class Catalogue:
     """Entries of other packages that are not rules, each with the reason."""
 
 
+CODES_NEEDING: Mapping[Needs, str] = {
+    Needs.NEIGHBOURS: r"11[5-7]",
+    Needs.SOURCE: r"32[0-8]|330|3[4-7]\d",
+    Needs.QUERY: r"40\d|410|51\d",
+    Needs.STREAM: r"6\d\d",
+    Needs.OUTPUT: r"7\d\d|90[136]",
+    Needs.ERROR: r"9[23]\d",
+}
+"""The numbers of rules that need something beside the checkpoint. A rule is not imported where that
+is missing: of a bare checkpoint that saves two thirds of the modules. A rule with a number that is
+not here is always imported."""
+
+
+@cache
 def find_rules() -> tuple[Rule, ...]:
     """Return the rule of every module `hf<code>_<name>` on the package's path, by code.
 
     Directories, wheels and zip archives are walked alike.
     """
+    return _import_rules(_rule_modules())
+
+
+def rules_for(case: Case) -> tuple[Rule, ...]:
+    """Return our rules that can find something in a case, by code."""
+    without = (each for needs, each in CODES_NEEDING.items() if not has(case, needs))
+    left_out = re.compile(rf"hf(?:{'|'.join((*without, '(?!)'))})_.*")
+    return _import_rules(name for name in _rule_modules() if not left_out.fullmatch(name))
+
+
+def has(case: Case, needs: Needs) -> bool:
+    """Return whether a case has what a rule needs beside the checkpoint."""
+    held = {
+        Needs.NEIGHBOURS: case.neighbours,
+        Needs.SOURCE: case.sources,
+        # A guarded start asks Spark for its sources before the query is known in full.
+        Needs.QUERY: case.query is not None or case.stream is not None,
+        Needs.STREAM: case.stream is not None,
+        Needs.OUTPUT: case.outputs or case.flow is not None,
+        Needs.ERROR: case.error is not None,
+    }
+    return bool(held.get(needs, True))
+
+
+@cache
+def _rule_modules() -> tuple[str, ...]:
     names = (module.name for module in iter_modules(import_module(_PACKAGE).__path__))
-    modules = (
-        import_module(f"{_PACKAGE}.{name}") for name in names if _RULE_MODULE.fullmatch(name)
-    )
+    return tuple(name for name in names if _RULE_MODULE.fullmatch(name))
+
+
+def _import_rules(names: Iterable[str]) -> tuple[Rule, ...]:
+    modules = (import_module(f"{_PACKAGE}.{name}") for name in names)
     return tuple(sorted((module.RULE for module in modules), key=lambda rule: rule.code))
 
 
-RULES: tuple[Rule, ...] = find_rules()
+class OwnRules(Sequence[Rule]):
+    """Holdfast's own rules by code, imported when they are first looked at.
+
+    Importing two hundred modules takes longer than reading a small checkpoint, and most commands
+    never judge.
+    """
+
+    @overload
+    def __getitem__(self, index: int) -> Rule: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Rule, ...]: ...
+    def __getitem__(self, index: int | slice) -> Rule | tuple[Rule, ...]:
+        """Return the rules at a place."""
+        return find_rules()[index]
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(find_rules())
+
+    def __iter__(self) -> Iterator[Rule]:
+        """Go through them by code."""
+        return iter(find_rules())
+
+
+RULES = OwnRules()
 """Holdfast's own: a guarded start judges by these alone."""
 
 
 @cache
 def load_catalogue() -> Catalogue:
-    """Return our rules, then those of other packages by the names of their entries.
+    """Return our rules, then those of other packages by the names of their entries."""
+    return _with_other_packages(RULES)
+
+
+def catalogue_for(case: Case) -> Catalogue:
+    """Return what can find something in a case: ours that apply, and all of other packages."""
+    return _with_other_packages(rules_for(case))
+
+
+def _with_other_packages(ours: Iterable[Rule]) -> Catalogue:
+    """Add the rules of other packages to ours.
 
     They are imported here and not with this module, so that they can import `holdfast.rules`. One
     that cannot be loaded is named, and the others are loaded.
     """
     from importlib.metadata import entry_points  # noqa: PLC0415 - slow to import
 
-    rules, not_loaded = list(RULES), []
+    rules, not_loaded = list(ours), []
     for entry in sorted(entry_points(group=_PACKAGE), key=lambda each: (each.name, each.value)):
         loaded = _load(entry, taken={rule.code for rule in rules})
         if isinstance(loaded, Rule):
@@ -81,8 +157,3 @@ def _load(entry: EntryPoint, *, taken: set[str]) -> Rule | str:
     if _OUR_CODE.fullmatch(rule.code):
         return f"its code {rule.code} is one of Holdfast's; choose another prefix"
     return f"its code {rule.code} is taken already" if rule.code in taken else rule
-
-
-def judge(case: Case, rules: Iterable[Rule] = RULES) -> tuple[Finding, ...]:
-    """Return what every rule finds, in the order of the rules' codes."""
-    return tuple(finding for rule in rules for finding in rule.judge(case))

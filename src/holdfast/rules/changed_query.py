@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
-from holdfast.evidence.query_to_start import THE_LAST_CONTRACT, known_state, pinned_settings
+from holdfast.evidence.query_to_start import (
+    THE_LAST_CONTRACT,
+    known_state,
+    pinned_settings,
+    required_before,
+)
 from holdfast.evidence.state_columns import Differs, StateChange, compare_names, find_changes
 from holdfast.record.contracts import Contract
 
@@ -48,13 +53,27 @@ def state_changes(case: Case) -> tuple[StateChange, ...]:
     retyped = {each.operator_id for each in columns if each.how is Differs.IN_TYPE}
     parts = (each for each in _changed_parts(case) if each.operator_id not in retyped)
     known = _operators_with_parts(case)
-    return (*(each for each in columns if not _is_less(each, known)), *parts)
+    told = (each for each in columns if not _is_less(each, known) and _is_of_code(case, each))
+    return (*told, *parts)
+
+
+def _is_of_code(case: Case, change: StateChange) -> bool:
+    """Return whether code made a column nullable that was not, as far as contracts tell.
+
+    A plan made before the first batch can differ from that of a batch in this, for sources that
+    say less before they are read. So two plans of the same kind are compared.
+    """
+    if change.how is not Differs.IN_NULLABILITY:
+        return True
+    required = required_before(case.query, change.operator_id)
+    return required is not None and bool(required.intersection(change.places))
 
 
 def _is_less(change: StateChange, known: set[int]) -> bool:
     """Return whether names in the checkpoint say less than the contract: of sums, all are `sum`."""
     is_value = change.operator == AGGREGATE and change.part == "value"
-    return is_value and change.how is not Differs.IN_TYPE and change.operator_id in known
+    is_named = change.how in (Differs.IN_ORDER, Differs.IN_NAME)
+    return is_value and is_named and change.operator_id in known
 
 
 def _operators_with_parts(case: Case) -> set[int]:

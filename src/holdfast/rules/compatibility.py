@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from holdfast.grades import Severity
+from holdfast.grades import Confidence, Severity
 from holdfast.rules.rule import Finding
 
 _GRAVE = (Severity.BLOCKS_RESTART, Severity.DATA_AT_RISK)
@@ -38,8 +38,9 @@ class StreamCheck:
     @property
     def verdict(self) -> Compatibility:
         """The answer."""
-        if any(each.severity in _GRAVE for each in self.findings):
+        grave = [each for each in self.findings if each.severity in _GRAVE]
+        if any(each.confidence is not Confidence.UNKNOWN for each in grave):
             return Compatibility.INCOMPATIBLE
-        if self.unknown:
+        if self.unknown or grave:
             return Compatibility.UNKNOWN
         return Compatibility.WITH_NOTES if self.findings else Compatibility.COMPATIBLE

@@ -6,6 +6,9 @@ The topic has another id than at the last guarded run, and its end is at or abov
 the checkpoint needs next. The topic was deleted and created again. Where Spark refuses to start for
 another reason, such as a partition that is gone, that is found instead.
 
+Or the ids of the last guarded run cannot be read, because a run in the record is damaged. Then the
+finding asks: nothing tells whether the topic is still the same one.
+
 ## What Spark does
 
 Nothing shows it. Spark stores no topic id, and `failOnDataLoss=true` only compares offsets. It goes
@@ -39,10 +42,11 @@ records that are counted here. Topics that a pattern matches are recorded from t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from holdfast.evidence.case import Case
 from holdfast.evidence.progress import Amount
-from holdfast.evidence.sources.kafka import KafkaPartition
+from holdfast.evidence.sources.kafka import KafkaPartition, KafkaSource
 from holdfast.evidence.wording import count
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.commands import KEEP, resetting
@@ -58,6 +62,7 @@ from holdfast.rules.rule import Finding, Needs, Rule
 
 def _judge(case: Case) -> Iterator[Finding]:
     for source in kafka_sources(case):
+        yield from _ask(case, source)
         passed = places_where(source, _is_past)
         is_noticed = source.fail_on_data_loss is not False and source.is_refused
         if not passed or is_noticed:
@@ -78,6 +83,30 @@ def _judge(case: Case) -> Iterator[Finding]:
             amount=Amount(number=number, unit="record"),
             follows_from=(*follows_from(case, source), "the topic ids of the last run"),
         )
+
+
+def _ask(case: Case, source: KafkaSource) -> Iterator[Finding]:
+    """Yield that it is not known, where the ids of the last run could not be read."""
+    passed = places_where(source, lambda place: _skipped(place[1]) > 0)
+    if source.ids_unread is None or not passed:
+        return
+    found = RULE.find(
+        what=(
+            f"Whether {source.shown} was deleted and created again since the last guarded run is "
+            f"not known: the topic ids of that run could not be read. {source.ids_unread}"
+        ),
+        how=(
+            "Restore the run from a backup of the record. Or find out when the topic was created; "
+            "if that was before the last run, start anyway: the new run records the ids again."
+        ),
+        accepting=(
+            "if the topic was created again, Spark goes on at the old offset, and the records "
+            "before it are lost"
+        ),
+        follows_from=(*follows_from(case, source), "the runs in the record"),
+    )
+    # It decides on no loss: that is what nobody knows.
+    yield replace(found, confidence=Confidence.UNKNOWN, effect=Effect.NONE, goal=Goal.NONE)
 
 
 def _is_past(place: Place) -> bool:

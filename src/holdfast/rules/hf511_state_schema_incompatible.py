@@ -1,13 +1,18 @@
-"""HF511: the columns of state have other types, and Spark will refuse them.
+"""HF511: the columns of state have other types or can be NULL now, and Spark will refuse them.
 
 ## What it finds
 
 An operator of the query keeps more, fewer or other columns than its state in the checkpoint: a
 column was added to the grouping key, an aggregate was added, or a type was changed.
 
+Or a column can be NULL now that could not be before. Nothing in the code names such a column: an
+inner join becomes an outer join, a filter or a `coalesce` is removed, a time limit of a join is.
+The last run must have recorded which columns could not be NULL; otherwise `holdfast check` says
+*unknown*.
+
 ## What Spark does
 
-Spark compares the types in the first batch and fails with `STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE`
+Spark compares the columns in the first batch and fails with `STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE`
 or `STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE`. The same happens at every start.
 
 ## What to do
@@ -28,7 +33,7 @@ Spark decides, and fails as above. The ledger does not change.
 
 ## What it cannot see
 
-A change of nullability alone. State of `transformWithState` and of functions of yours.
+State of `transformWithState` and of functions of yours.
 """
 
 from __future__ import annotations
@@ -36,7 +41,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
-from holdfast.evidence.state_columns import Differs
+from holdfast.evidence.state_columns import Differs, StateChange
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.changed_query import listed, state_changes, told
 from holdfast.rules.commands import resetting
@@ -45,18 +50,29 @@ from holdfast.rules.rule import Finding, Needs, Rule
 
 def _judge(case: Case) -> Iterator[Finding]:
     for change in state_changes(case):
-        if change.how is not Differs.IN_TYPE:
+        if change.how not in (Differs.IN_TYPE, Differs.IN_NULLABILITY):
             continue
         yield RULE.find(
             what=(
-                f"{told(change)} is {listed(change.before)} in the checkpoint and "
-                f"{listed(change.now)} in the query. Spark fails in the first batch, with "
+                f"{_differs(change)}. Spark fails in the first batch, with "
                 f"STATE_STORE_{change.part.upper()}_SCHEMA_NOT_COMPATIBLE."
             ),
             how=f"Start the query as it was. To begin with the new columns, {resetting(case)}.",
             accepting="Spark decides; it fails in the first batch, at every start",
             follows_from=(change.follows_from,),
         )
+
+
+def _differs(change: StateChange) -> str:
+    if change.how is Differs.IN_NULLABILITY:
+        return (
+            f"{told(change)} has columns that can be NULL in the query, and not in the "
+            f"checkpoint: {listed(change.now)}"
+        )
+    return (
+        f"{told(change)} is {listed(change.before)} in the checkpoint and {listed(change.now)} in "
+        "the query"
+    )
 
 
 RULE = Rule(

@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 from holdfast.evidence.session_settings import UNPINNED
-from holdfast.evidence.state_columns import PlannedState
+from holdfast.evidence.state_columns import PlannedState, not_null_columns
 from holdfast.record.contracts import Contract, SinkContract
 from holdfast.redact import redact, redact_location
 from holdfast.spark.errors import spark_errors
@@ -89,6 +89,7 @@ def describe_query(
         operator_keys=tuple(_key(node) for _, node in operators),
         settings=_settings(spark),
         operator_parts=tuple(None if each is None else each.parts for each in state),
+        operator_not_null=tuple(None if each is None else not_null_columns(each) for each in state),
         watermarks=tuple(_watermark(node) for kind, node in kinds if kind == "EventTimeWatermark"),
     )
     return contract, state

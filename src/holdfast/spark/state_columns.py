@@ -179,8 +179,7 @@ def _join(node: Any) -> PlannedState:
         ("left", node.leftKeys(), node.left()),
         ("right", node.rightKeys(), node.right()),
     ):
-        types = (_type(key.dataType()) for key in each(keys))
-        key = tuple(Column(name=f"field{place}", type=kind) for place, kind in enumerate(types))
+        key = tuple(_column(one, f"field{place}") for place, one in enumerate(each(keys)))
         stores[f"{side}-keyToNumValues"] = StoreColumns(key=key)
         stores[f"{side}{JOIN_VALUES}"] = StoreColumns(value=_columns(rows.output()))
     pairs = zip(each(node.leftKeys()), each(node.rightKeys()), strict=True)
@@ -190,8 +189,12 @@ def _join(node: Any) -> PlannedState:
 
 
 def _columns(attributes: Any) -> Columns:
-    found = each(attributes)
-    return tuple(Column(name=str(one.name()), type=_type(one.dataType())) for one in found)
+    return tuple(_column(one, str(one.name())) for one in each(attributes))
+
+
+def _column(expression: Any, name: str) -> Column:
+    kind = _type(expression.dataType())
+    return Column(name=name, type=kind, nullable=bool(expression.nullable()))
 
 
 def _type(kind: Any) -> Any:

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import logging
 import math
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
+from holdfast.errors import HoldfastError
+from holdfast.evidence.case import Case
+from holdfast.evidence.collect import collect
 from holdfast.evidence.next_start import predict_by_logs
 from holdfast.evidence.outcomes import Refuses, RunsAgain, Unknown
+from holdfast.evidence.overview import overview_of
 from holdfast.evidence.versions import version_text
+from holdfast.grades import Confidence, Severity
+from holdfast.record.leases import SECONDS_OF_SILENCE, Waiting
+from holdfast.rules import judge_or_ask, rules_for
 
 if TYPE_CHECKING:
     from holdfast.evidence.stream import StreamEvidence
-    from holdfast.record.leases import Waiting
     from holdfast.streams.accepting import Accepted
     from holdfast.streams.guard import Guard
 
 _LOG = logging.getLogger("holdfast")
-_SECONDS_OF_SILENCE = 10
 RETENTION = "spark.sql.streaming.minBatchesToRetain"
 _ROCKSDB, _FEWEST_RETAINED = "RocksDBStateStoreProvider", 2
 """Versions of state: that which the batch in hand begins from, and the one that it makes. The other
@@ -44,21 +50,17 @@ class WaitingTeller:
     def __call__(self, waiting: Waiting) -> None:
         """Be told of a wait that goes on."""
         lease, now = waiting.lease, clock.monotonic()
-        if now - self._said_at < _SECONDS_OF_SILENCE:
+        if now - self._said_at < SECONDS_OF_SILENCE:
             return
         self._said_at = now
         _LOG.warning(
-            "holdfast: %s waits for the lease of %s (epoch %s, taken %s), for %.0f s so far. If"
-            " that driver is gone, this start goes on in %.0f s; if it lives, this start ends in"
-            " LEASE_HELD within %.0f s",
+            "holdfast: %s waits for the lease of %s (epoch %s, taken %s), for %.0f s so far. %s",
             waiting.stream,
             lease.owner,
             lease.epoch,
             lease.taken_at or "at an unknown time",
             waiting.seconds_waited,
-            waiting.seconds_left,
-            # It takes the first heartbeat after a whole term.
-            max(lease.term_s - waiting.seconds_waited, 0) + lease.term_s / 2,
+            waiting.say_end("this start", refused="in LEASE_HELD"),
         )
 
 
@@ -82,13 +84,16 @@ def warn(spark: Any, guard: Guard) -> None:
             )
 
 
-def announce(evidence: StreamEvidence, guard: Guard, accepted: Accepted) -> None:
+def announce(evidence: StreamEvidence, guard: Guard, accepted: Accepted) -> str:
     """Say in one line what starts, and what it begins with.
 
     Args:
         evidence: From before the fence.
         guard: Of this start.
         accepted: What the operator says of the sinks, which the evidence does not know yet.
+
+    Returns:
+        What repairs the checkpoint, where Spark will refuse it; it is said too. Else nothing.
     """
     sure = evidence.next_start(guard.spark, query=guard.query)
     predicted = sure
@@ -114,6 +119,34 @@ def announce(evidence: StreamEvidence, guard: Guard, accepted: Accepted) -> None
         guard.lease.owner,
         version_text(guard.spark),
     )
+    if not isinstance(predicted, Refuses):
+        return ""
+    advice = find_repair(evidence, guard)
+    _LOG.warning("holdfast: %s: %s", evidence.stream, advice)
+    return advice
+
+
+def find_repair(evidence: StreamEvidence, guard: Guard) -> str:
+    """Return what `holdfast diagnose` says to do about a checkpoint that Spark will refuse."""
+    place = guard.place
+    root = quote(place.plan_root or "ROOT")
+    look = f"To see what is wrong, run: holdfast diagnose {evidence.stream} --root {root}"
+    try:
+        overview = overview_of(collect(place.checkpoint), spark=guard.spark)
+    except HoldfastError:
+        return look
+    case = Case(
+        checkpoint=overview.checkpoint, overview=overview, stream=evidence, root=place.plan_root
+    )
+    blocking = [
+        each
+        for each in judge_or_ask(case, rules_for(case))
+        if each.severity is Severity.BLOCKS_RESTART and each.confidence is Confidence.CERTAIN
+    ]
+    if not blocking:
+        return look
+    first = blocking[0]
+    return f"{first.code} {first.name}. What to do ({first.goal}): {first.how}"
 
 
 def _standing(evidence: StreamEvidence, predicted: RunsAgain, accepted: Accepted) -> str:

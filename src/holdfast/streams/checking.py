@@ -18,7 +18,7 @@ from holdfast.evidence.query_to_start import QueryToStart, find_unknown
 from holdfast.record.bounds import MAX_EPOCH
 from holdfast.record.contracts import Contract, SinkContract, contract_before
 from holdfast.redact import redact
-from holdfast.rules import RULES, Needs, judge
+from holdfast.rules import RULES, Needs, judge_or_ask
 from holdfast.rules.compatibility import StreamCheck
 from holdfast.sinks.kinds import describe_sink, resolve_writer
 from holdfast.sinks.sink import SinkSpec
@@ -78,7 +78,7 @@ def _check(declared: Declared, built: Any, spark: SparkSession, *, root: str | N
         return StreamCheck(stream=declared.name, unknown=(built,) if has_run else ())
     case, unseen = _case(declared, built, place, before=before)
     assert case.query is not None
-    findings = judge(case, [rule for rule in RULES if rule.needs is Needs.QUERY])
+    findings = judge_or_ask(case, [rule for rule in RULES if rule.needs is Needs.QUERY])
     is_new = case.newest_planned < 0
     return StreamCheck(
         stream=declared.name,

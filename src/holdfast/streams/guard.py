@@ -19,7 +19,7 @@ from holdfast.record.contracts import Contract, keep_contract, tell_changes
 from holdfast.record.leases import Lease
 from holdfast.record.read_files import merge_input_files
 from holdfast.record.repairs import unfinished_repair
-from holdfast.rules import judge
+from holdfast.rules import judge_or_ask
 from holdfast.sinks.sink import SinkWriter
 from holdfast.streams.accepting import (
     Accepted,
@@ -99,7 +99,7 @@ class Guard:
         refuse_unfinished_repair(self.place)
         evidence = _readable(collect_stream(self._places))
         sources = self.probes.ask(evidence)
-        findings = judge(self._case(evidence, sources))
+        findings = judge_or_ask(self._case(evidence, sources))
         say_findings(evidence.stream, findings)
         reached("G3")
         accepted = accept_findings(
@@ -130,7 +130,7 @@ class Guard:
                 raise FenceNotTakenError(self.place.stream, sink.shown)
         # What was read before the fence is older than it: judged again.
         found = _readable(collect_again(self._places, evidence))
-        again = judge(self._case(found, ()))
+        again = judge_or_ask(self._case(found, ()))
         findings = tuple(each for each in again if not accepted.covers(each))
         try:
             refuse_findings(self.place.record, found, findings)

@@ -42,14 +42,30 @@ class PipelineStartError(HoldfastError):
         """Those that run, by their stream's name."""
         self.errors = errors
         """What kept each of the others from it."""
-        told = "; ".join(f"{name}: {redact(str(error))}" for name, error in errors.items())
+        told = "\n".join(f"{name}: {redact(str(error))}" for name, error in errors.items())
         super().__init__(
-            what=f"{len(errors)} of {len(errors) + len(queries)} streams of {pipeline} "
-            "were not started; the others run.",
+            what=_say_how_many(pipeline, len(errors), running=len(queries)),
             why=told,
             how="Fix the errors above, then start only those streams: "
-            "pipeline.start(spark, only=[…]).",
+            f"pipeline.start(spark, only={list(errors)!r})",
         )
+
+    def __str__(self) -> str:
+        # Its reasons have many lines, and end with commands: nothing may follow on the same line.
+        return f"{self.what}\n{self.why}\n{self.how}"
+
+
+def _say_how_many(pipeline: str, failed: int, *, running: int) -> str:
+    """Return how many streams did not start, and what the others do."""
+    were = "was" if failed == 1 else "were"
+    others = {0: "None runs.", 1: "The other one runs."}.get(running, "The others run.")
+    if failed + running == 1:
+        return f"The only stream of {pipeline} was not started."
+    return f"{failed} of {failed + running} streams of {pipeline} {were} not started. {others}"
+
+
+def _kind_of(error: Exception) -> str:
+    return error.code if isinstance(error, HoldfastError) else type(error).__name__
 
 
 class Pipeline:
@@ -144,7 +160,8 @@ class Pipeline:
             try:
                 queries[name] = built[name].start(spark, given)
             except Exception as error:  # noqa: BLE001 - the others run, and must not be forgotten
-                _LOG.error("holdfast: %s was not started: %s", name, redact(str(error)))
+                # The whole reason is in what is raised, once.
+                _LOG.error("holdfast: %s was not started: %s", name, _kind_of(error))
                 errors[name] = error
         if errors:
             raise PipelineStartError(self.name, queries=queries, errors=errors)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.spark.errors import spark_errors
 from holdfast.spark.query import SameQuery
+from holdfast.streams.heartbeat import SECONDS_TO_END
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -34,9 +35,19 @@ class LeaseLostError(HoldfastError):
 class GuardedQuery(SameQuery):
     """Spark's query, which also releases its lease, and says what a failure means."""
 
-    def __init__(self, query: StreamingQuery, *, stream: str, keeper: Keeper) -> None:
-        """Stand for a query that was started."""
+    def __init__(
+        self, query: StreamingQuery, *, stream: str, keeper: Keeper, advice: str = ""
+    ) -> None:
+        """Stand for a query that was started.
+
+        Args:
+            query: Spark's own.
+            stream: Its name.
+            keeper: Keeps its lease.
+            advice: What repairs the checkpoint, if the start saw that Spark will refuse it.
+        """
         super().__init__(query)
+        self._advice = advice
         self._stream = stream
         self._keeper = keeper
 
@@ -51,7 +62,7 @@ class GuardedQuery(SameQuery):
             ended = self._await(timeout)
         except spark_errors() as error:
             if not self._keeper.is_lost and not self._keeper.was_stopped():
-                error.add_note(describe_failure(self._stream, self._keeper))
+                error.add_note(describe_failure(self._stream, self._keeper, self._advice))
                 raise
             ended = True
         if self._keeper.is_lost and not self.isActive:
@@ -67,6 +78,10 @@ class GuardedQuery(SameQuery):
         is_to_wait = timeout is None or (isinstance(timeout, int | float) and timeout > 0)
         if is_to_wait and not self._keeper.wait_for_end(timeout):
             return False
+        if is_to_wait:
+            # Until its sinks are closed: a task that still runs for one of them would fail loudly
+            # when the program stops the session.
+            self._keeper.wait(SECONDS_TO_END if timeout is None else min(timeout, SECONDS_TO_END))
         return super().awaitTermination(timeout)
 
     def stop(self) -> None:
@@ -86,11 +101,12 @@ class GuardedQuery(SameQuery):
         self._keeper.ask_to_stop()
 
 
-def describe_failure(stream: str, keeper: Keeper) -> str:
+def describe_failure(stream: str, keeper: Keeper, advice: str = "") -> str:
     """Say what became of the batch that failed: the last lines of a long traceback."""
     batch, error = keeper.failed or (None, None)
     if batch is None:
-        return f"holdfast: {stream} failed, and not while a batch was written to its sinks."
+        said = f"holdfast: {stream} failed, and not while a batch was written to its sinks."
+        return f"{said}\n  The start foresaw it. {advice}" if advice else said
     lines = [f"holdfast: batch {batch} of {stream} failed. The next start runs it again."]
     if isinstance(error, HoldfastError):
         lines += [f"  {error.code}: {error.what}", f"  {error.why}", f"  {error.how}"]

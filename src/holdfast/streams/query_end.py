@@ -8,6 +8,7 @@ from typing import Any
 
 from holdfast.errors import HoldfastError
 from holdfast.spark.errors import condition_of, spark_errors
+from holdfast.spark.jvm import is_certainly_gone
 
 _LOG = logging.getLogger("holdfast")
 
@@ -47,11 +48,14 @@ def stop_named(spark: Any, stream: str) -> None:
 
 
 def is_active(query: Any) -> bool:
-    """Return whether a query runs; one of a JVM that is gone does not."""
+    """Return whether a query runs, or may; one of a JVM that is gone does not.
+
+    A query that cannot be asked may run: its lease must not be released.
+    """
     try:
         return query is not None and bool(query.isActive)
-    except spark_errors():
-        return False
+    except spark_errors() as error:
+        return not is_certainly_gone(query, error)
 
 
 def stop_query(query: Any) -> None:

@@ -45,14 +45,16 @@ class SourceProbes:
             _LOG.info("holdfast: its sources were not looked at: %s", type(error).__name__)
             return ()
         needed = find_needed(evidence.checkpoint)
-        recorded = self._recorded(evidence) if clients and needed else {}
+        recorded: dict[str, dict[str, str]] | str = {}
+        if clients and needed:
+            recorded = self._recorded(evidence)
         probes = []
         for number, client in clients.items():
             query = self._query(number)
             offset = _offset_of(number, needed, is_alone=len(clients) == 1)
             if not offset.partitions and not query.subscribed:
                 continue  # a pattern, and nothing was read yet: there is no name to ask about
-            ids = recorded.get(str(number), {})
+            ids = recorded if isinstance(recorded, str) else recorded.get(str(number), {})
             probes.append(probe_kafka(str(number), offset, client, recorded=ids, query=query))
         for each in probes:
             if isinstance(each.found, NotProbed):
@@ -68,14 +70,14 @@ class SourceProbes:
             before[number] if number < len(before) else None,
         )
 
-    def _recorded(self, evidence: StreamEvidence) -> dict[str, dict[str, str]]:
-        """Return the topic ids of the last run that has any; a broken run knows none."""
+    def _recorded(self, evidence: StreamEvidence) -> dict[str, dict[str, str]] | str:
+        """Return the topic ids of the last run that has any, or why they are unknown."""
         number = evidence.generation.number
         try:
             return last_topic_ids(self.record, before=self.epoch, generation=number)
         except HoldfastError as error:
-            _LOG.info("holdfast: the topic ids of the last run are unknown: %s", error.why)
-            return {}
+            _LOG.warning("holdfast: the topic ids of the last run are unknown: %s", error.why)
+            return error.why
 
 
 def topic_ids_of(probes: tuple[SourceProbe, ...]) -> dict[str, dict[str, str]]:

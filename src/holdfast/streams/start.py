@@ -142,7 +142,7 @@ class Start:
             evidence = guard.open(checked.evidence)  # G4
             check_identities(sinks)  # of tables that were created just now
             guard.fence(evidence, checked.accepted)  # G5
-            announce(evidence, guard, checked.accepted)
+            advice = announce(evidence, guard, checked.accepted)
             warn(spark, guard)
             writer = self._writer(evidence, guard, keeper)
             # First of all, should anything fail from here on: also a Ctrl-C while Spark starts it.
@@ -151,7 +151,7 @@ class Start:
             keeper.keep(query, _run(query, evidence, guard, sources=checked.sources))
             undone.pop_all()
         reached("G6")
-        return GuardedQuery(query, stream=self.stream, keeper=keeper)
+        return GuardedQuery(query, stream=self.stream, keeper=keeper, advice=advice)
 
     def _take_lease(self, place: Place, sinks: tuple[SinkWriter, ...]) -> Lease:
         """Take the next epoch, above what sinks hold: a record may be older than its sinks."""

@@ -5,7 +5,7 @@
     query.state = [{ key = ["a long"], value = ["sum long"] }]
 
 A contract is written as the record has it; what is left out is empty. A column is its name and its
-type.
+type, and `not null` where that is so: `"a string not null"`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from holdfast.evidence.state_columns import Column, PlannedState, StoreColumns
 from holdfast.evidence.versions import parse_version
 from holdfast.record.contracts import Contract
 
+_REQUIRED = " not null"
 _EMPTY: dict[str, Any] = {
     "format": "holdfast.contract",
     "sources": [],
@@ -81,8 +82,11 @@ def _planned(case: StateCase) -> PlannedState:
 
 
 def _columns(texts: tuple[str, ...]) -> tuple[Column, ...]:
-    named = (text.split(maxsplit=1) for text in texts)
-    return tuple(Column(name=name, type=kind) for name, kind in named)
+    named = (text.removesuffix(_REQUIRED).split(maxsplit=1) for text in texts)
+    return tuple(
+        Column(name=name, type=kind, nullable=not text.endswith(_REQUIRED))
+        for (name, kind), text in zip(named, texts, strict=True)
+    )
 
 
 def state_files(state: Mapping[str, StateCase]) -> dict[str, bytes]:
@@ -100,7 +104,7 @@ def state_files(state: Mapping[str, StateCase]) -> dict[str, bytes]:
 
 def _chunk(texts: tuple[str, ...]) -> bytes:
     fields = [
-        {"name": each.name, "type": each.type, "nullable": True, "metadata": {}}
+        {"name": each.name, "type": each.type, "nullable": each.nullable, "metadata": {}}
         for each in _columns(texts)
     ]
     return struct.pack(">i", 1) + _utf(json.dumps({"type": "struct", "fields": fields}))

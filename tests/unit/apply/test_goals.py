@@ -16,7 +16,7 @@ from holdfast.apply.rehearse import rehearse
 from holdfast.apply.stores import RehearsalStores, Stores
 from holdfast.apply.undo import plan_undo
 from holdfast.diagnosis.case import Looks
-from holdfast.errors import ConfigError
+from holdfast.errors import ConfigError, ReadError
 from holdfast.ledger.output import EmptyOutput, ExchangeOutput, KeepOutput
 from holdfast.ledger.row import LedgerRow
 from holdfast.plan import world
@@ -127,6 +127,22 @@ def test_a_plan_is_rehearsed_applied_and_taken_back(bench: Bench, name: str) -> 
     bench.apply(undo)
     assert bench.files() == before
     assert bare(bench.ledger.row) == bare(row)
+
+
+def test_a_next_start_that_cannot_be_looked_at_is_said_and_not_dropped(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreadable(_: object) -> None:
+        raise ReadError("offsets/7", why="the store does not answer", how="Try again.")
+
+    delete(bench)
+    plan = bench.planned(Request(goal="resume"))
+    seen = len(rehearse(plan, RehearsalStores()).next_starts)
+    monkeypatch.setattr("holdfast.apply.rehearse.collect", unreadable)
+    found = rehearse(plan, RehearsalStores())
+    said = [each for each in found.not_rehearsed if "is not known: the store does not" in each]
+    assert (len(found.next_starts), len(said)) == (0, seen)
+    assert seen
 
 
 def test_a_deleted_checkpoint_goes_on_where_the_sink_ends(bench: Bench) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -169,3 +170,10 @@ def test_unknown_is_never_better_than_notes() -> None:
     assert order.index(Compatibility.UNKNOWN) > order.index(Compatibility.WITH_NOTES)
     both = StreamCheck(stream="a", findings=(finding(Severity.NOTE),), unknown=("x",))
     assert both.verdict is Compatibility.UNKNOWN
+
+
+def test_a_rule_that_failed_makes_the_answer_unknown_and_not_incompatible() -> None:
+    asks = replace(finding(Severity.DATA_AT_RISK), confidence=Confidence.UNKNOWN)
+    assert StreamCheck(stream="a", findings=(asks,)).verdict is Compatibility.UNKNOWN
+    both = StreamCheck(stream="a", findings=(asks, finding(Severity.BLOCKS_RESTART)))
+    assert both.verdict is Compatibility.INCOMPATIBLE

@@ -260,7 +260,7 @@ def test_a_source_that_could_not_be_asked_is_not_checked(
         SourceProbe(source=f"{number}", shown="kafka sensors", found=each)
         for number, each in enumerate(found)
     )
-    monkeypatch.setattr("holdfast.cli.inspection.probe_sources", lambda *_: probes)
+    monkeypatch.setattr("holdfast.diagnosis.probing.probe_sources", lambda *_: probes)
     _, lines = inspect(unpack("4.2-kafka", tmp_path), "--probe")
     _, _, unchecked = lines[-1].partition("Not checked: ")
     assert ("whether the source still has the data" in unchecked) == is_unchecked

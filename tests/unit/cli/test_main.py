@@ -11,6 +11,7 @@ from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.main import holdfast, run
 from holdfast.drills.errors import NotRepeatableError
 from holdfast.errors import HoldfastError, MissingExtraError, ReadError, WriteError
+from holdfast.sinks.postgres.failures import ServerRefusedError
 
 
 def exit_code(*arguments: str) -> int:
@@ -110,3 +111,21 @@ def test_the_ledgers_tables_are_printed_for_a_dba(capsys: pytest.CaptureFixture[
     printed = capsys.readouterr().out
     assert printed.startswith("CREATE SCHEMA IF NOT EXISTS holdfast;\n")
     assert printed.endswith(";\n")
+
+
+def test_the_rights_of_a_role_are_printed_behind_the_tables(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert exit_code("ledger", "ddl", "--role", 'stream "role"') == 0
+    assert capsys.readouterr().out.splitlines()[-4:] == [
+        'GRANT USAGE ON SCHEMA holdfast TO "stream ""role""";',
+        'GRANT SELECT ON holdfast.version TO "stream ""role""";',
+        'GRANT SELECT, INSERT, UPDATE ON holdfast.ledger TO "stream ""role""";',
+        'GRANT SELECT, INSERT ON holdfast.history TO "stream ""role""";',
+    ]
+
+
+def test_a_missing_right_names_the_command_that_prints_them() -> None:
+    refused = ServerRefusedError("t", None, sqlstate="42501", said="permission denied")
+    assert "holdfast ledger ddl --role ROLE" in refused.how
+    assert "ledger ddl" not in ServerRefusedError("t", 3, sqlstate="55P03", said="x").how

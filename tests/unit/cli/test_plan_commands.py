@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 
+from holdfast.cli.apply import _waiting_teller
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.main import _run
 from holdfast.points import listen
+from holdfast.record.leases import Lease, Waiting
+from holdfast.record.owner import Owner
 from tests.docs.repair_root import STREAM, make_root
 
 TEN = 10
@@ -181,3 +184,30 @@ def test_a_file_that_is_no_plan_is_refused(root: Path, capsys: pytest.CaptureFix
     assert call(capsys, "apply", str(root.parent / "no.json"))[0] == ExitCode.REFUSED
     assert call(capsys, "apply", str(root.parent / "missing.json"))[0] == ExitCode.USAGE
     assert call(capsys, "undo", str(root.parent / "missing"))[0] == ExitCode.REFUSED
+
+
+def test_a_wait_for_a_lease_is_said_every_ten_seconds_and_its_end_only_comes_nearer(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    owner = Owner(host="etl-7", pid=4411)
+    lease = Lease(epoch=3, owner=owner, term_s=30, nonce="a", token="b")
+    say = _waiting_teller()
+    for second in range(25):
+        say(
+            Waiting(
+                stream="readings",
+                lease=lease,
+                seconds_left=30 - second % 10,
+                seconds_waited=second,
+                is_renewed=second >= 10,
+            )
+        )
+    begins = "Waiting for the lease of readings, of etl-7/4411, for"
+    assert capsys.readouterr().err.splitlines() == [
+        f"{begins} 0 s so far. If that driver is gone, the plan goes on in 30 s; if it lives, the "
+        "plan ends without a change within 45 s.",
+        f"{begins} 10 s so far. That driver is running. Unless it stops, the plan ends without a "
+        "change within 35 s.",
+        f"{begins} 20 s so far. That driver is running. Unless it stops, the plan ends without a "
+        "change within 25 s.",
+    ]

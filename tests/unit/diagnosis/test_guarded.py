@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import holdfast as hf
+from holdfast.cli.diagnosis_text import say_verdict
 from holdfast.diagnosis import RestartVerdict
+from holdfast.evidence.outputs.output import NotRead
 from tests.unit.cli.guarding import PLACE, Guarded
 
 
@@ -50,3 +54,43 @@ def test_the_facts_come_from_the_record(guarded: Guarded, tmp_path: Path) -> Non
 def test_a_stream_without_a_record_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(hf.ConfigError, match="no record of a stream orders"):
         hf.diagnose("orders", root=str(tmp_path))
+
+
+def test_a_stream_that_runs_is_said_to_run(guarded: Guarded, tmp_path: Path) -> None:
+    guarded.run(PLACE)
+    found = hf.diagnose("readings", root=str(tmp_path))
+    assert say_verdict(found).startswith(
+        "readings is running: a second start waits for its lease, and ends in LEASE_HELD. "
+        "If you stop it: "
+    )
+    (restarts,) = [each.value for each in found.facts if each.name == "restarts"]
+    assert str(restarts).endswith("it is running: its lease was renewed within its term")
+
+
+def test_a_stream_whose_driver_is_gone_is_not_said_to_run(guarded: Guarded, tmp_path: Path) -> None:
+    guarded.run(PLACE)
+    old = (tmp_path / "_holdfast/readings/leases").glob("*.json")
+    for path in old:
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+    found = hf.diagnose("readings", root=str(tmp_path))
+    assert "is running" not in say_verdict(found)
+    (restarts,) = [each.value for each in found.facts if each.name == "restarts"]
+    assert str(restarts).endswith("its end was not recorded: it was probably killed")
+
+
+def test_a_safe_restart_claims_nothing_of_the_rows_in_the_table(
+    guarded: Guarded, tmp_path: Path
+) -> None:
+    found = hf.diagnose(str(tmp_path / "readings"))
+    safe = replace(found, verdict=RestartVerdict.SAFE, decided_by=None)
+    case = replace(safe.case, record=None, stream=None, sources=(), outputs=())
+    unasked = say_verdict(replace(safe, case=case))
+    assert unasked.startswith("Nothing in the checkpoint speaks against a restart.")
+    nothing_left = replace(
+        case, checkpoint=replace(case.checkpoint, offsets={}), outputs=(NotRead(shown="", why=""),)
+    )
+    assert guarded.checkpoint.exists()
+    assert say_verdict(replace(safe, case=nothing_left)) == (
+        "Safe to restart: the restart itself loses and repeats nothing. "
+        "Rows were not compared: `holdfast prove` does that."
+    )

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from holdfast.diagnosis import Diagnosis, RestartVerdict, collect_case, diagnose_case
-from holdfast.diagnosis import case as collecting
+from holdfast.diagnosis import Diagnosis, RestartVerdict, collect_case, diagnose_case, outputs
 from holdfast.diagnosis.case import Looks
 from holdfast.diagnosis.outputs import read_output
 from holdfast.evidence.outputs.output import Output
+from holdfast.evidence.sources.kafka import KafkaSource
+from holdfast.evidence.sources.probe import SourceProbe
 from holdfast.record.contracts import SinkContract
 from tests.unit.cli.guarding import PLACE, Guarded
 from tests.unit.cli.inspecting import unpack
@@ -68,7 +70,7 @@ def _while_read(monkeypatch: pytest.MonkeyPatch, do: Callable[[], None], *, time
             do()
         return read_output(location, options)
 
-    monkeypatch.setattr(collecting, "read_output", doing)
+    monkeypatch.setattr(outputs, "read_output", doing)
 
 
 @pytest.mark.parametrize(("times", "expected"), [(1, "safe"), (9, "not-known")])
@@ -107,3 +109,17 @@ def test_a_guarded_stream_without_any_run_is_not_safe(tmp_path: Path) -> None:
     stream = Guarded(tmp_path)
     found = diagnose_case(collect_case(Looks(location=str(stream.checkpoint))))
     assert found.verdict is RestartVerdict.UNKNOWN
+
+
+def test_topic_ids_that_cannot_be_read_make_a_safe_verdict_unknown(tmp_path: Path) -> None:
+    checkpoint = unpack("4.2-stateless", tmp_path)
+    case = collect_case(Looks(location=str(checkpoint)))
+    assert diagnose_case(case).verdict is RestartVerdict.SAFE
+    broken = KafkaSource(shown="kafka sensors", ids_unread="runs/000004-a.json is not JSON.")
+    probe = SourceProbe(source="0", shown="kafka sensors", found=broken)
+    found = diagnose_case(replace(case, sources=(probe,)))
+    assert found.verdict is RestartVerdict.UNKNOWN
+    assert (
+        "the topic ids of the last run, for source 0: runs/000004-a.json is not JSON."
+        in found.not_judged
+    )

@@ -17,7 +17,9 @@ from holdfast.evidence.state_columns import (
     Differs,
     PlannedState,
     StoreColumns,
+    columns_of,
     find_changes,
+    not_null_columns,
     recorded_state,
 )
 from holdfast.ids import BatchId
@@ -161,7 +163,9 @@ def test_a_schema_that_is_missing_or_broken_is_unknown() -> None:
 def test_a_start_reads_the_schema_of_state_whose_files_it_does_not_look_at() -> None:
     found = read_checkpoint_near(MemoryStorage({**LOGS, **STATE}), BatchId(0))
     assert found.state_unread is not None
-    assert recorded_state(found.state[0])["default"].key == (Column(name="a", type="string"),)
+    assert recorded_state(found.state[0])["default"].key == (
+        Column(name="a", type="string", nullable=True),
+    )
 
 
 @pytest.mark.parametrize("name", ["../../../secret", "a/b", "", "x" * 65])
@@ -170,3 +174,83 @@ def test_a_forged_name_of_a_store_is_not_followed(name: str) -> None:
     files = {**LOGS, **STATE, "state/0/_metadata/metadata": metadata}
     found = read_checkpoint_near(MemoryStorage(files), BatchId(0))
     assert recorded_state(found.state[0]) == {}
+
+
+def nested(*, column: bool, element: bool, inner: bool, value: bool) -> dict[str, Any]:
+    """Return a struct with an array of structs and a map, whose parts can be NULL or not."""
+    row = {"type": "struct", "fields": [{"name": "i", "type": "long", "nullable": inner}]}
+    array = {"type": "array", "elementType": row, "containsNull": element}
+    pairs = {"type": "map", "keyType": "string", "valueType": "long", "valueContainsNull": value}
+    fields = [
+        {"name": "a", "type": array, "nullable": column},
+        {"name": "m", "type": pairs, "nullable": True},
+    ]
+    return {"type": "struct", "fields": fields}
+
+
+STRICT = {"column": False, "element": False, "inner": False, "value": False}
+LOOSE = dict.fromkeys(STRICT, True)
+PLACES = {
+    "column": "default key 0",
+    "element": "default key 0.element",
+    "inner": "default key 0.element.0",
+    "value": "default key 1.value",
+}
+
+
+def nulls_that_grow(before: dict[str, bool], now: dict[str, bool]) -> list[tuple[str, ...]]:
+    key, family = columns_of(nested(**now)), nested(**before)
+    recorded = StateSchema(
+        path="state/0/0/_metadata/schema",
+        version=2,
+        families=(ColumnFamily(name="default", key=family, value=struct()),),
+    )
+    files = {**LOGS, **state_files({"0": StateCase(key=("a string",))})}
+    checkpoint = read_checkpoint(MemoryStorage(files))
+    state = (replace(checkpoint.state[0], schemas=(recorded,)),)
+    planned = (PlannedState(stores={"default": StoreColumns(key=key)}),)
+    found = find_changes(replace(checkpoint, state=state), planned, (SAVE,))
+    return [each.places for each in found if each.how is Differs.IN_NULLABILITY]
+
+
+@pytest.mark.parametrize("part", STRICT)
+def test_a_part_of_a_column_that_can_be_null_now_is_found(part: str) -> None:
+    assert nulls_that_grow(STRICT, {**STRICT, part: True}) == [(PLACES[part],)]
+
+
+@pytest.mark.parametrize("part", STRICT)
+def test_a_part_of_a_column_that_cannot_be_null_any_more_is_taken(part: str) -> None:
+    assert nulls_that_grow(LOOSE, {**LOOSE, part: False}) == []
+
+
+def test_columns_that_cannot_be_null_are_named_by_their_place() -> None:
+    columns = StoreColumns(key=columns_of(nested(**STRICT)), value=columns_of(nested(**LOOSE)))
+    assert not_null_columns(PlannedState(stores={"default": columns})) == tuple(PLACES.values())
+
+
+def test_what_can_be_null_and_was_not_recorded_is_unknown() -> None:
+    case = StateCase(key=("a string not null",))
+    files = {**LOGS, **state_files({"0": case})}
+    before = {"operators": [SAVE], "version": 4}
+    query = make_query(
+        QueryCase(
+            now={"operators": [SAVE], "version": 5, "operator_not_null": [[]]},
+            before=before,
+            state=(StateCase(key=("a string",)),),
+        )
+    )
+    assert query is not None
+    (said,) = find_unknown(query, read_checkpoint(MemoryStorage(files)))
+    assert said.startswith(
+        "Columns of the state key of operator 0 (stateStoreSave) can be NULL in the query's plan "
+        "and not in the checkpoint: a string."
+    )
+    recorded = make_query(
+        QueryCase(
+            now={"operators": [SAVE], "version": 5, "operator_not_null": [[]]},
+            before={**before, "version": 5, "operator_not_null": [[]]},
+            state=(StateCase(key=("a string",)),),
+        )
+    )
+    assert recorded is not None
+    assert tuple(find_unknown(recorded, read_checkpoint(MemoryStorage(files)))) == ()

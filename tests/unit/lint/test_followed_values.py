@@ -54,6 +54,106 @@ FUNCTIONS = {
     "insertInto": BATCH.replace('mode("append").saveAsTable', "insertInto")
     + "df.writeStream.foreachBatch(save).start()",
 }
+GO = "df.writeStream.foreachBatch({}).start()"
+APPEND = 'b.write.format("jdbc").option("url", u).mode("append").save()'
+SAVE = f"def save(b, i):\n    {APPEND}\n"
+JOB = f"class Job:\n    def save(self, b, i):\n        {APPEND}\n"
+BEHIND = {
+    "a lambda": SAVE + GO.format("lambda b, i: save(b, i)"),
+    "a lambda that names the id": SAVE + GO.format("lambda b, i: save(b, i=i)"),
+    "a lambda in a variable": SAVE + "fn = lambda b, i: save(b, i)\n" + GO.format("fn"),
+    "a variable": SAVE + "fn = save\n" + GO.format("fn"),
+    "a partial with a place": SAVE.replace("(b, i)", "(t, b, i)")
+    + GO.format('functools.partial(save, "t")'),
+    "a partial with a name": SAVE.replace("(b, i)", "(b, i, t)") + GO.format("partial(save, t=1)"),
+    "a partial in a variable": SAVE + "fn = partial(save)\n" + GO.format("fn"),
+    "a partial of a partial": SAVE.replace("(b, i)", "(t, u, b, i)")
+    + GO.format("partial(partial(save, 1), 2)"),
+    "a method of a new instance": JOB + GO.format("Job().save"),
+    "a method of an instance": JOB + "job = Job()\n" + GO.format("job.save"),
+    "a method of a class": f"class Job:\n    @staticmethod\n    def save(b, i):\n        {APPEND}\n"
+    + GO.format("Job.save"),
+    "a method of a parameter": JOB + "def go(df, job: Job):\n    " + GO.format("job.save"),
+    "a method beside one of the same name": JOB
+    + JOB.replace("Job", "Other").replace("append", "error")
+    + GO.format("Job().save"),
+    "a method of a base class": JOB + "class Mine(Job):\n    pass\n" + GO.format("Mine().save"),
+    "a method that calls another": "class Job:\n    def put(self, b):\n        "
+    f"{APPEND}\n    def save(self, b, i):\n        self.put(b)\n" + GO.format("Job().save"),
+    "an attribute that holds a function": SAVE
+    + "class Job:\n    def __init__(self):\n        self.fn = save\n    def go(self, df):\n        "
+    + GO.format("self.fn"),
+    "an attribute that holds an instance": JOB
+    + "class Run:\n    def __init__(self):\n        self.job = Job()\n    def go(self, df):\n"
+    + "        "
+    + GO.format("self.job.save"),
+    "a callable object": JOB.replace("def save", "def __call__") + GO.format("Job()"),
+    "a callable object in a variable": JOB.replace("def save", "def __call__")
+    + "job = Job()\n"
+    + GO.format("job"),
+    "a nested function": f"def go(df):\n    def save(b, i):\n        {APPEND}\n    "
+    + GO.format("save"),
+    "a decorated function": "@retry\n" + SAVE + GO.format("save"),
+    "a wrapper of the file": SAVE
+    + "def wrap(f):\n    def inner(b, i):\n        f(b, i)\n    return inner\n"
+    + GO.format("wrap(save)"),
+    "a factory that returns a lambda": SAVE
+    + "def make():\n    return lambda b, i: save(b, i)\n"
+    + GO.format("make()"),
+    "an id that only helpers see": "def put(b, i):\n    print(i)\n    " + APPEND + "\n"
+    "def save(b, i):\n    put(b, i)\n" + GO.format("save"),
+    "a writer in a variable": 'def save(b, i):\n    w = b.write.format("jdbc")\n'
+    '    w = w.mode("append")\n    w.save()\n' + GO.format("save"),
+    "INSERT by SQL": 'def save(b, i):\n    b.createOrReplaceTempView("v")\n'
+    '    b.sparkSession.sql("INSERT INTO t SELECT * FROM v")\n' + GO.format("save"),
+    "INSERT by SQL into a table by name": 'def save(b, i):\n    spark.sql(f"""\n'
+    '      insert into table {name} SELECT * FROM v""")\n' + GO.format("save"),
+}
+USED = "b.withColumn('batch', lit(i)).write.mode('append').saveAsTable('t')"
+RECOGNISED = {
+    "a lambda that uses the id": GO.format(f"lambda b, i: {USED}"),
+    "a helper that uses the id": f"def put(b, n):\n    {USED.replace('(i)', '(n)')}\n"
+    + GO.format("lambda b, i: put(b, i)"),
+    "a helper of another file": "def save(b, i):\n    seen(i)\n    "
+    + APPEND
+    + "\n"
+    + GO.format("save"),
+    "a partial that uses the id": f"def save(t, b, i):\n    {USED}\n"
+    + GO.format("partial(save, 1)"),
+    "a method that uses the id": f"class J:\n    def save(self, b, i):\n        {USED}\n"
+    + GO.format("J().save"),
+    "INSERT OVERWRITE": 'def save(b, i):\n    spark.sql("INSERT OVERWRITE t SELECT * FROM v")\n'
+    + GO.format("save"),
+    "INSERT REPLACE WHERE": "def save(b, i):\n"
+    '    spark.sql("INSERT INTO t REPLACE WHERE day = 1 SELECT * FROM v")\n' + GO.format("save"),
+    "INSERT of what is missing": "def save(b, i):\n    spark.sql("
+    '"INSERT INTO t SELECT * FROM v LEFT ANTI JOIN t ON v.id = t.id")\n' + GO.format("save"),
+    "MERGE": 'def save(b, i):\n    spark.sql("MERGE INTO t USING v ON t.id = v.id")\n'
+    + GO.format("save"),
+    "SELECT": 'def save(b, i):\n    spark.sql("SELECT 1")\n' + GO.format("save"),
+    "a method of an imported class": JOB + "from jobs import Other\n" + GO.format("Other().save"),
+    "a method that is not there": JOB + GO.format("Job().load"),
+    "two functions of one name": SAVE + SAVE + GO.format("save"),
+    "itself": "def save(b, i):\n    save(b, i)\n" + GO.format("save"),
+}
+TEMPORARY = {
+    "gettempdir": START.format('tempfile.gettempdir() + "/cp"'),
+    "gettempdir as it is imported": START.format('gettempdir() + "/cp"'),
+    "gettempdir in an f-string": START.format('f"{tempfile.gettempdir()}/cp"'),
+    "gettempdir in a variable": "d = tempfile.gettempdir()\n" + START.format('d + "/cp"'),
+    "gettempdir joined": START.format('os.path.join(tempfile.gettempdir(), "cp")'),
+    "gettempdir as a Path": START.format('str(Path(tempfile.gettempdir()) / "cp")'),
+    "TMPDIR": START.format('os.environ["TMPDIR"] + "/cp"'),
+    "TMPDIR with a default": START.format('os.getenv("TMPDIR", "/x") + "/cp"'),
+}
+NEW_EVERY_RUN = {
+    "mkdtemp": START.format("tempfile.mkdtemp()"),
+    "mkdtemp with a prefix": 'd = mkdtemp(prefix="cp")\n' + START.format('f"{d}/a"'),
+    "TemporaryDirectory": "with tempfile.TemporaryDirectory() as d:\n    " + START.format("d"),
+    "TemporaryDirectory joined": "with TemporaryDirectory() as d:\n    "
+    + START.format('os.path.join(d, "cp")'),
+    "the name of a TemporaryDirectory": "d = TemporaryDirectory()\n" + START.format("d.name"),
+}
 
 
 def codes(text: str) -> list[str]:
@@ -75,6 +175,26 @@ def test_what_is_not_known_is_not_guessed(text: str) -> None:
 @pytest.mark.parametrize("text", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_a_batch_function_is_found(text: str) -> None:
     assert "HF811" in codes(text)
+
+
+@pytest.mark.parametrize("text", BEHIND.values(), ids=BEHIND)
+def test_an_append_is_found_behind_what_calls_it(text: str) -> None:
+    assert codes(text).count("HF811") == 1
+
+
+@pytest.mark.parametrize("text", RECOGNISED.values(), ids=RECOGNISED)
+def test_a_batch_that_is_recognised_or_not_known_is_not_found(text: str) -> None:
+    assert "HF811" not in codes(text)
+
+
+@pytest.mark.parametrize("text", TEMPORARY.values(), ids=TEMPORARY)
+def test_the_directory_for_temporary_files_is_found(text: str) -> None:
+    assert "HF802" in codes(text)
+
+
+@pytest.mark.parametrize("text", NEW_EVERY_RUN.values(), ids=NEW_EVERY_RUN)
+def test_a_directory_that_is_new_in_every_run_is_found(text: str) -> None:
+    assert "HF803" in codes(text)
 
 
 def test_the_application_id_is_another_in_every_run() -> None:

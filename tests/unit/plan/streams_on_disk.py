@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.diagnosis import case as diagnosis_case
+from holdfast.diagnosis import probing
 from holdfast.diagnosis.case import Looks
 from holdfast.ids import BatchId, QueryId
 from holdfast.ledger.row import Binding, LedgerRow
@@ -161,7 +161,7 @@ def _row(stream: str, sink: str, batch: int, *, life: Generation) -> LedgerRow:
 def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OnDisk:
     """Return a root without streams."""
     made = OnDisk(root=tmp_path)
-    monkeypatch.setattr(diagnosis_case, "probe_sources", lambda *_: ())
+    monkeypatch.setattr(probing, "probe_sources", lambda *_: ())
     monkeypatch.setattr(
         world, "look_at_sink", lambda contract, stream, _: made.sinks[stream, contract.label]
     )

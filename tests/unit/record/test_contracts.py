@@ -213,7 +213,8 @@ def test_a_place_with_credentials_is_refused(place: str) -> None:
         {"version": 2, "watermarks": ["t 1 minutes"]},
         {"operator_parts": [["sum(x)"], ["sum(y)"]]},
         {"version": 3, "reset": "forbidden"},
-        {"version": 5},
+        {"version": 4, "operator_not_null": [["default key 0"]]},
+        {"version": 6},
     ],
 )
 def test_a_forged_contract_is_refused_and_the_start_goes_on(changes: dict[str, Any]) -> None:

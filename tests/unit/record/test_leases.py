@@ -114,6 +114,20 @@ def test_an_owner_elsewhere_is_waited_for_until_its_term_has_passed(
     assert told[0].seconds_left == pytest.approx(30.0)
 
 
+def test_a_heartbeat_during_the_wait_is_told(writer: Writer, time: list[float]) -> None:
+    told: list[Waiting] = []
+    renew_at = renewing_at(writer, time, 9.0, 19.0)
+
+    def tell(waiting: Waiting) -> None:
+        told.append(waiting)
+        renew_at(waiting)
+
+    take_lease(writer, this_process(), tell=tell)
+    renewed = [each.seconds_waited for each in told if each.is_renewed]
+    assert renewed == [each.seconds_waited for each in told if each.seconds_waited > 9]
+    assert renewed
+
+
 def renewing_at(writer: Writer, time: list[float], *seconds: float) -> Callable[[Waiting], None]:
     """Return what renews a lease elsewhere at these times, while it is waited for."""
     held: list[Lease] = [take_lease(writer, ELSEWHERE)]

@@ -68,7 +68,7 @@ def codes_of_acme(findings: tuple[Finding, ...]) -> list[str]:
 
 def test_without_other_packages_there_are_ours() -> None:
     load_catalogue.cache_clear()
-    assert load_catalogue().rules == RULES
+    assert load_catalogue().rules == tuple(RULES)
     assert load_catalogue().not_loaded == ()
 
 

@@ -21,7 +21,7 @@ from click.testing import CliRunner
 
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.main import holdfast
-from holdfast.diagnosis import case as diagnosis_case
+from holdfast.diagnosis import probing
 from holdfast.errors import HoldfastError
 from holdfast.evidence.case import Case
 from holdfast.evidence.outputs.delta import DeltaOutput
@@ -138,7 +138,7 @@ def lay_down(case: RuleCase, place: Path, monkeypatch: pytest.MonkeyPatch) -> No
         (place / name / path).parent.mkdir(parents=True, exist_ok=True)
         (place / name / path).write_bytes(raw)
     known = make_case(case)
-    monkeypatch.setattr(diagnosis_case, "probe_sources", lambda *_: known.sources)
+    monkeypatch.setattr(probing, "probe_sources", lambda *_: known.sources)
     if not case.is_bare:
         rows = _write_record(known, place)
         monkeypatch.setattr(world, "look_at_sink", partial(_look_at_sink, known, rows))

@@ -12,7 +12,8 @@ from docsite.rule_pages import page_of
 from holdfast.grades import Severity
 from holdfast.lint.catalogue import LINT_RULES
 from holdfast.lint.rule import LintRule
-from holdfast.rules import RULES, Needs, Rule, judge
+from holdfast.rules import RULES, Needs, Rule, judge, rules_for
+from holdfast.rules.catalogue import CODES_NEEDING
 from holdfast.testing.rule_cases import (
     RowCase,
     RuleCase,
@@ -133,3 +134,16 @@ def test_both_answers_to_a_pending_batch_answer_the_same_question() -> None:
 def test_a_case_that_would_show_nothing_is_an_error(text: str, named: str) -> None:
     with pytest.raises(ValueError, match=named):
         read_cases(text)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=code_of)
+def test_a_rule_is_left_out_only_where_it_finds_nothing(rule: Rule) -> None:
+    for case in (make_case(each) for each in cases_of(rule)):
+        assert judge(case, rules_for(case)) == judge(case)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=code_of)
+def test_a_rule_needs_what_its_number_says(rule: Rule) -> None:
+    numbered = [each for each, codes in CODES_NEEDING.items() if re.fullmatch(codes, rule.code[2:])]
+    always = (Needs.CHECKPOINT, Needs.STATE)
+    assert numbered == ([] if rule.needs in always else [rule.needs])

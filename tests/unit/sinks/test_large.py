@@ -72,3 +72,12 @@ def test_a_check_is_asked_for_as_often_as_one_likes(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("holdfast.sinks.postgres.large._look_there", lambda *_: ["x"])
     check = ExecutorCheck(OneTask(), "env:DSN")
     assert (check.missing(), check.missing()) == (["x"], ["x"])
+
+
+def test_the_end_of_a_query_waits_for_the_task() -> None:
+    """A program that ends before it makes Spark log that a Python worker exited unexpectedly."""
+    spark = OneTask()
+    check = ExecutorCheck(spark, lambda: "dsn")
+    check.wait()
+    (thread,) = spark.threads
+    assert not thread.is_alive()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -12,7 +13,7 @@ from holdfast.evidence.case import Case
 from holdfast.evidence.stream import StreamEvidence
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.record.acceptances import read_accept
-from holdfast.rules import Finding
+from holdfast.rules import RULES, Finding, Rule, judge_or_ask
 from holdfast.rules import judge as judge_case
 from holdfast.storage.memory import MemoryStorage
 from holdfast.streams.accepting import (
@@ -242,3 +243,63 @@ def test_nonces_are_read_by_their_codes() -> None:
     assert read_accept("HF610:7c1f, HF611:02ab") == {"HF610": "7c1f", "HF611": "02ab"}
     with pytest.raises(ConfigError, match="CODE:NONCE"):
         read_accept("HF610")
+
+
+class BrokenRuleError(Exception):
+    """An error with an address in it, which is another one in every process."""
+
+    def __str__(self) -> str:
+        return f"no rule of <object at {id(self):#x}> postgres://a:hunter2@db/x"
+
+
+def failing(severity: Severity) -> Rule:
+    def judge_nothing(_: Case) -> Iterator[Finding]:
+        raise BrokenRuleError
+
+    return Rule(
+        code="HF997",
+        name="broken-rule",
+        severity=severity,
+        confidence=Confidence.CERTAIN,
+        effect=Effect.LOSES,
+        goal=Goal.RESET,
+        judge=judge_nothing,
+    )
+
+
+def findings_of(rule: Rule) -> tuple[Finding, ...]:
+    return judge_or_ask(Case(checkpoint=ADOPTED.checkpoint, stream=ADOPTED), [rule])
+
+
+def test_a_rule_that_raises_refuses_a_start_until_it_is_accepted() -> None:
+    record = MemoryStorage()
+    with pytest.raises(StartRefusedError) as refusal:
+        accept_findings(
+            record, ADOPTED, findings_of(failing(Severity.DATA_AT_RISK)), given={}, epoch=1
+        )
+    error = refusal.value
+    assert (
+        "HF997 was not judged: the rule itself failed (BrokenRuleError: no rule of <object at 0x…"
+        in str(error)
+    )
+    assert "hunter2" not in str(error)
+    assert 'To start anyway, this time only: accept="HF997:' in str(error)
+    given = {"HF997": (error.nonces["HF997"],)}
+    again = findings_of(failing(Severity.DATA_AT_RISK))
+    assert accept_findings(record, ADOPTED, again, given=given, epoch=1).codes() == {"HF997"}
+
+
+def test_a_rule_that_raises_and_would_not_refuse_is_only_said() -> None:
+    (found,) = findings_of(failing(Severity.RISK))
+    assert not found.refuses_start
+    assert (found.confidence, found.effect, found.goal) == (
+        Confidence.UNKNOWN,
+        Effect.NONE,
+        Goal.NONE,
+    )
+
+
+def test_one_rule_that_raises_does_not_silence_the_others() -> None:
+    case = Case(checkpoint=ADOPTED.checkpoint, stream=ADOPTED)
+    found = judge_or_ask(case, [failing(Severity.NOTE), *RULES])
+    assert found[1:] == judge_case(case)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import errno
 import signal
+import socket
 import threading
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import cast
 
 import msgspec
 import pytest
+from py4j.protocol import Py4JError, Py4JNetworkError
+from pyspark.errors import PySparkException as PySparkError
 
 from holdfast.drills.kill.waiting import wait_until
 from holdfast.record.leases import Lease, take_lease
 from holdfast.record.owner import this_process
 from holdfast.sinks.sink import SinkWriter
+from holdfast.spark.jvm import is_certainly_gone
 from holdfast.storage.memory import MemoryStorage
 from holdfast.streams.heartbeat import _RUNNING, THREAD, Keeper
 from tests.unit.record.counted import RUN, CountedStorage, record_of
@@ -65,6 +71,27 @@ class LostCall(StubQuery):
         if self.left == HEARTBEATS - 1:
             raise ConnectionResetError
         return self.left < 0
+
+
+class UnaskedQuery(StubQuery):
+    """A query that runs on while its driver cannot open a socket to ask it."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+
+    @property
+    def isActive(self) -> bool:  # noqa: N802 - Spark's own word
+        raise self.error
+
+    @isActive.setter
+    def isActive(self, _: bool) -> None: ...  # noqa: N802
+
+    def awaitTermination(self, _seconds: float) -> bool:  # noqa: N802 - Spark's own word
+        self.left -= 1
+        if self.left >= 0:
+            raise self.error
+        return True
 
 
 class BrokenSink:
@@ -191,6 +218,46 @@ def test_a_lease_is_released_when_a_sink_cannot_be_closed() -> None:
 
 def test_a_call_that_does_not_get_through_is_not_the_end_of_the_query() -> None:
     assert run_to_end(LostCall()).requests["head"] == HEARTBEATS
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.EMFILE, "Too many open files"),
+        OSError(errno.ENOBUFS, "No buffer space available"),
+        TimeoutError("timed out"),
+        ConnectionResetError(),
+        Py4JNetworkError("Answer from Java side is empty"),
+    ],
+    ids=repr,
+)
+def test_a_query_that_cannot_be_asked_may_run_and_keeps_its_lease(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast.streams.query_end.time.sleep", lambda _: None)
+    assert run_to_end(UnaskedQuery(error)).requests["head"] == HEARTBEATS
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ConnectionRefusedError(),
+        Py4JError("Target Object ID does not exist"),
+        PySparkError("the JVM says so"),
+    ],
+)
+def test_a_query_that_is_certainly_gone_ends_its_lease(error: Exception) -> None:
+    assert "head" not in run_to_end(UnaskedQuery(error)).requests
+
+
+def test_a_port_that_refuses_connections_is_that_of_a_jvm_that_is_gone() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        client = SimpleNamespace(address="127.0.0.1", port=server.getsockname()[1])
+        query = SimpleNamespace(_jsq=SimpleNamespace(_gateway_client=client))
+        lost = Py4JNetworkError("Answer from Java side is empty")
+        assert not is_certainly_gone(query, lost)
+        assert not is_certainly_gone(query, OSError(errno.EMFILE, "Too many open files"))
+    assert is_certainly_gone(query, lost)
 
 
 def test_a_heartbeat_is_two_requests_and_lists_nothing() -> None:

@@ -8,7 +8,7 @@ from pyspark.errors import PySparkException, PySparkValueError
 from pyspark.sql.streaming.query import StreamingQuery
 
 from holdfast.streams.heartbeat import Keeper
-from holdfast.streams.query import GuardedQuery
+from holdfast.streams.query import GuardedQuery, describe_failure
 
 
 class StubKeeper:
@@ -19,10 +19,15 @@ class StubKeeper:
     def __init__(self, *, ended: bool) -> None:
         self.ended = ended
         self.waited: list[float | None] = []
+        self.closed: list[float] = []
 
     def wait_for_end(self, seconds: float | None) -> bool:
         self.waited.append(seconds)
         return self.ended
+
+    def wait(self, seconds: float) -> bool:
+        self.closed.append(seconds)
+        return True
 
 
 def query_of(keeper: StubKeeper) -> GuardedQuery:
@@ -57,6 +62,7 @@ def test_when_it_has_ended_spark_says_how(asked: list[Any], timeout: int | None)
     keeper = StubKeeper(ended=True)
     assert query_of(keeper).awaitTermination(timeout) is True
     assert (keeper.waited, asked) == ([timeout], [timeout])
+    assert keeper.closed == [20.0 if timeout is None else 3], "its sinks are closed before"
 
 
 @pytest.mark.parametrize("timeout", [0, -1, "10 seconds"])
@@ -65,3 +71,13 @@ def test_a_timeout_that_spark_does_not_take_is_left_to_it(timeout: Any) -> None:
     with pytest.raises((PySparkException, PySparkValueError, AttributeError)):
         query_of(keeper).awaitTermination(timeout)
     assert keeper.waited == []
+
+
+def test_a_failure_that_the_start_foresaw_ends_with_what_repairs_it() -> None:
+    keeper = cast("Keeper", SimpleNamespace(failed=None, last_batch=None))
+    advice = "HF202 entry-unreadable. What to do (resume): holdfast plan resume readings"
+    assert describe_failure("readings", keeper, advice).splitlines() == [
+        "holdfast: readings failed, and not while a batch was written to its sinks.",
+        f"  The start foresaw it. {advice}",
+    ]
+    assert "foresaw" not in describe_failure("readings", keeper)

@@ -146,3 +146,14 @@ def test_a_plan_that_cannot_be_read_stops_nothing(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(source_probes, "find_kafka_clients", fail)
     assert probes(MemoryStorage(), {"subscribe": "sensors"}).ask(evidence(READ)) == ()
+
+
+def test_ids_that_cannot_be_read_are_unknown_and_not_none(clients: dict[int, Client]) -> None:
+    clients[0] = Client()
+    record = recorded({"0": {"sensors": "old"}})
+    (name,) = [each for each in record.files if each.startswith("runs/")]
+    record.files[name] = b"{"
+    (found,) = probes(record, {"subscribe": "sensors"}).ask(evidence(READ))
+    assert isinstance(found.found, KafkaSource)
+    assert found.found.ids_unread is not None
+    assert not found.found.topics[0].is_recreated

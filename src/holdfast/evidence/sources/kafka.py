@@ -121,6 +121,9 @@ class KafkaSource:
     """The option of the query; None when it has none, or is not known."""
     starting_before: str | None = None
     """The option in the last run; None when it had none, or is not known."""
+    ids_unread: str | None = None
+    """Why the topic ids of the last run could not be read; None when they were, or are not there.
+    Without them a topic that was created again cannot be told from the old one."""
 
     @property
     def topic_ids(self) -> dict[str, str]:

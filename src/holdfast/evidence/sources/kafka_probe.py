@@ -81,7 +81,7 @@ def probe_kafka(
     needed: KafkaOffset,
     client: KafkaClient,
     *,
-    recorded: Mapping[str, str],
+    recorded: Mapping[str, str] | str,
     query: KafkaQuery | None = None,
 ) -> SourceProbe:
     """Ask a broker what it still has of what a checkpoint needs.
@@ -90,7 +90,8 @@ def probe_kafka(
         source: Its place in the offset entries.
         needed: Where the next batch begins: the start of a pending batch, else the newest end.
         client: Asks the broker.
-        recorded: The id of each topic at the last guarded run; empty when not known.
+        recorded: The id of each topic at the last guarded run; empty when it recorded none. A text
+            says why they could not be read.
         query: What the options of the query say; None when they are not known.
     """
     query = query or KafkaQuery()
@@ -106,12 +107,18 @@ def probe_kafka(
         times = _ask_times(topics, client)
     except CannotAskError as error:
         return SourceProbe(source=source, shown=shown, found=NotProbed(why=str(error)))
-    seen = tuple(_with(each, times, recorded=recorded, query=query) for each in topics)
-    return _probe_of(source, shown, topics=seen, query=query)
+    ids, unread = ({}, recorded) if isinstance(recorded, str) else (recorded, None)
+    seen = tuple(_with(each, times, recorded=ids, query=query) for each in topics)
+    return _probe_of(source, shown, topics=seen, query=query, ids_unread=unread)
 
 
 def _probe_of(
-    source: str, shown: str, *, topics: tuple[KafkaTopic, ...], query: KafkaQuery
+    source: str,
+    shown: str,
+    *,
+    topics: tuple[KafkaTopic, ...],
+    query: KafkaQuery,
+    ids_unread: str | None,
 ) -> SourceProbe:
     found = KafkaSource(
         shown=shown,
@@ -119,6 +126,7 @@ def _probe_of(
         fail_on_data_loss=query.fail_on_data_loss,
         starting_offsets=query.starting_offsets,
         starting_before=query.starting_before,
+        ids_unread=ids_unread,
     )
     now = clock.now()
     left = found.lossless_for(now)

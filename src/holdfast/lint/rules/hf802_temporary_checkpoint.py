@@ -2,7 +2,9 @@
 
 ## What it finds
 
-A checkpoint is below `/tmp`, `/var/tmp`, `/dev/shm`, `/local_disk0` or the `/tmp` of DBFS or HDFS.
+A checkpoint is below `/tmp`, `/var/tmp`, `/dev/shm`, `/local_disk0` or the `/tmp` of DBFS or HDFS;
+or it is below `tempfile.gettempdir()` or the directory that `TMPDIR` names. A directory that is new
+in every run, such as that of `tempfile.mkdtemp()`, is [HF803](HF803.md).
 
 ## What Spark does
 
@@ -33,6 +35,12 @@ def _judge(program: Program) -> Iterator[LintFinding]:
         checkpoint = query.checkpoint
         if checkpoint is None or program.is_shown_only(query):
             continue
+        if below := checkpoint.value.temporary:
+            yield RULE.find(
+                f"The checkpoint is below {below}, a temporary directory. When it is cleaned up, "
+                "Spark starts again from the source's starting position.",
+                checkpoint.at,
+            )
         start = checkpoint.value.start
         if start.startswith(("/", "file:", "dbfs:", "hdfs:")) and _TEMPORARY.match(start):
             shown = checkpoint.value.known or f"{start}…"

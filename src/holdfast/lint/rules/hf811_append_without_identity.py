@@ -3,7 +3,8 @@
 ## What it finds
 
 A function of `foreachBatch` appends, and nothing in it recognises a batch that is already there: no
-batch id, no `txnAppId`, no MERGE or conflict clause.
+batch id, no `txnAppId`, no MERGE or conflict clause. The function is found behind a lambda, a
+`functools.partial`, a method or a callable object of the same file. `INSERT INTO` by SQL counts.
 
 ## What Spark does
 
@@ -14,6 +15,10 @@ its rows a second time.
 
 Use [`hf.start`](../../guides/exactly-once.md), a MERGE on a key, or Delta's `txnAppId` and
 `txnVersion`. If the table has a unique key, the repeated write fails instead.
+
+## What it cannot see
+
+Functions that are imported from another file.
 """
 
 from __future__ import annotations
@@ -28,8 +33,8 @@ from holdfast.lint.rule import LintFinding, LintRule
 
 _APPENDS = FILE_FORMATS | {"jdbc", "delta", "iceberg", "sql", "table", "com.databricks.spark.csv"}
 _IDENTITY = re.compile(
-    r"txnappid|\bmerge\b|upsert|on conflict|on duplicate|left_?anti|insert ignore|insertifnot|"
-    r"delete from|\.delete\(|not exists|replacewhere|dedup|dropduplicates|whennotmatched",
+    r"txnappid|\bmerge\b|upsert|on conflict|on duplicate|left[_ ]?anti|insert ignore|insertifnot|"
+    r"delete from|\.delete\(|not exists|replace\s?where|dedup|dropduplicates|whennotmatched",
     re.IGNORECASE,
 )
 

@@ -20,6 +20,11 @@ _GONE = ("08", "57P")
 """SQLSTATE of sessions that end: connection exceptions, and an administrator's shutdown."""
 NO_TABLE = ("42P01", "3F000")
 """SQLSTATE of a table, and of a schema, that does not exist."""
+_HOW = {
+    # A missing right.
+    "42501": "Ask the owner to grant this role its rights, then start the stream again. Those on "
+    "the ledger are printed by: holdfast ledger ddl --role ROLE",
+}
 _REASONS = {
     "57014": "the server cancelled the statement: statement_timeout, or somebody's cancel",
     "55P03": "somebody holds a lock on the table: see pg_locks and pg_stat_activity",
@@ -58,7 +63,7 @@ class ServerRefusedError(HoldfastError):
         super().__init__(
             what=what,
             why=f"PostgreSQL answered {sqlstate}: {said}" + (f" ({reason})." if reason else "."),
-            how="Remove the cause, then start the stream again.",
+            how=_HOW.get(sqlstate, "Remove the cause, then start the stream again."),
         )
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("holdfast")
 BUDGET_SETTING = "spark.holdfast.driverBatchBytes"
 BUDGET_BYTES = 256 << 20
+_SECONDS_TO_LOOK = 10.0
+"""How long the end of a query waits for the task that looks."""
 _NOT_KNOWN = 1 << 50
 """What Spark does not know it takes for Long.MaxValue, which projections then make smaller."""
 
@@ -84,6 +86,10 @@ class ExecutorCheck:
         self._missing: list[str] = []
         self._thread = threading.Thread(target=self._look, name="holdfast-executors", daemon=True)
         self._thread.start()
+
+    def wait(self) -> None:
+        """Wait for the task: a program that ends before it makes Spark log a failed worker."""
+        self._thread.join(_SECONDS_TO_LOOK)
 
     def missing(self) -> list[str]:
         """Return what the executors lack."""

@@ -117,6 +117,8 @@ class PostgresWriter(SinkWriter):
 
     def close(self) -> None:
         """Close the connection; the next use makes a new one."""
+        if self._executors is not None:
+            self._executors.wait()
         self._ledger.close()
 
     def write(

@@ -1,0 +1,107 @@
+"""What each command imports: nobody should wait for modules that a command does not use.
+
+Seconds depend on the machine, so the modules are compared instead. `python -m benchmarks.cli_start`
+measures the time.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tarfile
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from holdfast.cli.exit_codes import CODES
+from holdfast.cli.main import VERBS
+from holdfast.errors import HoldfastError
+
+CHECKPOINTS = Path(__file__).parents[2] / "checkpoints"
+RULE = "holdfast.rules.hf"
+TOOLS = ("rich", "jinja2", "obstore", "deltalake", "psycopg", "pyspark", "confluent_kafka", "boto3")
+"""Packages that cost 20 ms and more, and that no command needs before it has work for them."""
+HEAVY = ("holdfast.apply", "holdfast.drills", "holdfast.plan", "holdfast.proof", "holdfast.streams")
+SINKS_AND_PROBES = (
+    "holdfast.diagnosis.ledgers",
+    "holdfast.diagnosis.outputs",
+    "holdfast.diagnosis.probing",
+    "holdfast.evidence.sources.kafka_client",
+    "holdfast.sinks",
+)
+RUN = "from holdfast.cli.main import _run; import sys; _run(sys.argv[1:])"
+LIST = "\nimport sys; print('MODULES', *sys.modules)"
+
+
+def modules_after(program: str, *arguments: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", program + LIST, *arguments],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return set(done.stdout.splitlines()[-1].split()[1:])
+
+
+def loaded(modules: set[str], *roots: str) -> set[str]:
+    return {each for each in modules for root in roots if f"{each}.".startswith(f"{root}.")}
+
+
+def rules_in(modules: set[str]) -> set[str]:
+    return {each for each in modules if each.startswith(RULE)}
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> str:
+    target = tmp_path_factory.mktemp("recorded")
+    with tarfile.open(CHECKPOINTS / "4.2-aggregation-pending.tar.xz") as archive:
+        archive.extractall(target, filter="data")
+    return str(target / "checkpoint")
+
+
+def test_inspect_imports_neither_rules_nor_the_diagnosis(checkpoint: str) -> None:
+    modules = modules_after(RUN, "inspect", checkpoint)
+    assert "holdfast.cli.inspect" in modules
+    assert rules_in(modules) == set()
+    assert loaded(modules, "holdfast.diagnosis", "holdfast.sinks", *HEAVY, *TOOLS) == set()
+
+
+def test_inspect_imports_the_probes_when_they_are_asked_for(checkpoint: str) -> None:
+    modules = modules_after(RUN, "inspect", checkpoint, "--probe")
+    assert "holdfast.diagnosis.probing" in modules
+    assert rules_in(modules) == set()
+
+
+def test_diagnose_imports_the_rules_of_a_bare_checkpoint_and_no_sink_or_probe(
+    checkpoint: str,
+) -> None:
+    modules = modules_after(RUN, "diagnose", checkpoint)
+    assert 60 < len(rules_in(modules)) < 100
+    assert loaded(modules, *SINKS_AND_PROBES, *HEAVY, *TOOLS) == set()
+
+
+def test_facts_are_found_without_the_rules(checkpoint: str) -> None:
+    modules = modules_after(RUN, "facts", checkpoint)
+    assert "holdfast.diagnosis.facts" in modules
+    assert rules_in(modules) == set()
+
+
+@pytest.mark.parametrize("verb", sorted(VERBS))
+def test_a_command_imports_no_rule_before_it_judges(verb: str) -> None:
+    modules = modules_after(RUN, verb, "--help")
+    assert f"holdfast.cli.{verb}" in modules
+    assert rules_in(modules) == set()
+    assert loaded(modules, *TOOLS) == set()
+
+
+def test_help_imports_no_verb() -> None:
+    modules = modules_after(RUN, "--help")
+    assert {each for each in VERBS if f"holdfast.cli.{each}" in modules} == set()
+    assert loaded(modules, "holdfast.record", "holdfast.checkpoint", *HEAVY) == set()
+
+
+@pytest.mark.parametrize("name", CODES)
+def test_each_exit_code_is_that_of_an_error_which_exists(name: str) -> None:
+    module, _, kind = name.rpartition(".")
+    assert issubclass(getattr(import_module(module), kind), HoldfastError)
