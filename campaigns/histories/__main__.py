@@ -21,10 +21,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from campaigns.histories.backends import Backend, MemoryBackend
+from campaigns.histories.backend import Backend
 from campaigns.histories.campaign import Campaign, scratch
 from campaigns.histories.generate import all_of, generate
 from campaigns.histories.history import History, from_json
+from campaigns.histories.memory_backend import MemoryBackend
 from campaigns.histories.planted import find_plants
 from campaigns.histories.process import one_process
 
@@ -36,7 +37,9 @@ def main() -> int:
         home = stack.enter_context(scratch())
         backend = stack.enter_context(_BACKENDS[given.where]())
         stack.enter_context(one_process())
-        campaign = Campaign(home=home, backend=backend, shrinks=given.shrink)
+        campaign = Campaign(
+            home=home, backend=backend, shrinks=given.shrink, machine=backend.machine
+        )
         if given.replay:
             return _replay(campaign, _history(given.replay))
         if given.planted:
@@ -69,7 +72,15 @@ def _postgres() -> Iterator[Backend]:
             backend.close()
 
 
-_BACKENDS = {"memory": _memory, "postgres": _postgres}
+@contextmanager
+def _spark() -> Iterator[Backend]:
+    from campaigns.histories.spark_world import spark_backend  # noqa: PLC0415 - PySpark
+
+    with spark_backend() as backend:
+        yield backend
+
+
+_BACKENDS = {"memory": _memory, "postgres": _postgres, "spark": _spark}
 
 
 def _parse() -> argparse.Namespace:

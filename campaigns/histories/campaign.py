@@ -10,8 +10,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from campaigns.histories.backends import Backend, MemoryBackend
+from campaigns.histories.backend import Backend
 from campaigns.histories.history import History
+from campaigns.histories.machine import Machine
+from campaigns.histories.memory_backend import MemoryBackend
 from campaigns.histories.play import Played, play
 from campaigns.histories.shrink import shrink, signature
 
@@ -60,11 +62,12 @@ class Campaign:
     home: Path
     backend: Backend = field(default_factory=MemoryBackend)
     shrinks: bool = True
+    machine: type[Machine] = Machine
     tally: Tally = field(default_factory=Tally)
 
     def play(self, history: History) -> Played:
         """Play one history."""
-        return play(history, self.backend, self.home)
+        return play(history, self.backend, self.home, make_machine=self.machine)
 
     def add(self, history: History) -> str | None:
         """Play a history; return the signature of a hole that is new."""

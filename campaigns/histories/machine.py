@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from campaigns.histories.backends import Backend
+from campaigns.histories.backend import Backend
 from campaigns.histories.change import PENDING, Change
-from campaigns.histories.driver import Driver, StreamCode
+from campaigns.histories.driver import Driver, StreamCode, Written
 from campaigns.histories.history import History, Op
 from campaigns.histories.memory_table import Row
 from campaigns.histories.model import (
@@ -22,6 +23,7 @@ from campaigns.histories.model import (
     compare,
 )
 from campaigns.histories.spark_logs import MicroBatch, SourceFile, SparkFailedError
+from holdfast.apply.stores import Stores
 from holdfast.errors import HoldfastError
 from holdfast.ledger.decide import Apply, Decision
 from holdfast.plan.plan_file import Plan
@@ -132,7 +134,7 @@ class Machine:
             number = self._files[stream]
             path = self.home / f"in-{stream}" / f"{number:04d}.json"
             rows = rows_of(stream, f"{number:04d}.json", "")
-            path.write_text("".join(f'{{"id":"{row["id"]}"}}\n' for row in rows))
+            path.write_text("".join(json.dumps(_without_value(row)) + "\n" for row in rows))
             os.utime(path, (_EPOCH_S + number,) * 2)
             self._files[stream] += 1
 
@@ -158,13 +160,24 @@ class Machine:
             is_repeatable=self.history.is_repeatable,
             files_per_batch=self.history.files_per_batch,
         )
-        return Driver(code, written=self._written(name), planned=self._planned(name))
+        return Driver(code, written=self.written(name), planned=self.planned(name))
+
+    @property
+    def can_pause(self) -> bool:
+        """Whether a driver can be paused within a batch."""
+        return True
+
+    def stores(self) -> Stores:
+        """Return what a plan is applied with."""
+        return Stores()
 
     def account(self, name: str) -> StreamAccount:
         """Return the account of a stream."""
         return self.main if name == MAIN else self.other
 
-    def _planned(self, name: str) -> Any:
+    def planned(self, name: str) -> Callable[[MicroBatch], None]:
+        """Return what accounts for a batch that is planned."""
+
         def planned(batch: MicroBatch) -> None:
             files = tuple(each.name for each in batch.files)
             stream = self.account(name)
@@ -173,7 +186,9 @@ class Machine:
 
         return planned
 
-    def _written(self, name: str) -> Any:
+    def written(self, name: str) -> Written:
+        """Return what accounts for a sink that has answered."""
+
         def written(number: int, batch: MicroBatch, decision: Decision) -> None:
             stream = self.account(name)
             stream.moves += 1
@@ -229,6 +244,14 @@ class Machine:
             driver.close()
         return None
 
+    def checkpoint_of(self, stream: StreamAccount) -> Path:
+        """Return where a stream's checkpoint is, by its newest generation."""
+        root = Path(stream.root)
+        opened = sorted((root / "_holdfast" / stream.name / "generations").glob("*.json"))
+        text = opened[-1].read_text() if opened else ""
+        found = text.partition('"checkpoint":"')[2].partition('"')[0]
+        return Path(found.removeprefix("file:")) if found else root / stream.name
+
     def stranger_row(self, table: str) -> Row:
         """Return a new row of somebody else."""
         self._strangers += 1
@@ -251,6 +274,10 @@ def rows_of(stream: str, file: str, value: str) -> list[Row]:
         }
         for each in range(2)
     ]
+
+
+def _without_value(row: Row) -> Row:
+    return {name: value for name, value in row.items() if name != "v"}
 
 
 def first_line(error: Exception) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import shutil
 import tempfile
 import traceback
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from campaigns.histories.backends import Backend
+from campaigns.histories.backend import Backend
 from campaigns.histories.history import History, Op
 from campaigns.histories.machine import MAIN, STRANGER, FoundError, Machine, first_line, name_of
 from campaigns.histories.model import Wrong
@@ -41,11 +40,12 @@ class Played:
         return self.wrong[0].kind if self.wrong else ""
 
 
-def play(history: History, backend: Backend, home: Path) -> Played:
+def play(
+    history: History, backend: Backend, home: Path, *, make_machine: type[Machine] = Machine
+) -> Played:
     """Play a history in a directory of its own, which is removed."""
-    logging.getLogger("holdfast").setLevel(logging.CRITICAL)
     place = Path(tempfile.mkdtemp(dir=home))
-    machine = Machine(history, backend, place)
+    machine = make_machine(history, backend, place)
     try:
         for number, op in enumerate(history.ops):
             machine.at = number
@@ -117,7 +117,7 @@ def _second_driver(machine: Machine, op: Op) -> None:
 def _pause(machine: Machine, op: Op) -> None:
     """Start a driver, and stop it within a batch; it holds its lease no more."""
     machine.add_files(MAIN, op.get("files", 1))
-    if machine.paused is not None or machine.main.is_retired:
+    if machine.paused is not None or machine.main.is_retired or not machine.can_pause:
         return
     driver = machine.driver(machine.main)
     try:
@@ -172,7 +172,7 @@ def _alter(machine: Machine, op: Op) -> None:
 
 def _checkpoint(machine: Machine, op: Op) -> None:
     """Do to the checkpoint what people do by hand."""
-    home = _current_checkpoint(machine)
+    home = machine.checkpoint_of(machine.main)
     match op["what"]:
         case "delete":
             shutil.rmtree(home, ignore_errors=True)
@@ -194,15 +194,6 @@ def _checkpoint(machine: Machine, op: Op) -> None:
         case _:
             return
     machine.main.moves += 1
-
-
-def _current_checkpoint(machine: Machine) -> Path:
-    """Return where the stream's checkpoint is, by its newest generation."""
-    root = Path(machine.main.root)
-    numbers = sorted((root / "_holdfast" / MAIN / "generations").glob("*.json"))
-    text = numbers[-1].read_text() if numbers else ""
-    found = text.partition('"checkpoint":"')[2].partition('"')[0]
-    return Path(found.removeprefix("file:")) if found else root / MAIN
 
 
 def _plan(machine: Machine, op: Op) -> None:

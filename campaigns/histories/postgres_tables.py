@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import psycopg
 import pyarrow as pa
 
+from campaigns.histories.machine import Machine
 from campaigns.histories.memory_table import COLUMNS, Row
 from holdfast.ledger.decide import Apply, Decision, decide
 from holdfast.ledger.postgres import find_identity
@@ -111,6 +112,8 @@ _ALTER = {
 
 class PostgresBackend:
     """Tables of one database; whether a table should keep versions is not asked."""
+
+    machine = Machine
 
     def __init__(self, dsn: str) -> None:
         """Connect."""

@@ -79,7 +79,7 @@ def apply_last(machine: Machine, around: Interference = QUIET) -> str:
     has_run = moves != machine.main.moves
 
     def carry_out() -> object:
-        return apply_plan(plan, Stores(), allowed=set(plan.words))
+        return apply_plan(plan, machine.stores(), allowed=set(plan.words))
 
     outcome = _carry_out(machine, plan, change, act=carry_out, around=around)
     if outcome == ENDED and has_run and request.goal not in ("prune", "snapshot"):
@@ -93,7 +93,7 @@ def go_on(machine: Machine, change: Change | None = None, around: Interference =
     if change is None:
         return SAID_NO
     record, plan_id = split_journal(change.journal)
-    stores = Stores()
+    stores = machine.stores()
     plan = read_journalled_plan(stores.at(str(record)), plan_id)
     act = functools.partial(continue_plan, plan, stores)
     return _carry_out(machine, plan, change, act=act, around=around)
@@ -103,7 +103,7 @@ def take_back(machine: Machine, change: Change, around: Interference = QUIET) ->
     """Undo a plan that was begun."""
     before = machine.world()
     try:
-        undo: Plan | NoPlan = plan_undo(change.journal, Stores())
+        undo: Plan | NoPlan = plan_undo(change.journal, machine.stores())
     except HoldfastError as error:
         machine.must_be(before, "An undo was refused")
         machine.tell(f"no undo: {first_line(error)}")
@@ -117,7 +117,7 @@ def take_back(machine: Machine, change: Change, around: Interference = QUIET) ->
     back.may_take_others = any(word.startswith("destructive") for word in undo.words)
 
     def carry_out() -> object:
-        return apply_plan(undo, Stores(), allowed=set(undo.words))
+        return apply_plan(undo, machine.stores(), allowed=set(undo.words))
 
     return _carry_out(machine, undo, back, act=carry_out, around=around)
 

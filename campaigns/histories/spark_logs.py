@@ -104,20 +104,13 @@ class FileSourceQuery:
             raise SparkFailedError(f"batch {newest - 1} doesn't exist")
         if committed > newest:
             raise SparkFailedError(f"commits/{committed} is ahead of offsets/{newest}")
-        end = self._read_end(newest)
-        start = self._read_end(newest - 1) if newest > 0 else -1
+        end = _end_of(self._home, newest)
+        start = _end_of(self._home, newest - 1) if newest > 0 else -1
         if committed == newest:
             self._next, self._end = newest + 1, end
             return
         self._next, self._end = newest, start
         self._pending = MicroBatch(number=newest, files=self._between(start, end), end=end)
-
-    def _read_end(self, batch: int) -> int:
-        lines = (self._home / f"offsets/{batch}").read_text().split("\n")
-        try:
-            return -1 if lines[2] == "-" else int(json.loads(lines[2])["logOffset"])
-        except (IndexError, ValueError, KeyError, TypeError) as error:
-            raise SparkFailedError(f"offsets/{batch} cannot be read") from error
 
     def _between(self, start: int, end: int) -> tuple[SourceFile, ...]:
         missing = [at for at in range(start + 1, end + 1) if at not in self._log]
@@ -177,6 +170,23 @@ class FileSourceQuery:
         if (self._home / path).exists():
             raise SparkFailedError(f"concurrent update to the log: {path} is there")
         put(self._home / path, content)
+
+
+def read_batch(checkpoint: Path, number: int) -> MicroBatch:
+    """Return a batch as the logs of a checkpoint have it."""
+    log = dict(_read_source_log(checkpoint / "sources/0"))
+    end = _end_of(checkpoint, number)
+    start = _end_of(checkpoint, number - 1) if number > 0 else -1
+    files = tuple(each for at in range(start + 1, end + 1) for each in log[at])
+    return MicroBatch(number=number, files=files, end=end)
+
+
+def _end_of(checkpoint: Path, batch: int) -> int:
+    lines = (checkpoint / f"offsets/{batch}").read_text().split("\n")
+    try:
+        return -1 if lines[2] == "-" else int(json.loads(lines[2])["logOffset"])
+    except (IndexError, ValueError, KeyError, TypeError) as error:
+        raise SparkFailedError(f"offsets/{batch} cannot be read") from error
 
 
 def put(path: Path, content: bytes) -> None:

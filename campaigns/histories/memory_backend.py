@@ -1,49 +1,21 @@
-"""Where the tables of a history are: in memory, or in a real PostgreSQL."""
+"""The tables of a history in memory: as PostgreSQL settles them, and as Delta does."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from campaigns.histories.delta_table import LogDelta, LogTable, forget_tables
+from campaigns.histories.machine import Machine
 from campaigns.histories.memory_sink import MemorySink
 from campaigns.histories.memory_table import TABLES, Row, Table
 from holdfast.sinks.sink import SinkSpec
 
 
-class Backend(Protocol):
-    """Tables, and what other people do to them."""
-
-    def begin(self, home: Path) -> None:
-        """Begin a history without tables."""
-
-    def create(self, name: str, *, by_key: bool, versions: bool) -> None:
-        """Create a table."""
-
-    def sink(self, name: str, *, by_key: bool, sequenced: bool) -> SinkSpec:
-        """Return the sink that writes into a table."""
-
-    def rows(self, name: str) -> list[Row]:
-        """Return every row."""
-
-    def insert(self, name: str, rows: list[Row]) -> None:
-        """Insert rows as another program."""
-
-    def update(self, name: str, row_id: str, value: str) -> None:
-        """Update a row as another program."""
-
-    def delete(self, name: str, row_id: str) -> None:
-        """Delete a row as another program."""
-
-    def alter(self, name: str, what: str) -> None:
-        """Change the table as its owner does."""
-
-    def ledger(self, name: str) -> Any:
-        """Return what the ledger says, without epochs; to be compared."""
-
-
 class MemoryBackend:
     """Tables in memory, and Delta tables by their logs."""
+
+    machine = Machine
 
     def __init__(self) -> None:
         """Know no table."""
