@@ -10,8 +10,9 @@ from typing import Any
 
 from campaigns.histories.backend import Backend
 from campaigns.histories.change import PENDING, Change
+from campaigns.histories.describe import first_line, read_tree, rows_of, without_value
 from campaigns.histories.driver import Driver, StreamCode, Written
-from campaigns.histories.history import History, Op
+from campaigns.histories.history import History
 from campaigns.histories.memory_table import Row
 from campaigns.histories.model import (
     Expected,
@@ -31,8 +32,6 @@ from holdfast.plan.requests import Request
 
 MAIN, OTHER, STRANGER = "a", "b", "x"
 _EPOCH_S = 1_790_000_000
-_UNTOLD = ("leases", "journal", "repairs", "contracts", "runs", "acceptances")
-"""Parts of a record that say who came by, and not what a stream is."""
 
 
 class FoundError(Exception):
@@ -60,6 +59,8 @@ class Machine:
         self.paused: tuple[Driver, Iterator[str]] | None = None
         self.copy: dict[str, bytes] | None = None
         self.fenced = False
+        self.refusal: HoldfastError | None = None
+        """The newest refusal of a plan, a continuation or an undo."""
         self.told: list[str] = []
         """What happened, a line for each operation."""
         self._strangers = 0
@@ -89,6 +90,10 @@ class Machine:
         """Note what happened."""
         self.told.append(f"{self.at}: {what}")
 
+    def forget_refusal(self) -> None:
+        """Forget what was refused before."""
+        self.refusal = None
+
     def fail(self, *wrong: Wrong) -> None:
         """End the history: the oracle does not accept it."""
         raise FoundError(list(wrong), at=self.at)
@@ -112,10 +117,7 @@ class Machine:
         """Return everything that a refusal must leave as it was."""
         found: dict[str, Any] = {}
         for root in ("r0", "r1"):
-            for at, _, files in os.walk(self.home / root):
-                if any(f"/{each}" in at for each in _UNTOLD):
-                    continue
-                found |= {f"{at}/{name}": Path(at, name).read_bytes() for name in files}
+            read_tree(f"{self.home}/{root}", found)
         for name in self.tables:
             rows = [tuple(sorted(row.items())) for row in self.backend.rows(name)]
             found[name] = (sorted(rows), self.backend.ledger(name))
@@ -134,7 +136,7 @@ class Machine:
             number = self._files[stream]
             path = self.home / f"in-{stream}" / f"{number:04d}.json"
             rows = rows_of(stream, f"{number:04d}.json", "")
-            path.write_text("".join(json.dumps(_without_value(row)) + "\n" for row in rows))
+            path.write_text("".join(json.dumps(without_value(row)) + "\n" for row in rows))
             os.utime(path, (_EPOCH_S + number,) * 2)
             self._files[stream] += 1
 
@@ -260,34 +262,3 @@ class Machine:
         account = Expected(name, name, "0", Value({"s"}), STRANGER)
         self.tables[table].rows.append(account)
         return row
-
-
-def rows_of(stream: str, file: str, value: str) -> list[Row]:
-    """Return the rows of a file: two, with keys that other files have too."""
-    number = int(file.removesuffix(".json"))
-    return [
-        {
-            "id": f"{stream}{number}.{each}",
-            "key": f"{stream}k{(number + each) % 3}",
-            "seq": f"{number:04d}",
-            "v": value,
-        }
-        for each in range(2)
-    ]
-
-
-def _without_value(row: Row) -> Row:
-    return {name: value for name, value in row.items() if name != "v"}
-
-
-def first_line(error: Exception) -> str:
-    """Return an error in one line."""
-    if isinstance(error, HoldfastError):
-        return f"{error.code}: {' '.join(f'{error.what} {error.why}'.split())[:300]}"
-    return f"{type(error).__name__}: {error}"
-
-
-def name_of(op: Op) -> str:
-    """Return an operation in a few words."""
-    rest = " ".join(f"{key}={value}" for key, value in op.items() if key != "do")
-    return f"{op['do']} {rest}".strip()

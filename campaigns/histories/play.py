@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from campaigns.histories.backend import Backend
+from campaigns.histories.describe import first_line, name_of
 from campaigns.histories.history import History, Op
-from campaigns.histories.machine import MAIN, STRANGER, FoundError, Machine, first_line, name_of
+from campaigns.histories.machine import MAIN, STRANGER, FoundError, Machine
 from campaigns.histories.model import Wrong
 from campaigns.histories.remedies import follow
 from campaigns.histories.repairing import (

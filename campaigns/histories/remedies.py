@@ -7,7 +7,8 @@ import shlex
 from dataclasses import dataclass
 
 from campaigns.histories.change import Change
-from campaigns.histories.machine import MAIN, Machine, first_line
+from campaigns.histories.describe import first_line
+from campaigns.histories.machine import MAIN, Machine
 from campaigns.histories.model import StreamAccount, Wrong
 from campaigns.histories.repairing import ENDED, apply_last, go_on, make, take_back
 from holdfast.errors import HoldfastError
@@ -15,6 +16,8 @@ from holdfast.plan.plan_file import NoPlan, Plan
 from holdfast.plan.requests import Request
 
 ROUNDS = 6
+NESTED = 2
+"""How often a refusal of what a refusal said is followed."""
 _COMMAND = re.compile(r"holdfast (plan|apply|undo) ([^`\n]*)")
 _VALUED = {
     "--root": "root",
@@ -79,7 +82,7 @@ def follow(machine: Machine, stream: StreamAccount) -> None:
         if machine.main.is_retired:
             return
         error = machine.run(machine.main)
-        if error is None:
+        if error is None or _is_retiring(machine):
             return
         text = f"{error} {error.how}" if isinstance(error, HoldfastError) else str(error)
         commands = [each for each in find_commands(text) if each not in tried]
@@ -94,15 +97,36 @@ def follow(machine: Machine, stream: StreamAccount) -> None:
     machine.fail(Wrong("locked-out", f"{stream.name} does not start, and nothing helps: {said}"))
 
 
+def _is_retiring(machine: Machine) -> bool:
+    """Return whether the stream is ended for good, by a plan that was only cut short."""
+    return machine.pending is not None and machine.pending.goal == "retire"
+
+
 def obey(machine: Machine, command: Command, *, depth: int = 0) -> bool:
-    """Run a command that was printed; return whether it did what it says."""
+    """Run a command that was printed, and what its own refusal prints; return whether one did."""
     machine.tell(f"told to: holdfast {command.verb} {' '.join(command.words)} {command.options}")
-    if command.verb in ("apply", "undo"):
-        change = _change_at(machine, command.words[0] if command.words else "")
-        if change is None:
-            return False
-        act = go_on if command.verb == "apply" else take_back
-        return act(machine, change) == ENDED
+    machine.forget_refusal()
+    if command.verb == "plan":
+        is_done, text = _plan(machine, command)
+    else:
+        is_done, text = _go_on_or_back(machine, command), ""
+    if machine.refusal is not None:
+        text += f" {machine.refusal.how}"
+    return is_done or (
+        depth < NESTED and any(obey(machine, each, depth=depth + 1) for each in find_commands(text))
+    )
+
+
+def _go_on_or_back(machine: Machine, command: Command) -> bool:
+    change = _change_at(machine, command.words[0] if command.words else "")
+    if change is None:
+        return False
+    act = go_on if command.verb == "apply" else take_back
+    return act(machine, change) == ENDED
+
+
+def _plan(machine: Machine, command: Command) -> tuple[bool, str]:
+    """Plan and apply; return whether it was done, and what was said instead."""
     options = dict(command.options)
     request = Request(
         goal=command.words[0],
@@ -114,10 +138,8 @@ def obey(machine: Machine, command: Command, *, depth: int = 0) -> bool:
     )
     found = make(machine, request)
     if isinstance(found, Plan):
-        return apply_last(machine) == ENDED
-    text = (found.nearest or "") if isinstance(found, NoPlan) else found.how
-    nearest = find_commands(text)
-    return depth == 0 and any(obey(machine, each, depth=1) for each in nearest)
+        return apply_last(machine) == ENDED, ""
+    return False, found.nearest if isinstance(found, NoPlan) else found.how
 
 
 def _change_at(machine: Machine, journal: str) -> Change | None:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from campaigns.histories.change import APPLIED, PENDING, REFUSED, UNDONE, Change, foresee
-from campaigns.histories.machine import MAIN, OTHER, Machine, first_line
+from campaigns.histories.describe import first_line
+from campaigns.histories.machine import MAIN, OTHER, Machine
 from campaigns.histories.model import (
     Expected,
     StreamAccount,
@@ -105,6 +106,7 @@ def take_back(machine: Machine, change: Change, around: Interference = QUIET) ->
     try:
         undo: Plan | NoPlan = plan_undo(change.journal, machine.stores())
     except HoldfastError as error:
+        machine.refusal = error
         machine.must_be(before, "An undo was refused")
         machine.tell(f"no undo: {first_line(error)}")
         return SAID_NO
@@ -146,6 +148,7 @@ def _carry_out(
             )
         return STOPPED
     except HoldfastError as error:
+        machine.refusal = error
         machine.tell(f"{change.goal} refused: {first_line(error)}")
         if around.intrude is None or not machine.fenced:
             machine.must_be(before, f"The {change.goal} was refused")

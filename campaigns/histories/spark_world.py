@@ -19,7 +19,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import holdfast as hf
-from campaigns.histories.machine import FoundError, Machine, first_line
+from campaigns.histories.describe import first_line
+from campaigns.histories.machine import FoundError, Machine
 from campaigns.histories.memory_table import COLUMNS, Row
 from campaigns.histories.model import StreamAccount
 from campaigns.histories.postgres_tables import SECRET, PostgresBackend
