@@ -22,8 +22,9 @@ from campaigns.histories.shrink import signature
 from holdfast.apply import apply, checks, undo, undo_sinks
 from holdfast.apply.standing import NotDone
 from holdfast.ledger.decide import LINES
+from holdfast.ledger.output import KeepOutput
 from holdfast.plan import make
-from holdfast.plan.goals import put_back, reset
+from holdfast.plan.goals import clone, cut, position, put_back, rebuild, replay, reset
 from holdfast.sinks.delta import ledger as delta_ledger
 from holdfast.streams import guard
 
@@ -134,9 +135,42 @@ PLANTS = (
         "15",
         lambda: patch.object(put_back, "settle_back", _settle_back_anyway(put_back.settle_back)),
     ),
-    Plant("a fenced driver may write", "S3", _decide_without("_epoch")),
-    Plant("a batch that is there is written again", "S3", _decide_without("_same_batch")),
-    Plant("a gap is not noticed", "S3", _decide_without("_gap")),
+    Plant("a batch that is there is run again", "S3", _decide_without("_same_batch")),
+    Plant(
+        "a start looks at nothing",
+        "G3",
+        lambda: patch.object(guard, "judge", _nothing),
+    ),
+    Plant(
+        "an undo keeps the rows that a reset has emptied",
+        "01",
+        lambda: patch.object(undo_sinks.UndoingSinks, "_output", lambda *_: KeepOutput()),
+    ),
+    Plant(
+        "a resume writes no file log",
+        "resume",
+        lambda: patch.object(rebuild, "file_log_files", lambda *_: {}),
+    ),
+    Plant(
+        "a reset from here begins at the newest file",
+        "reset",
+        lambda: patch.object(position, "read_source_files", _nothing),
+    ),
+    Plant(
+        "a rewind keeps the logs of later batches",
+        "rewind",
+        lambda: patch.object(cut, "_later", _nothing),
+    ),
+    Plant(
+        "a replay leaves the ledger row where it is",
+        "replay",
+        lambda: patch.object(replay, "_settle", _nothing),
+    ),
+    Plant(
+        "a move leaves the ledger rows where they are",
+        "move",
+        lambda: patch.object(clone, "_rebind", _nothing),
+    ),
     Plant(
         "a step that is done is carried out again",
         "A5",

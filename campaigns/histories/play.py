@@ -123,8 +123,7 @@ def _pause(machine: Machine, op: Op) -> None:
     driver = machine.driver(machine.main)
     try:
         driver.start()
-        for sink in machine.main.sinks:
-            sink.started = sink.table
+        machine.has_started(machine.main)
         points = driver.run()
         for _ in range(op.get("at", 1)):
             next(points)
@@ -163,6 +162,7 @@ def _stranger(machine: Machine, op: Op) -> None:
         row.value.allowed = {f"u{machine.at}"}
         machine.backend.update(name, row.id, f"u{machine.at}")
     else:
+        machine.is_tampered = machine.is_tampered or writer == MAIN
         account.rows.remove(row)
         machine.backend.delete(name, row.id)
 
@@ -194,6 +194,7 @@ def _checkpoint(machine: Machine, op: Op) -> None:
                 path.write_bytes(content)
         case _:
             return
+    machine.is_tampered = machine.is_tampered or op["what"] != "copy"
     machine.main.moves += 1
 
 

@@ -260,6 +260,8 @@ def _ended(machine: Machine, change: Change) -> None:
         change.carry_out(table)
     if change.undoes is not None:
         _mark_undone(change, change.undoes)
+    if "resume" in change.goals:
+        machine.is_tampered = True  # what it has put right may be as it was again
 
 
 def _mark_undone(change: Change, undone: Change) -> None:

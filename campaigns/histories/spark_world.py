@@ -94,9 +94,9 @@ class SparkMachine(Machine):
             self.tell(f"start of {stream.name} refused: {first_line(error)}")
             points.listen(None)
             self.must_be(before, f"The start of {stream.name} was refused")
+            self.judge_refusal(stream, error)
             return error
-        for sink in stream.sinks:
-            sink.started = sink.table
+        self.has_started(stream)
         try:
             query.awaitTermination()
         except Exception as error:  # noqa: BLE001 - Spark's and ours
