@@ -1,0 +1,3 @@
+"""Random histories of runs, kills and repairs, each judged by an oracle that knows every row."""
+
+from __future__ import annotations

@@ -1,0 +1,247 @@
+"""A sink that writes into tables in memory, with its ledger; the shipped protocol decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from campaigns.histories.memory_table import TABLES, Held, Table
+from holdfast.ledger.decide import Apply, Decision, decide
+from holdfast.ledger.output import CannotSettleError, EmptyOutput, Output, RestoreOutput
+from holdfast.ledger.row import NO_BATCH, Attempt, LedgerRow, advance
+from holdfast.ledger.store import LedgerStore
+from holdfast.points import reached
+from holdfast.record.contracts import SinkContract
+from holdfast.sinks.sink import BeforeCommit, SinkSpec, SinkWriter
+
+
+@dataclass(frozen=True)
+class MemorySink(SinkSpec):
+    """A table in memory, as a user writes it."""
+
+    kind: ClassVar[str] = "histories-memory"
+    module: ClassVar[str] = __name__
+
+    path: str
+    keys: tuple[str, ...] = ()
+    sequence_by: str | None = None
+
+    @property
+    def label(self) -> str:
+        """The table's name."""
+        return self.path.rpartition("/")[2]
+
+    @property
+    def shown(self) -> str:
+        """As people know it."""
+        return f"the table {self.label}"
+
+    @property
+    def place(self) -> str:
+        """Where it is."""
+        return self.path
+
+    @classmethod
+    def from_contract(cls, contract: SinkContract) -> MemorySink:
+        """Return the sink that a contract tells of."""
+        return cls(contract.place, keys=contract.keys, sequence_by=contract.sequence_by)
+
+
+def resolve_writer(sink: MemorySink, df: Any, stream: str) -> MemoryWriter:
+    """Return the writer of one start."""
+    del df
+    return MemoryWriter(sink, stream)
+
+
+def open_ledger(
+    sink: MemorySink, spark: Any = None, *, options: Mapping[str, str] | None = None
+) -> MemoryLedger:
+    """Open the ledger of a table."""
+    del spark, options
+    return MemoryLedger(sink)
+
+
+class MemoryLedger(LedgerStore):
+    """The ledger of one table in memory."""
+
+    def __init__(self, sink: MemorySink) -> None:
+        """Read nothing yet."""
+        self._sink = sink
+
+    @property
+    def table(self) -> Table | None:
+        """The table; None when it was not created yet."""
+        return TABLES.get(self._sink.path)
+
+    def _there(self) -> Table:
+        table = self.table
+        assert table is not None, self._sink.path
+        return table
+
+    def label(self, stream: str) -> str:
+        """Return the sink's label."""
+        del stream
+        return self._sink.label
+
+    def read(self, stream: str) -> LedgerRow | None:
+        """Return the row of a stream."""
+        held = None if self.table is None else self.table.ledger.get(stream)
+        return None if held is None else held.row
+
+    def examine(self, row: LedgerRow) -> str | None:
+        """Say what shows that the table lacks what was brought."""
+        table = self._there()
+        held = table.ledger.get(row.stream)
+        if held is None:
+            return None
+        if held.storage == table.storage:
+            is_empty = held.brought > 0 and not table.rows
+            return (
+                f"it is empty, and {held.brought} rows were written into it" if is_empty else None
+            )
+        if len(table.rows) < held.brought:
+            return f"it holds {len(table.rows)} rows, and {held.brought} were written into it"
+        return None
+
+    def fence(self, row: LedgerRow, *, epoch: int, nonce: str) -> LedgerRow | None:
+        """Let only this epoch write from now on."""
+        held = self._there().ledger.get(row.stream)
+        if held is None or held.row.epoch >= epoch or held.row.binding != row.binding:
+            return None
+        if self.examine(row) is None:
+            held.storage = self._there().storage
+        held.row = replace(held.row, epoch=epoch, nonce=nonce)
+        return held.row
+
+    def replace(self, old: LedgerRow | None, new: LedgerRow) -> bool:
+        """Put a row in the place of another, or of none."""
+        return self._set_row(self._there(), old, new)
+
+    def _set_row(self, table: Table, old: LedgerRow | None, new: LedgerRow) -> bool:
+        held = table.ledger.get(new.stream)
+        if (None if held is None else held.row) != old:
+            return False
+        brought = len(table.rows) if new.last_batch > NO_BATCH else 0
+        table.ledger[new.stream] = Held(new, brought, table.storage)
+        return True
+
+    def settle(self, old: LedgerRow | None, new: LedgerRow, output: Output) -> bool:
+        """Empty, restore or keep the table and set its row, in one step that can be killed."""
+        table = self._there()
+        after = replace(table, ledger=dict(table.ledger), copies=dict(table.copies))
+        match output:
+            case EmptyOutput(kept=kept):
+                self._empty(after, kept)
+            case RestoreOutput(kept=kept, aside=aside):
+                self._empty(after, aside)
+                self._put_back(after, kept)
+            case _:
+                pass
+        reached("settled")
+        if not self._set_row(after, old, new):
+            return False
+        vars(table).update(vars(after))
+        return True
+
+    def _empty(self, table: Table, kept: str) -> None:
+        if table.is_referenced:
+            raise CannotSettleError(self._sink.shown, "A foreign key refers to it.")
+        if kept in table.copies:
+            raise CannotSettleError(self._sink.shown, f"{kept} is there already.")
+        table.copies[kept] = (table.columns, table.rows)
+        table.rows, table.storage, table.changes = [], table.storage + 1, table.changes + 1
+
+    def _put_back(self, table: Table, kept: str) -> None:
+        if kept not in table.copies:
+            raise CannotSettleError(self._sink.shown, f"The copy {kept} is gone.")
+        columns, rows = table.copies[kept]
+        missing = [each for each in table.columns if each not in columns]
+        if missing:
+            raise CannotSettleError(self._sink.shown, f"The copy has no column {missing[0]}.")
+        table.insert(rows)
+
+    def table_version(self, stream: str) -> str | None:
+        """Return what tells the table's content apart."""
+        del stream
+        table = self.table
+        return None if table is None else f"{table.storage} {len(table.rows)} {table.changes}"
+
+    def count_rows(self) -> int | None:
+        """Return how many rows the table has."""
+        return None if self.table is None else len(self.table.rows)
+
+    def other_streams(self, stream: str) -> tuple[str, ...]:
+        """Return the other streams that have a row for this table."""
+        found = set() if self.table is None else set(self.table.ledger)
+        return tuple(sorted(found - {stream}))
+
+    def last_epoch(self, stream: str) -> int:
+        """Return 0: the row has it."""
+        del stream
+        return 0
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class MemoryWriter(SinkWriter):
+    """Writes the batches of one start into a table in memory."""
+
+    def __init__(self, sink: MemorySink, stream: str) -> None:
+        """Write nothing yet."""
+        self._sink = sink
+        self._stream = stream
+        self._ledger = MemoryLedger(sink)
+
+    @property
+    def name(self) -> str:
+        """The sink's label."""
+        return self._sink.label
+
+    @property
+    def shown(self) -> str:
+        """As people know it."""
+        return self._sink.shown
+
+    @property
+    def place(self) -> str:
+        """Where it is."""
+        return self._sink.path
+
+    @property
+    def identity(self) -> str:
+        """Where it is."""
+        return self._sink.path
+
+    @property
+    def ledger(self) -> MemoryLedger:
+        """Its ledger."""
+        return self._ledger
+
+    def create(self) -> None:
+        """Create the table."""
+        TABLES.setdefault(self._sink.path, Table(self._sink.path))
+
+    def write(
+        self, attempt: Attempt, batch: Any, *, before_commit: BeforeCommit = lambda _: None
+    ) -> Decision:
+        """Decide about a batch, and write it when it is to be applied."""
+        table = TABLES[self._sink.path]
+        held = table.ledger.get(attempt.stream)
+        decision = decide(None if held is None else held.row, attempt)
+        if not isinstance(decision, Apply):
+            return decision
+        assert held is not None
+        if self._sink.keys:
+            added = table.merge(batch.rows, sequenced=self._sink.sequence_by is not None)
+        else:
+            table.insert(batch.rows)
+            added = len(batch.rows)
+        before_commit(len(batch.rows))
+        held.row = advance(held.row, attempt)
+        held.brought += added
+        return decision
+
+    def close(self) -> None:
+        """Nothing is open."""
