@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
@@ -14,6 +14,7 @@ from holdfast.evidence.guard_record import GuardRecord
 from holdfast.ledger.row import LedgerRow
 from holdfast.ledger.store import Unreadable
 from holdfast.plan.plan_file import NoPlan
+from holdfast.record.backfills import read_backfills
 from holdfast.record.contracts import SinkContract
 from holdfast.record.layout import is_stream_name, record_location
 from holdfast.sinks.kinds import open_ledger, sink_of
@@ -41,6 +42,8 @@ class SinkNow:
     """The version of the table after each of the stream's batches, as far back as it tells."""
     others: tuple[str, ...] = ()
     """Other streams that write into the same table."""
+    backfills: tuple[str, ...] = ()
+    """Backfills of the stream itself that have written into it."""
     unreadable: str = ""
     """Why it could not be looked at; empty when it was."""
 
@@ -117,15 +120,25 @@ def look_at_stream(looks: Looks) -> StreamNow:
         stream = case.record.stream if case.record else bare_name(location.name)
     contract = None if case.record is None else case.record.contract
     sinks = () if contract is None else contract.sink_places
+    record = open_reader(record_location(root, stream), looks.options)
+    own = read_backfills(record) if sinks else {}
+    found = (look_at_sink(each, stream, looks.options) for each in sinks)
     return StreamNow(
         stream=stream,
         root=root,
         case=case,
         checkpoint=open_reader(location, looks.options),
-        record=open_reader(record_location(root, stream), looks.options),
-        sinks=tuple(look_at_sink(each, stream, looks.options) for each in sinks),
+        record=record,
+        sinks=tuple(_tell_backfills(each, own) for each in found),
         options=looks.options,
     )
+
+
+def _tell_backfills(sink: SinkNow, own: Collection[str]) -> SinkNow:
+    """Tell backfills of the stream from other streams: their rows are the stream's."""
+    backfills = tuple(name for name in sink.others if name in own)
+    others = tuple(name for name in sink.others if name not in own)
+    return replace(sink, others=others, backfills=backfills)
 
 
 def look_at_sink(contract: SinkContract, stream: str, options: Mapping[str, str]) -> SinkNow:

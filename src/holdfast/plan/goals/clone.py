@@ -11,7 +11,8 @@ import msgspec
 
 from holdfast import clock
 from holdfast.checkpoint.layout import METADATA
-from holdfast.ids import QueryId
+from holdfast.ids import BatchId, QueryId
+from holdfast.ledger.coverage import Coverage, read_coverage
 from holdfast.ledger.output import KeepOutput
 from holdfast.ledger.row import Binding
 from holdfast.plan.draft import (
@@ -37,6 +38,7 @@ from holdfast.record.generations import (
     read_generations,
 )
 from holdfast.record.layout import (
+    BACKFILLS,
     INPUTS,
     SNAPSHOTS,
     check_stream_name,
@@ -95,6 +97,7 @@ def plan_clone(now: StreamNow, *, name: str) -> Plan | NoPlan:
         first_batch=now.case.newest_committed + 1,
         why=CLONED,
         opened_at=clock.now().isoformat(timespec="seconds"),
+        began=_reached(now),
     )
     steps: tuple[Step, ...] = (
         *_checkpoint(now, target, name, leaves_out=_METADATA),
@@ -170,19 +173,33 @@ def _put(stream: str, place: Location, path: str, *, content: str) -> PutFile:
     return PutFile(stream=stream, place=str(place), path=path, content=content, why=why)
 
 
+def _reached(now: StreamNow) -> str:
+    """Return where the newest committed batch ended; empty when there is none, or it is unknown."""
+    newest = now.case.newest_committed
+    covered = read_coverage(now.checkpoint, BatchId(newest)) if newest >= 0 else None
+    return covered.end_offsets if isinstance(covered, Coverage) else ""
+
+
+_KEPT = {
+    INPUTS: "Which files each batch has read: without it a checkpoint cannot be given back.",
+    BACKFILLS: "Which ranges were backfilled: without it a proof does not know those rows.",
+}
+
+
 def _inputs(now: StreamNow, record: Location) -> Iterator[Step]:
-    """Yield the copy of what the batches have read: it gives a deleted checkpoint back."""
-    files = list_files(ReaderBelow(now.record, INPUTS))
-    if files.count:
-        yield CopyTree(
-            stream=now.stream,
-            source=str(now.record.location.join(INPUTS)),
-            target=str(record.join(INPUTS)),
-            fingerprint=files.fingerprint,
-            files=files.count,
-            size_bytes=files.size_bytes,
-            why="Which files each batch has read: without it a checkpoint cannot be given back.",
-        )
+    """Yield the copies of what batches and backfills have read."""
+    for directory, why in _KEPT.items():
+        files = list_files(ReaderBelow(now.record, directory))
+        if files.count:
+            yield CopyTree(
+                stream=now.stream,
+                source=str(now.record.location.join(directory)),
+                target=str(record.join(directory)),
+                fingerprint=files.fingerprint,
+                files=files.count,
+                size_bytes=files.size_bytes,
+                why=why,
+            )
 
 
 def _record(now: StreamNow, record: Location, place: Location) -> Iterator[Step]:
@@ -195,7 +212,7 @@ def _record(now: StreamNow, record: Location, place: Location) -> Iterator[Step]
         if each.checkpoint == guard.generation.checkpoint:  # an undone one has that of an older one
             moved = msgspec.structs.replace(each, checkpoint=str(place))
         if each.number == guard.generation.number:
-            moved = msgspec.structs.replace(moved, why=MOVED)
+            moved = msgspec.structs.replace(moved, why=MOVED, was=each.opened_as)
         yield _put(now.stream, record, each.path, content=encode(moved).decode())
     for path in (run_path(guard.run.epoch, guard.run.run_id), contract_path(guard.run.contract)):
         raw = now.record.read(path)

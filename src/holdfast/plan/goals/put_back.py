@@ -26,7 +26,8 @@ def settle_back(
     if output == KEEP or sink.contract.keys or sink.row is None or sink.row.last_batch == batch:
         # An upsert gets the same rows again, and ends the same.
         return KeepOutput()
-    if sink.others:
+    if sink.others or sink.backfills:
+        # An older version may lack what a backfill has written since.
         return refuse_shared(sink)
     version = sink.versions.get(batch)
     if version is None:
