@@ -37,12 +37,13 @@ from holdfast.streams.declared import Declared
 from holdfast.streams.kafka_beginning import find_beginnings
 from holdfast.streams.lineage import Life, Lineage, find_lineage
 from holdfast.streams.place import Place
+from holdfast.streams.same_topics import find_replaced_topic
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Backfilled = tuple[str, str]
-"""Where a backfill begins, and up to where a sink holds it."""
+Backfilled = tuple[int, str, str]
+"""The generation of a backfill, where it begins, and up to where a sink holds it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ class Coverages:
         for name, kept in read_backfills(self.place.record).items():
             chunk = held.row_of(name) if kept.generation in lineage.numbers else None
             if chunk is not None and chunk.last_batch >= 0:
-                backfills.append((kept.start, chunk.end_offsets))
+                backfills.append((kept.generation, kept.start, chunk.end_offsets))
         return self._of(lineage.lives, tuple(backfills))
 
     def until_newest_commit(self) -> Covered | NoBatchForm:
@@ -168,8 +169,20 @@ class Coverages:
             if isinstance(covered, Covered):
                 covered = replace(covered, is_seeded=lives[0].is_seeded)
             return covered
-        for start, end in backfills:
-            found = read_ranges(self.place.checkpoint, start=start, end=end)
+        if len(lives) > 1:
+            numbers = [life.generation.number for life in lives]
+            replaced = find_replaced_topic(self.place.record, numbers, parts)
+            if replaced is not None:
+                return NoBatchForm(replaced)
+        return self._run_all(parts, backfills)
+
+    def _run_all(
+        self, parts: list[Ranges], backfills: Sequence[Backfilled]
+    ) -> Covered | NoBatchForm:
+        """Return the job over several ranges, which may overlap."""
+        for number, start, end in backfills:
+            # Positions of a file source are those of the log of that generation.
+            found = read_ranges(self._checkpoint(number), start=start, end=end)
             if isinstance(found, NoRange):
                 return NoBatchForm(f"a backfill: {found}")
             parts.append(found)
@@ -192,7 +205,7 @@ class Coverages:
 
     def _read(self, life: Life) -> Ranges | NoBatchForm:
         """Return what one life of the stream has read."""
-        checkpoint = self._checkpoint(life)
+        checkpoint = self._checkpoint(life.generation.number)
         start = self._start(life, checkpoint)
         if isinstance(start, NoBatchForm):
             return start
@@ -210,10 +223,12 @@ class Coverages:
             return NoBatchForm(str(ranges))
         return ranges if life.is_seeded else self._from_options(ranges)
 
-    def _checkpoint(self, life: Life) -> Reader:
-        if life.generation.number == self.place.generation.number:
+    def _checkpoint(self, number: int) -> Reader:
+        """Return the checkpoint of a generation."""
+        if number == self.place.generation.number:
             return self.place.checkpoint
-        return reader_of(self.spark, parse_location(life.generation.checkpoint))
+        places = {each.number: each.checkpoint for each in read_generations(self.place.record)}
+        return reader_of(self.spark, parse_location(places[number]))
 
     def _start(self, life: Life, checkpoint: Reader) -> str | NoBatchForm:
         """Return where a life begins: where it was seeded, or at the beginning.
