@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -76,6 +77,9 @@ def test_the_guide_is_followed(stream: Stream, home: Path, call: Call) -> None:
     stream.spark.sql(f"DELETE FROM delta.`{home}/lake/readings` WHERE value = 4")
     command, printed = DAMAGED
     assert call(*command.split()) == (ExitCode.FOUND, shown(printed))
+    advised = shlex.split(printed.partition("run: holdfast ")[2])
+    code, told = call(*advised, "-o", str(home / "plan.json"))
+    assert code == ExitCode.DONE, told
 
     with psycopg.connect(stream.dsn) as connection:
         connection.execute("INSERT INTO gold VALUES ('of another', 7)")

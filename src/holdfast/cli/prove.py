@@ -9,7 +9,7 @@ from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.options import with_format
 from holdfast.cli.progress import progress
 from holdfast.cli.prove_form import proof_json
-from holdfast.cli.prove_lines import proof_lines
+from holdfast.cli.prove_lines import named, proof_lines
 from holdfast.proof.values import Proof, Verdict
 
 _CODES = {
@@ -23,8 +23,22 @@ _CODES = {
 @click.argument("declared", metavar="MODULE:PIPELINE")
 @click.argument("streams", metavar="[STREAM]...", nargs=-1)
 @click.option("--root", help="Where checkpoints and records are, instead of the pipeline's root.")
+@click.option(
+    "--from",
+    "began",
+    metavar="OFFSETS|earliest",
+    help="Where the streams began to read, for a checkpoint that no longer says it: Kafka offsets "
+    "as JSON, or earliest.",
+)
 @with_format
-def prove(*, declared: str, streams: tuple[str, ...], root: str | None, form: str) -> ExitCode:
+def prove(
+    *,
+    declared: str,
+    streams: tuple[str, ...],
+    root: str | None,
+    began: str | None,
+    form: str,
+) -> ExitCode:
     """Prove from the data that no row was lost, duplicated or altered.
 
     The functions of the pipeline run again as Spark batch jobs, over exactly what the ledger of
@@ -35,7 +49,8 @@ def prove(*, declared: str, streams: tuple[str, ...], root: str | None, form: st
     pipeline = load_pipeline(declared)
     spark = local_session("Proving a pipeline")
     with progress("holdfast.proof"):
-        found: Proof = pipeline.prove(spark, only=streams or None, root=root)
+        found: Proof = pipeline.prove(spark, only=streams or None, root=root, began=began)
+    found = named(found, declared)
     if form == "json":
         click.echo(proof_json(found).decode())
     else:

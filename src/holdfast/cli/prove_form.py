@@ -48,6 +48,8 @@ class TableProofJson(msgspec.Struct, rename="camel"):
     altered: int | None
     unexpected: int | None
     examples: tuple[CounterExampleJson, ...]
+    next_step: str | None = None
+    """What to do about it, with the command; None when there is nothing to do."""
 
 
 class NotComparedJson(msgspec.Struct, rename="camel"):
@@ -101,6 +103,7 @@ def _table(table: TableProof) -> TableProofJson:
         altered=None if compared is None else compared.altered,
         unexpected=None if compared is None else compared.unexpected,
         examples=tuple(map(_example, compared.examples)) if compared is not None else (),
+        next_step=redact(table.next_step) or None,
     )
 
 

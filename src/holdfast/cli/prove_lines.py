@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from shlex import quote
 from typing import Any
 
 from holdfast.evidence.wording import count
 from holdfast.printable import printable
-from holdfast.proof.values import CounterExample, Fault, Proof, TableProof, Verdict
+from holdfast.proof.values import PIPELINE, CounterExample, Fault, Proof, TableProof, Verdict
 from holdfast.redact import redact
 
 MOST_CHARACTERS = 60
@@ -24,6 +26,22 @@ def proof_lines(proof: Proof) -> Iterator[str]:
         yield from (_said(f"    {line}") for line in _figures(each))
     for table, sentence in not_compared(proof):
         yield _said(f"Not compared: {table}: {sentence}")
+    for table, sentence in next_steps(proof):
+        yield _said(f"Next, for {table}: {sentence}")
+
+
+def named(proof: Proof, declared: str) -> Proof:
+    """Return a proof whose commands name the pipeline as it was given."""
+    tables = (
+        replace(each, next_step=each.next_step.replace(PIPELINE, quote(declared)))
+        for each in proof.tables
+    )
+    return replace(proof, tables=tuple(tables))
+
+
+def next_steps(proof: Proof) -> Iterator[tuple[str, str]]:
+    """Yield what to do: the table, and a sentence."""
+    yield from ((each.table, each.next_step) for each in proof.tables if each.next_step)
 
 
 def not_compared(proof: Proof) -> Iterator[tuple[str, str]]:
@@ -85,14 +103,19 @@ def _example(example: CounterExample) -> str:
     row = example.found if example.expected is None else example.expected
     assert row is not None
     told = f"{example.fault}: {shown_row(row)}"
+    changed = "" if example.found is None else shown_row(_changed(example.found, row))
     if example.fault is Fault.DUPLICATED:
-        return f"{told}  ({example.found_copies} times, must be {example.expected_copies})"
+        also = f", one has {changed}" if changed else ""
+        copies = f"{example.found_copies} times, must be {example.expected_copies}"
+        return f"{told}  ({copies}{also})"
     if example.fault is Fault.ALTERED and example.found is not None:
-        # By their text: NaN is not equal to itself, and 0.0 is to -0.0.
-        found = example.found.items()
-        changed = {name: value for name, value in found if str(value) != str(row[name])}
-        return f"{told}  (found {shown_row(changed)})"
+        return f"{told}  (found {changed})"
     return told
+
+
+def _changed(found: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is different, by text: NaN is not equal to itself, and 0.0 is to -0.0."""
+    return {name: value for name, value in found.items() if str(value) != str(row.get(name))}
 
 
 def _shown(value: Any) -> str:

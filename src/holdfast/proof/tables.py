@@ -33,8 +33,9 @@ def prove_tables(expected: DataFrame, found: DataFrame, *, keys: Sequence[str] =
         expected: The rows that must be there.
         found: The rows that are there; columns that `expected` does not have are ignored.
         keys: Columns that name a row, so that a row with other values is one altered row, and not
-            one that is lost and one that is unexpected. By default Kafka's coordinates, where the
-            rows have `partition` and `offset`.
+            one that is lost and one that is unexpected. A second row of the same keys is a
+            duplicate, whatever its other values. By default Kafka's coordinates, where the rows
+            have `partition` and `offset`; several rows may come from one record.
 
     Raises:
         ConfigError: The columns are not the same, or cannot be compared.
@@ -44,6 +45,7 @@ def prove_tables(expected: DataFrame, found: DataFrame, *, keys: Sequence[str] =
         expected=expected,
         found=found.select(*map(quoted, expected.columns)),
         by=tuple(keys) or coordinates(expected.columns),
+        is_unique=bool(keys),
     )
     return sides.compare()
 
@@ -76,6 +78,8 @@ class _Sides:
     """With the columns of the other, in its order."""
     by: tuple[str, ...]
     """The columns that name a row; none when only the whole row does."""
+    is_unique: bool
+    """Whether a second row of one name is a duplicate, whatever its other columns hold."""
 
     def compare(self) -> Comparison:
         from pyspark.sql import functions as F
@@ -124,7 +128,7 @@ class _Sides:
         if len(buckets) < BUCKETS // 4:
             rows = rows.where(F.col("bucket").isin(buckets))
         counts = rows.groupBy("hash0", "hash1").agg(*_counts(), F.first("id").alias("id"))
-        return _faults(counts.where("wanted <> there"))
+        return _faults(counts, is_unique=self.is_unique)
 
     def _hashed(self) -> Any:
         """Return the hash, bucket and identity of every row, and its side as 1 or -1."""
@@ -134,7 +138,8 @@ class _Sides:
         for df, side in ((self.expected, 1), (self.found, -1)):
             hashes = (hashed.alias(f"hash{at}") for at, hashed in enumerate(self._hashes(df)))
             rows = df.select(*hashes, self._identity(df).alias("id"))
-            bucket = F.col("hash0").bitwiseAND(BUCKETS - 1).cast("int").alias("bucket")
+            # By the identity: all rows of one are in one bucket.
+            bucket = F.col("id").bitwiseAND(BUCKETS - 1).cast("int").alias("bucket")
             sides.append(rows.select("*", bucket, F.lit(side).cast("long").alias("side")))
         return sides[0].union(sides[1])
 
@@ -162,7 +167,7 @@ class _Sides:
                     for of, hashed, row, count in counted.collect()
                 ]
             )
-        return make_examples(*found)
+        return make_examples(*found, is_unique=self.is_unique)
 
 
 def _counts() -> tuple[Column, Column]:
@@ -175,26 +180,30 @@ def _counts() -> tuple[Column, Column]:
     )
 
 
-def _faults(counts: Any) -> Any:
-    """Return the faults per identity from the counts per hash."""
+def _faults(counts: Any, *, is_unique: bool) -> Any:
+    """Return the faults per identity that has any, from the counts per hash."""
     from pyspark.sql import functions as F
 
     missing = F.greatest(F.col("wanted") - F.col("there"), F.lit(0))
     surplus = F.greatest(F.col("there") - F.col("wanted"), F.lit(0))
     belongs = F.col("wanted") > 0
     grouped = counts.groupBy("id").agg(
+        F.sum("wanted").alias("named"),
         F.sum(missing).alias("missing"),
-        F.sum(F.when(belongs, surplus).otherwise(0)).alias("duplicated"),
+        F.sum(F.when(belongs, surplus).otherwise(0)).alias("repeated"),
         F.sum(F.when(belongs, 0).otherwise(surplus)).alias("foreign"),
     )
     altered = F.least("missing", "foreign")
-    return grouped.select(
+    more = F.col("foreign") - altered
+    is_second = (F.col("named") > 0) if is_unique else F.lit(False)
+    found = grouped.select(
         "id",
         altered.alias("altered"),
         (F.col("missing") - altered).alias("lost"),
-        "duplicated",
-        (F.col("foreign") - altered).alias("unexpected"),
+        (F.col("repeated") + F.when(is_second, more).otherwise(0)).alias("duplicated"),
+        F.when(is_second, 0).otherwise(more).alias("unexpected"),
     )
+    return found.where(" + ".join(_FAULTS) + " > 0")
 
 
 def _half(name: str, half: str) -> Column:

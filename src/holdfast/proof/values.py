@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+PIPELINE = "MODULE:PIPELINE"
+"""Stands for the pipeline in a next step: only the command knows what it was given."""
+
 
 class Verdict(StrEnum):
     """The answer for one table, or for several; the later one is the worse one."""
@@ -83,6 +86,8 @@ class TableProof:
     """How many offsets of Kafka the proof covers; None when the source is another."""
     left_out: tuple[str, ...] = ()
     """What of the table was not compared, one sentence each."""
+    next_step: str = ""
+    """What to do about it, with the command; empty when there is nothing to do."""
 
     @property
     def verdict(self) -> Verdict:

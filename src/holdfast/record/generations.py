@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
 
 from holdfast.errors import LocationError
 from holdfast.record.bounds import (
@@ -15,6 +19,8 @@ from holdfast.record.bounds import (
     BatchNumber,
     GenerationNumber,
     PathText,
+    Source,
+    Text,
     Timestamp,
     Uuid,
     Word,
@@ -54,6 +60,19 @@ class Generation(Document, frozen=True, kw_only=True, tag="holdfast.generation")
     why: Word
     """`opened`, `adopted`, or the goal of the plan that opened it."""
     opened_at: Timestamp
+    began: Source = ""
+    """Where it begins to read, as canonical JSON; empty: at the beginning of its sources."""
+    kept: Annotated[dict[Text, Source], Meta(max_length=10_000)] = msgspec.field(
+        default_factory=dict
+    )
+    """Of a reset that kept rows: by the label of a sink, up to where that sink held the stream."""
+    was: Word | None = None
+    """Of a moved one: why it was opened before it was moved."""
+
+    @property
+    def opened_as(self) -> str:
+        """Why it was opened, wherever it is now."""
+        return self.was if self.why == MOVED and self.was is not None else self.why
 
     @property
     def path(self) -> str:

@@ -6,22 +6,31 @@ themselves, to learn which source of the checkpoint is which, and once with thei
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import ConfigError
 from holdfast.ledger.source_ranges import Ranges, SourceRange
 from holdfast.spark.batch_plan import SourceNode, find_doubts, find_state, source_nodes
 from holdfast.spark.errors import first_line, spark_errors
-from holdfast.streams.batch_reader import Batches, Make, NoBatchForm, Noted, Notes, Session
+from holdfast.streams.batch_reader import (
+    Batches,
+    Make,
+    NoBatchForm,
+    Noted,
+    Notes,
+    Reading,
+    Session,
+    stream_of,
+)
 from holdfast.streams.batch_sources import source_batch
 from holdfast.streams.declared import Declared
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["BatchForm", "NoBatchForm", "batch_form"]
+__all__ = ["BatchForm", "NoBatchForm", "batch_form", "read_sources", "without_options"]
 _OTHER_SESSION = "its function reads a stream other than by the session it is given"
 
 
@@ -57,6 +66,40 @@ def batch_form(spark: SparkSession, declared: Declared, ranges: Ranges) -> Batch
     except spark_errors() as error:
         return NoBatchForm(f"it could not be built: {first_line(error)}")
     return _same(stream, df) or BatchForm(df=df, doubts=(*find_doubts(stream), *_doubts_of(notes)))
+
+
+def read_sources(spark: SparkSession, declared: Declared) -> Mapping[str, Reading] | NoBatchForm:
+    """Return what a stream reads as each source of its checkpoint, by number and by name."""
+    try:
+        notes = Notes(spark)
+        stream = declared.build(Session(spark, notes.open))
+        nodes = source_nodes(stream)
+    except ConfigError as error:
+        return NoBatchForm(error.why)
+    except spark_errors() as error:
+        return NoBatchForm(f"it could not be built: {first_line(error)}")
+    found: dict[str, Reading] = {}
+    for place, node in enumerate(nodes):
+        number = _reading_of(node, notes.noted)
+        if number is None:
+            return NoBatchForm(f"which of its streams source {place} is cannot be told")
+        reading = notes.noted[number].reading
+        found[str(place)] = reading
+        if reading.name is not None:
+            found[reading.name] = reading
+    return found
+
+
+def without_options(declared: Declared, names: Sequence[str]) -> Declared:
+    """Return a stream that reads its sources without some options, given in lower case."""
+
+    def build(session: Any) -> Any:
+        def open_reading(reading: Reading) -> Any:
+            return stream_of(session, replace(reading, options=reading.without(names)))
+
+        return declared.build(Session(session, open_reading))
+
+    return replace(declared, build=build)
 
 
 def _same(stream: Any, df: Any) -> NoBatchForm | None:

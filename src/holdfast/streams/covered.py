@@ -1,27 +1,49 @@
-"""What a sink's ledger row says the stream has read, as a batch job over exactly that."""
+"""What a sink must hold, as a batch job: everything that its stream has read for it.
+
+That is more than what the current generation has read: rows that a reset has kept, and ranges that
+a backfill has written, are the stream's too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from holdfast.checkpoint.layout import COMMITS, Kind, parse_name
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.ids import BatchId
-from holdfast.ledger.coverage import NOTHING_READ, read_coverage
-from holdfast.ledger.row import LedgerRow
-from holdfast.ledger.source_ranges import KafkaRange, NoRange, Ranges, read_ranges
+from holdfast.ledger.coverage import NOTHING_READ, canonical, read_coverage
+from holdfast.ledger.merge_ranges import merge_ranges
+from holdfast.ledger.source_ranges import DeltaRange, KafkaRange, NoRange, Ranges, read_ranges
 from holdfast.proof.values import Fault
+from holdfast.record.backfills import read_backfills
 from holdfast.record.contracts import read_contract
-from holdfast.record.generations import CLONED, RESET
+from holdfast.record.generations import read_generations
 from holdfast.record.runs import first_run
-from holdfast.streams.batch_form import BatchForm, NoBatchForm, batch_form
+from holdfast.sinks.held import Held
+from holdfast.sinks.session import reader_of
+from holdfast.storage.location import parse_location
+from holdfast.storage.read import Reader
+from holdfast.streams.batch_form import (
+    BatchForm,
+    NoBatchForm,
+    batch_form,
+    read_sources,
+    without_options,
+)
 from holdfast.streams.declared import Declared
+from holdfast.streams.kafka_beginning import find_beginnings
+from holdfast.streams.lineage import Life, Lineage, find_lineage
 from holdfast.streams.place import Place
+from holdfast.streams.same_topics import find_replaced_topic
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+Backfilled = tuple[int, str, str]
+"""The generation of a backfill, where it begins, and up to where a sink holds it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +60,17 @@ class Covered:
     """A stream as a batch job over everything that a sink must hold."""
 
     form: BatchForm
-    records: int | None
-    """How many offsets of Kafka it reads; None when the source is another."""
+    ranges: tuple[Ranges, ...]
+    """What it reads; more than one where the stream has left something out."""
+    is_seeded: bool = False
+    """Whether it begins at a position that a plan gave the stream."""
+
+    @property
+    def records(self) -> int | None:
+        """How many offsets of Kafka it reads; None when the source is another."""
+        each = (each for ranges in self.ranges for each in ranges.values())
+        found = [one.records for one in each if isinstance(one, KafkaRange)]
+        return sum(found) if found else None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,15 +80,21 @@ class Coverages:
     spark: SparkSession
     declared: Declared
     place: Place
-    _known: dict[str, Covered | NoBatchForm] = field(default_factory=dict)
+    began: str | None = None
+    """Where it began to read, as somebody says; None without."""
+    _known: dict[tuple[object, ...], Covered | NoBatchForm] = field(default_factory=dict)
 
-    def of(self, row: LedgerRow) -> Covered | NoBatchForm:
-        """Return the job that gives what a row says has arrived, or why there is none.
+    def of(self, held: Held) -> Covered | NoBatchForm:
+        """Return the job that gives what must be in a sink, or why there is none.
+
+        Args:
+            held: What the sink holds; its ledger has a row of the stream.
 
         Raises:
-            ReadError: The checkpoint cannot be listed.
+            ReadError, RecordError: The checkpoint or the record cannot be read.
         """
-        generation = self.place.generation
+        row, generation = held.row, self.place.generation
+        assert row is not None
         if row.generation != generation.number:
             return NoBatchForm(
                 f"its ledger is at generation {row.generation}, and the stream at "
@@ -65,73 +102,163 @@ class Coverages:
             )
         if row.binding.query_id != generation.query_id:
             return NoBatchForm("its ledger row belongs to another checkpoint")
-        return self.until(row.end_offsets)
-
-    def until(self, end: str) -> Covered | NoBatchForm:
-        """Return the job from the generation's beginning to a position, or why there is none.
-
-        Raises:
-            ReadError: The checkpoint cannot be listed.
-        """
-        if end not in self._known:
-            self._known[end] = self._make(end)
-        return self._known[end]
+        lineage = self._lineage(row.sink, row.end_offsets)
+        backfills = []
+        for name, kept in read_backfills(self.place.record).items():
+            chunk = held.row_of(name) if kept.generation in lineage.numbers else None
+            if chunk is not None and chunk.last_batch >= 0:
+                backfills.append((kept.generation, kept.start, chunk.end_offsets))
+        return self._of(lineage.lives, tuple(backfills))
 
     def until_newest_commit(self) -> Covered | NoBatchForm:
         """Return the job up to the newest batch that Spark has committed, or why there is none.
 
         Raises:
-            ReadError: The checkpoint cannot be listed.
+            ReadError, RecordError: The checkpoint or the record cannot be read.
         """
         names = [parse_name(info.path) for info in self.place.checkpoint.list(COMMITS).files]
         batches = [each.batch_id for each in names if each.kind is Kind.ENTRY]
         newest = max((batch for batch in batches if batch is not None), default=None)
-        if newest is None:
-            return self.until(NOTHING_READ)
-        covered = read_coverage(self.place.checkpoint, newest)
-        if isinstance(covered, Unparsed):
-            return NoBatchForm(f"{covered.path}: {covered.reason}")
-        return self.until(covered.end_offsets)
+        end = NOTHING_READ
+        if newest is not None:
+            covered = read_coverage(self.place.checkpoint, newest)
+            if isinstance(covered, Unparsed):
+                return NoBatchForm(f"{covered.path}: {covered.reason}")
+            end = covered.end_offsets
+        return self._of(self._lineage("", end).lives, ())
 
-    def doubts(self, label: str) -> Iterator[Doubt]:
+    def doubts(self, held: Held) -> Iterator[Doubt]:
         """Yield why a sink may rightly hold more or less than what its stream has given.
 
         Raises:
             ReadError, RecordError: The record cannot be read.
         """
         record, generation = self.place.record, self.place.generation
+        assert held.row is not None
         first = first_run(record, generation=generation.number)
         contract = None if first is None else read_contract(record, first.contract)
-        if contract is not None and label not in contract.sinks:
+        if contract is not None and held.row.sink not in contract.sinks:
             yield Doubt("the sink was added later, and holds what came since", {Fault.LOST})
-        if generation.why == RESET:
-            kept = "the last reset may have kept the rows that were there"
-            yield Doubt(kept, {Fault.UNEXPECTED, Fault.DUPLICATED})
+        backfills = read_backfills(record)
+        if others := [name for name in held.others if name not in backfills]:
+            wrote = f"{', '.join(others)} has written into the same table"
+            yield Doubt(wrote, {Fault.UNEXPECTED})
 
-    def _make(self, end: str) -> Covered | NoBatchForm:
-        start = self._start()
+    def _lineage(self, sink: str, end: str) -> Lineage:
+        return find_lineage(tuple(read_generations(self.place.record)), sink, end=end)
+
+    def _of(
+        self, lives: tuple[Life, ...], backfills: tuple[Backfilled, ...]
+    ) -> Covered | NoBatchForm:
+        key = (*((life.generation.number, life.end) for life in lives), backfills)
+        if key not in self._known:
+            self._known[key] = self._make(lives, backfills)
+        return self._known[key]
+
+    def _make(
+        self, lives: Sequence[Life], backfills: Sequence[Backfilled]
+    ) -> Covered | NoBatchForm:
+        parts: list[Ranges] = []
+        for life in lives:
+            read = self._read(life)
+            if isinstance(read, NoBatchForm):
+                return read
+            parts.append(read)
+        if len(parts) == 1 and not backfills:
+            covered = self._run(self.declared, tuple(parts))
+            if isinstance(covered, Covered):
+                covered = replace(covered, is_seeded=lives[0].is_seeded)
+            return covered
+        if len(lives) > 1:
+            numbers = [life.generation.number for life in lives]
+            replaced = find_replaced_topic(self.place.record, numbers, parts)
+            if replaced is not None:
+                return NoBatchForm(replaced)
+        return self._run_all(parts, backfills)
+
+    def _run_all(
+        self, parts: list[Ranges], backfills: Sequence[Backfilled]
+    ) -> Covered | NoBatchForm:
+        """Return the job over several ranges, which may overlap."""
+        for number, start, end in backfills:
+            # Positions of a file source are those of the log of that generation.
+            found = read_ranges(self._checkpoint(number), start=start, end=end)
+            if isinstance(found, NoRange):
+                return NoBatchForm(f"a backfill: {found}")
+            parts.append(found)
+        merged = merge_ranges(parts)
+        if isinstance(merged, NoRange):
+            return NoBatchForm(str(merged))
+        # Ranges say where they begin; the option would move those that begin at the beginning.
+        return self._run(without_options(self.declared, ("startingversion",)), merged or ({},))
+
+    def _run(self, declared: Declared, parts: tuple[Ranges, ...]) -> Covered | NoBatchForm:
+        forms: list[BatchForm] = []
+        for ranges in parts:
+            form = batch_form(self.spark, declared, ranges)
+            if isinstance(form, NoBatchForm):
+                return form
+            forms.append(form)
+        doubts = dict.fromkeys(doubt for form in forms for doubt in form.doubts)
+        df = reduce(lambda one, other: one.union(other), (form.df for form in forms))
+        return Covered(form=BatchForm(df=df, doubts=tuple(doubts)), ranges=parts)
+
+    def _read(self, life: Life) -> Ranges | NoBatchForm:
+        """Return what one life of the stream has read."""
+        checkpoint = self._checkpoint(life.generation.number)
+        start = self._start(life, checkpoint)
         if isinstance(start, NoBatchForm):
             return start
-        ranges = read_ranges(self.place.checkpoint, start=start, end=end)
+        ranges = read_ranges(checkpoint, start=start, end=life.end)
+        if isinstance(ranges, NoRange) and start == NOTHING_READ:
+            began = find_beginnings(
+                self.place.record,
+                generation=life.opened.number,
+                end=life.end,
+                given=self.began,
+            )
+            again = read_ranges(checkpoint, start=canonical(began), end=life.end)
+            ranges = ranges if isinstance(again, NoRange) else again
         if isinstance(ranges, NoRange):
             return NoBatchForm(str(ranges))
-        form = batch_form(self.spark, self.declared, ranges)
-        return form if isinstance(form, NoBatchForm) else Covered(form=form, records=_count(ranges))
+        return ranges if life.is_seeded else self._from_options(ranges)
 
-    def _start(self) -> str | NoBatchForm:
-        """Return where the generation begins: where it was seeded, or at the beginning.
+    def _checkpoint(self, number: int) -> Reader:
+        """Return the checkpoint of a generation."""
+        if number == self.place.generation.number:
+            return self.place.checkpoint
+        places = {each.number: each.checkpoint for each in read_generations(self.place.record)}
+        return reader_of(self.spark, parse_location(places[number]))
 
-        An adopted or rewound checkpoint counts from its own beginning: its table has all of that.
+    def _start(self, life: Life, checkpoint: Reader) -> str | NoBatchForm:
+        """Return where a life begins: where it was seeded, or at the beginning.
+
+        An adopted checkpoint counts from its own beginning: its table has all of that.
         """
-        generation = self.place.generation
-        if generation.why not in (RESET, CLONED) or generation.first_batch == 0:
+        if not life.is_seeded:
             return NOTHING_READ
-        seeded = read_coverage(self.place.checkpoint, BatchId(generation.first_batch - 1))
+        if life.began:
+            return life.began
+        seeded = read_coverage(checkpoint, BatchId(life.opened.first_batch - 1))
         if isinstance(seeded, Unparsed):
             return NoBatchForm(f"where it begins is not known: {seeded.path}: {seeded.reason}")
         return seeded.end_offsets
 
-
-def _count(ranges: Ranges) -> int | None:
-    found = [each.records for each in ranges.values() if isinstance(each, KafkaRange)]
-    return sum(found) if found else None
+    def _from_options(self, ranges: Ranges) -> Ranges | NoBatchForm:
+        """Return ranges from the beginning as the code has it: of a Delta table, from a version."""
+        if not any(isinstance(each, DeltaRange) and each.after < 0 for each in ranges.values()):
+            return ranges
+        readings = read_sources(self.spark, self.declared)
+        if isinstance(readings, NoBatchForm):
+            return readings
+        found = dict(ranges)
+        for source, each in ranges.items():
+            reading = readings.get(source)
+            given = None if reading is None else reading.option("startingVersion")
+            if given is None or not isinstance(each, DeltaRange) or each.after >= 0:
+                continue
+            if not given.isdecimal():
+                told = f"it reads a Delta table from startingVersion {given}, not a number"
+                return NoBatchForm(told)
+            found[source] = replace(each, after=int(given) - 1)
+        return found

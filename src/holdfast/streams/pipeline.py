@@ -217,6 +217,7 @@ class Pipeline:
         only: Iterable[str] | None = None,
         root: str | None = None,
         own: Mapping[str, OwnTable] | None = None,
+        began: str | int | Mapping[str, Any] | None = None,
     ) -> Proof:
         """Prove from the data that the sinks hold exactly what they must; nothing is written.
 
@@ -225,13 +226,21 @@ class Pipeline:
             only: Names of the streams to prove; by default all.
             root: Where checkpoints and records are, instead of the pipeline's own root.
             own: By a stream's name, a table that its own code writes.
+            began: Where the streams began to read, for a checkpoint that no longer says it:
+                `earliest`, or Kafka offsets.
 
         Raises:
             ConfigError: A stream is not one of the pipeline's, or there is no root.
         """
         self._named(own or {})
         wanted = [self._streams[name] for name in self._named(only)]
-        found = prove_streams(wanted, spark, root=root or self._root, own=own or {})
+        found = prove_streams(
+            wanted,
+            spark,
+            root=root or self._root,
+            own=own or {},
+            began=None if began is None else as_text(began),
+        )
         return Proof(pipeline=self.name, tables=found)
 
     def show(self, spark: SparkSession) -> str:

@@ -7,6 +7,7 @@ no lease is taken, and the streams may run meanwhile.
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 from holdfast.errors import HoldfastError
 from holdfast.proof.row_hash import quoted
 from holdfast.proof.tables import coordinates, prove_tables
-from holdfast.proof.values import Comparison, Fault, TableProof
+from holdfast.proof.values import Comparison, CounterExample, Fault, TableProof
+from holdfast.record.documents import RecordError
 from holdfast.redact import redact
-from holdfast.sinks.held import Held
+from holdfast.sinks.held import BEYOND, Held
 from holdfast.sinks.kinds import open_held
 from holdfast.sinks.sink import SinkSpec
 from holdfast.spark.errors import first_line, spark_errors
@@ -26,6 +28,7 @@ from holdfast.streams.covered import Coverages, Doubt
 from holdfast.streams.declared import Declared
 from holdfast.streams.own_table import OwnTable
 from holdfast.streams.place import find_place
+from holdfast.streams.proof_advice import advise, advise_unknown
 from holdfast.streams.resolve import check_session
 
 if TYPE_CHECKING:
@@ -40,6 +43,7 @@ def prove_streams(
     *,
     root: str | None,
     own: Mapping[str, OwnTable],
+    began: str | None = None,
 ) -> tuple[TableProof, ...]:
     """Compare what the sinks of streams hold with what they must hold.
 
@@ -48,6 +52,8 @@ def prove_streams(
         spark: The session, which runs the jobs.
         root: Where checkpoints and records are; by default the session's.
         own: By a stream's name, a table that its own code writes.
+        began: Where the streams began to read, for a checkpoint that no longer says it: `earliest`,
+            or Kafka offsets as JSON.
 
     Raises:
         ConfigError: There is no root.
@@ -57,7 +63,9 @@ def prove_streams(
     return tuple(
         proof
         for declared in streams
-        for proof in _Prover(spark, declared, root=root, own=own.get(declared.name)).prove()
+        for proof in _Prover(
+            spark, declared, root=root, own=own.get(declared.name), began=began
+        ).prove()
     )
 
 
@@ -69,14 +77,23 @@ class _Prover:
     declared: Declared
     root: str | None
     own: OwnTable | None
+    began: str | None
 
     def prove(self) -> Iterator[TableProof]:
         """Yield the proof of each sink."""
         name = self.declared.name
-        place = find_place(
-            self.spark, name, self.root, checkpoint=self.declared.options.get("checkpoint")
+        try:
+            place = find_place(
+                self.spark, name, self.root, checkpoint=self.declared.options.get("checkpoint")
+            )
+        except RecordError as error:
+            # Of this stream alone: it was retired, or its record is damaged.
+            for sink in self.declared.sinks:
+                yield _unproved(name, sink, error.why)
+            return
+        coverages = Coverages(
+            spark=self.spark, declared=self.declared, place=place, began=self.began
         )
-        coverages = Coverages(spark=self.spark, declared=self.declared, place=place)
         for sink in self.declared.sinks:
             _LOG.info("%s: comparing %s", name, sink.shown)
             proof = _unproved(name, sink, "it was never started under this root")
@@ -101,30 +118,35 @@ class _Prover:
     def _compare(self, sink: SinkSpec, held: Held, coverages: Coverages) -> TableProof:
         if held.row is None:
             return _unproved(self.declared.name, sink, "its ledger has no row of this stream")
-        covered = coverages.of(held.row)
+        covered = coverages.of(held)
         if isinstance(covered, NoBatchForm):
-            return _unproved(self.declared.name, sink, covered.reason)
+            proof = _unproved(self.declared.name, sink, covered.reason)
+            return replace(proof, next_step=advise_unknown(self.declared.name, covered.reason))
         rows = covered.form.df
         if sink.keys and sink.sequence_by is None and _has_repeated(rows, sink.keys):
             reason = "keys come more than once, and without sequence_by the last batch counts"
             return _unproved(self.declared.name, sink, reason)
         wanted = held.comparable(held.newest(rows))
         keys = tuple(key for key in sink.keys if key in wanted.columns)
-        compared = prove_tables(wanted, held.rows, keys=keys)
+        compared = _with_beyond(prove_tables(wanted, held.rows, keys=keys))
         others = _others(compared) if sink.keys else ()
+        compared = _without_others(compared) if sink.keys else compared
         proof = TableProof(
             stream=self.declared.name,
             table=sink.shown,
-            compared=_without_others(compared) if sink.keys else compared,
+            compared=compared,
             by=keys or coordinates(wanted.columns),
             keys=tuple(sink.keys),
             sequence_by=sink.sequence_by,
             last_batch=held.row.last_batch,
             records=covered.records,
-            left_out=(*held.left_out, *others),
+            left_out=others,
+            next_step=advise(
+                sink, compared, covered, place=coverages.place, end=held.row.end_offsets
+            ),
         )
-        varying = map(Doubt, (*covered.form.doubts, *held.doubts))
-        return _doubted(proof, (*coverages.doubts(held.row.sink), *varying))
+        doubts = (*coverages.doubts(held), *map(Doubt, covered.form.doubts))
+        return _doubted(proof, (*doubts, *_ties(proof, held, rows)))
 
     def _prove_own(self, sink: SinkSpec, coverages: Coverages) -> TableProof:
         """Compare what the user's own code has written, up to the newest commit."""
@@ -134,7 +156,8 @@ class _Prover:
             return _unproved(name, sink, reason)
         covered = coverages.until_newest_commit()
         if isinstance(covered, NoBatchForm):
-            return _unproved(name, sink, covered.reason)
+            proof = _unproved(name, sink, covered.reason)
+            return replace(proof, next_step=advise_unknown(name, covered.reason))
         wanted = self.own.expected(covered.form.df)
         proof = TableProof(
             stream=name,
@@ -157,12 +180,46 @@ def _doubted(proof: TableProof, doubts: Sequence[Doubt]) -> TableProof:
     explaining = [each.sentence for each in doubts if faults and faults <= each.explains]
     if not explaining:
         return proof
-    return replace(proof, reason=f"rows differ, which can have another cause: {explaining[0]}")
+    reason = f"rows differ, which can have another cause: {explaining[0]}"
+    return replace(proof, reason=reason, next_step="")
+
+
+def _ties(proof: TableProof, held: Held, rows: Any) -> Iterator[Doubt]:
+    """Yield that a sink orders rows by rules of its own, if there are any that it has to order."""
+    is_exact = proof.compared is None or proof.compared.exact
+    if is_exact or not held.ties or proof.sequence_by is None:
+        return
+    by = (*proof.keys, proof.sequence_by)
+    if _has_repeated(rows.distinct() if _has_order(rows) else rows, by):
+        yield Doubt(held.ties, {Fault.ALTERED})
+
+
+def _has_order(rows: Any) -> bool:
+    """Return whether Spark can compare rows, which it cannot if they have a map."""
+    return "map<" not in rows.schema.simpleString()
 
 
 def _has_repeated(rows: Any, keys: Sequence[str]) -> bool:
     counted = rows.groupBy(*map(quoted, keys)).count()
     return bool(counted.where("count > 1").limit(1).collect())
+
+
+def _with_beyond(compared: Comparison) -> Comparison:
+    """Return a comparison whose examples show what the stream's own types cannot hold."""
+    return replace(compared, examples=tuple(map(_shown_beyond, compared.examples)))
+
+
+def _shown_beyond(example: CounterExample) -> CounterExample:
+    expected = _without(BEYOND, example.expected)
+    found = _without(BEYOND, example.found)
+    beyond = None if example.found is None else example.found.get(BEYOND)
+    if beyond is not None and found is not None:
+        found = {**found, **json.loads(beyond)}
+    return replace(example, expected=expected, found=found)
+
+
+def _without(name: str, row: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    return None if row is None else {key: row[key] for key in row if key != name}
 
 
 def _others(compared: Comparison) -> tuple[str, ...]:

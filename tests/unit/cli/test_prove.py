@@ -27,8 +27,8 @@ class Pipeline:
     asked = None
     answer = None
 
-    def prove(self, spark, *, only, root):
-        self.asked = (spark, only, root)
+    def prove(self, spark, *, only, root, began):
+        self.asked = (spark, only, root, began)
         return self.answer
 
 pipeline = Pipeline()
@@ -89,6 +89,7 @@ BAD = TableProof(
     ),
     by=(),
     last_batch=3,
+    next_step="Run: holdfast backfill MODULE:PIPELINE typed",
 )
 
 
@@ -166,6 +167,8 @@ def test_every_table_is_told_with_its_counter_examples(call: Call, pipeline: Any
         "Not compared: the PostgreSQL table latest: 3 keys that do not come from the source: other "
         "writers",
         "Not compared: the function write: the function write gives no way to read its rows back",
+        "Next, for the Delta table s3a://lake/typed: Run: holdfast backfill proved_lake:pipeline "
+        "typed",
     ]
 
 
@@ -180,6 +183,8 @@ def test_json_says_the_same(call: Call, pipeline: Any) -> None:
     assert [each.verdict for each in answer.tables] == ["exact", "not exact", "not compared"]
     assert [each.altered for each in answer.tables] == [0, 1, None]
     assert answer.tables[1].examples[1].found_copies == 2
+    steps = [each.next_step for each in answer.tables]
+    assert steps == [None, "Run: holdfast backfill proved_lake:pipeline typed", None]
     assert len(answer.not_compared) == 2
 
 
@@ -191,9 +196,9 @@ def test_the_committed_schema_is_the_form() -> None:
 def test_streams_and_root_are_passed_on(call: Call, pipeline: Any) -> None:
     pipeline.answer = proof(RAW)
     call("proved_lake:pipeline", "raw", "gold", "--root", "s3://copy")
-    assert pipeline.asked == ("the session", ("raw", "gold"), "s3://copy")
-    call("proved_lake:pipeline")
-    assert pipeline.asked == ("the session", None, None)
+    assert pipeline.asked == ("the session", ("raw", "gold"), "s3://copy", None)
+    call("proved_lake:pipeline", "--from", "earliest")
+    assert pipeline.asked == ("the session", None, None, "earliest")
 
 
 @pytest.mark.parametrize("form", ["text", "json"])

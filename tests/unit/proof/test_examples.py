@@ -31,6 +31,18 @@ def test_rows_that_are_equal_are_no_examples_beside_one_that_is_not() -> None:
     assert (example.fault, example.found) == (Fault.UNEXPECTED, {"value": "b"})
 
 
+def test_a_second_row_of_a_key_is_a_duplicate_whatever_it_holds() -> None:
+    (example,) = make_examples([copies(1, "a")], [copies(1, "a"), copies(1, "b")], is_unique=True)
+    assert (example.fault, example.expected, example.found, example.found_copies) == (
+        Fault.DUPLICATED,
+        {"value": "a"},
+        {"value": "b"},
+        2,
+    )
+    (example,) = make_examples([], [copies(2, "of another")], is_unique=True)
+    assert example.fault is Fault.UNEXPECTED
+
+
 def test_there_are_at_most_ten() -> None:
     many = [copies(number, str(number)) for number in range(30)]
     assert len(make_examples(many, [])) == MOST_EXAMPLES

@@ -11,7 +11,8 @@ import msgspec
 
 from holdfast import clock
 from holdfast.checkpoint.layout import METADATA
-from holdfast.ids import QueryId
+from holdfast.ids import BatchId, QueryId
+from holdfast.ledger.coverage import Coverage, read_coverage
 from holdfast.ledger.output import KeepOutput
 from holdfast.ledger.row import Binding
 from holdfast.plan.draft import (
@@ -103,6 +104,7 @@ def plan_clone(now: StreamNow, *, name: str) -> Plan | NoPlan:
         first_batch=now.case.newest_committed + 1,
         why=CLONED,
         opened_at=clock.now().isoformat(timespec="seconds"),
+        began=_reached(now),
     )
     steps: tuple[Step, ...] = (
         *_checkpoint(now, target, name, leaves_out=_METADATA),
@@ -178,6 +180,13 @@ def _put(stream: str, place: Location, path: str, *, content: str) -> PutFile:
     return PutFile(stream=stream, place=str(place), path=path, content=content, why=why)
 
 
+def _reached(now: StreamNow) -> str:
+    """Return where the newest committed batch ended; empty when there is none, or it is unknown."""
+    newest = now.case.newest_committed
+    covered = read_coverage(now.checkpoint, BatchId(newest)) if newest >= 0 else None
+    return covered.end_offsets if isinstance(covered, Coverage) else ""
+
+
 def _kept(now: StreamNow, record: Location) -> Iterator[Step]:
     """Yield the copies of what the record keeps of the batches themselves."""
     for directory, why in _KEPT.items():
@@ -204,7 +213,7 @@ def _record(now: StreamNow, record: Location, place: Location) -> Iterator[Step]
         if each.checkpoint == guard.generation.checkpoint:  # an undone one has that of an older one
             moved = msgspec.structs.replace(each, checkpoint=str(place))
         if each.number == guard.generation.number:
-            moved = msgspec.structs.replace(moved, why=MOVED)
+            moved = msgspec.structs.replace(moved, why=MOVED, was=each.opened_as)
         yield _put(now.stream, record, each.path, content=encode(moved).decode())
     for path in (run_path(guard.run.epoch, guard.run.run_id), contract_path(guard.run.contract)):
         raw = now.record.read(path)

@@ -30,7 +30,8 @@ def settle_back(
     if sink.contract.keys and (version is None or sink.contract.sequence_by is None):
         # An upsert gets the same rows again, and ends the same.
         return KeepOutput()
-    if sink.others:
+    if sink.others or sink.backfills:
+        # An older version may lack what a backfill has written since.
         return refuse_shared(sink)
     if version is None:
         return NoPlan(

@@ -92,7 +92,7 @@ def reset_part(
         (sink, request.of(now.stream, sink.contract.label), number)
         for number, sink in enumerate(now.sinks, start=1)
     ]
-    steps: list[Step] = [*_checkpoint(now, new), _opening(now, new)]
+    steps: list[Step] = [*_checkpoint(now, new), _opening(now, new, _kept(settled))]
     changes = (*position.changes, *_never_again(settled, position))
     outputs, needs = [], list(_change_needs(now, changes))
     for sink, choice, number in settled:
@@ -160,7 +160,16 @@ def _checkpoint(now: StreamNow, new: NewGeneration) -> Iterator[Step]:
         )
 
 
-def _opening(now: StreamNow, new: NewGeneration) -> PutFile:
+def _kept(settled: list[tuple[SinkNow, OutputChoice, int]]) -> dict[str, str]:
+    """Return up to where each sink that keeps its rows holds the stream."""
+    return {
+        sink.row.sink: sink.row.end_offsets
+        for sink, choice, _ in settled
+        if choice is OutputChoice.KEEP and sink.row is not None
+    }
+
+
+def _opening(now: StreamNow, new: NewGeneration, kept: dict[str, str]) -> PutFile:
     opened = Generation(
         number=new.number,
         checkpoint=str(new.place),
@@ -168,6 +177,8 @@ def _opening(now: StreamNow, new: NewGeneration) -> PutFile:
         first_batch=new.row.last_batch + 1,
         why=RESET,
         opened_at=clock.now().isoformat(timespec="seconds"),
+        began="" if new.row.end_offsets == NOTHING_READ else new.row.end_offsets,
+        kept=kept,
     )
     why = f"From here on {now.stream} is in generation {new.number}; the old checkpoint stays."
     return put_generation(now, opened, why=why)

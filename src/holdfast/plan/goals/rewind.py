@@ -177,6 +177,7 @@ def copy_cut(now: StreamNow, cut: Cut, target: Location) -> Iterator[Step]:
 
 
 def _opening(now: StreamNow, cut: Cut, row: LedgerRow) -> PutFile:
+    assert now.guard is not None
     opened = Generation(
         number=row.generation,
         checkpoint=row.binding.checkpoint,
@@ -184,6 +185,7 @@ def _opening(now: StreamNow, cut: Cut, row: LedgerRow) -> PutFile:
         first_batch=cut.batch + 1,
         why=REWOUND,
         opened_at=clock.now().isoformat(timespec="seconds"),
+        began=now.guard.generation.began,
     )
     why = f"From here on {now.stream} is in generation {row.generation}."
     return put_generation(now, opened, why=why)

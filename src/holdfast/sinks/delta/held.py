@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from holdfast.ledger.delta_log import walk_back
+from holdfast.ledger.delta_notes import decode_row
+from holdfast.ledger.row import LedgerRow
 from holdfast.proof.row_hash import quoted
 from holdfast.sinks.delta.ledger import DeltaLedgerStore
 from holdfast.sinks.delta.merge import merge_source
@@ -31,7 +34,8 @@ def open_held(sink: Delta, df: Any, stream: str) -> Iterator[Held]:
     """
     target = find_target(df, sink)
     spark = df.sparkSession
-    standing = DeltaLedgerStore(sink, target, spark).standing(stream)
+    store = DeltaLedgerStore(sink, target, spark)
+    standing = store.standing(stream)
     if standing is None:
         rows = spark.createDataFrame([], df.schema)
     else:
@@ -42,4 +46,15 @@ def open_held(sink: Delta, df: Any, stream: str) -> Iterator[Held]:
         rows=rows.select(*map(quoted, df.columns)),
         newest=lambda given: merge_source(given, target) if target.sequence_by else given,
         comparable=lambda given: given,
+        row_of=lambda name: None if standing is None else _row_at(store, name, standing.newest),
+        others=store.other_streams(stream),
     )
+
+
+def _row_at(store: DeltaLedgerStore, stream: str, version: int) -> LedgerRow | None:
+    """Return the ledger row of a stream as of a version of the table."""
+    found = store.standing(stream)
+    if found is None or found.newest == version:
+        return None if found is None else found.row
+    rows = (decode_row(commit.note) for commit in walk_back(store.target.reader, version))
+    return next((row for row in rows if row is not None and row.stream == stream), None)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.proof.row_hash import quoted
-from holdfast.sinks.held import Held
+from holdfast.sinks.held import BEYOND, Held
+from holdfast.sinks.postgres.decode import canonical_json
 from holdfast.sinks.postgres.failures import naming_refusals
 from holdfast.sinks.postgres.ledger import PostgresLedgerStore
 from holdfast.sinks.postgres.read_rows import ReadColumn, ReadTask, read_rows
@@ -27,12 +29,9 @@ _SIZE = """\
 SELECT coalesce(sum(pg_relation_size(relid)), 0)::bigint FROM (
     SELECT to_regclass(%s)::oid AS relid
     UNION SELECT relid::oid FROM pg_partition_tree(to_regclass(%s))) r"""
-_CHANGED = {
-    "jsonb": "PostgreSQL keeps jsonb in a form of its own",
-    "bpchar": "PostgreSQL pads char(n) with spaces",
-}
-"""Types whose values do not come back as they were written."""
 _WIDE = {"byte": "long", "short": "long", "integer": "long", "float": "double"}
+_OTHER_ORDER = ("jsonb", "uuid")
+"""Types that PostgreSQL orders by other rules than Spark orders their texts."""
 
 
 @contextmanager
@@ -69,8 +68,9 @@ def open_held(sink: Postgres, df: Any, stream: str) -> Iterator[Held]:
                     rows=rows.read(connection),
                     newest=lambda given: _newest(given, target),
                     comparable=rows.comparable,
-                    left_out=tuple(_reasons(rows)),
-                    doubts=tuple(_doubts(target, rows.left_out)),
+                    ties=_ties(target, kinds),
+                    row_of=lambda name: _read_row(connection, sink, target, stream=name),
+                    others=_other_streams(connection, target, stream=stream),
                 )
     finally:
         ledger.close()
@@ -88,6 +88,17 @@ def _read_row(
     return read_row(connection, stream, label)
 
 
+def _other_streams(
+    connection: psycopg.Connection[Any], target: Target, *, stream: str
+) -> tuple[str, ...]:
+    from holdfast.ledger.postgres import find_other_streams
+    from holdfast.ledger.postgres_tables import check_tables
+
+    if not check_tables(connection):
+        return ()
+    return find_other_streams(connection, stream, target.oid)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rows:
     """Reads the rows of one table as a DataFrame."""
@@ -100,30 +111,30 @@ class _Rows:
     """PostgreSQL's own names of the types, by column."""
 
     @property
-    def left_out(self) -> list[str]:
-        """The columns that are not compared."""
-        return [name for name in self.df.columns if self.kinds[name] in _CHANGED]
-
-    @property
     def columns(self) -> tuple[ReadColumn, ...]:
-        """Those that are."""
-        fields = ((each.name, each.dataType) for each in self.df.schema)
+        """Those of the stream."""
         return tuple(
-            ReadColumn(name=name, kind=self.kinds[name], scale=getattr(kind, "scale", None))
-            for name, kind in fields
-            if name not in self.left_out
+            ReadColumn(name=each.name, kind=self.kinds[each.name], scale=_scale(each.dataType))
+            for each in self.df.schema
         )
 
     def comparable(self, given: Any) -> Any:
-        """Return a DataFrame of the stream with the types that are read."""
-        return given.select(*(_comparable(given, each) for each in self.columns))
+        """Return a DataFrame of the stream with the values that are read of equal ones."""
+        from pyspark.sql import functions as F
+
+        kinds = {each.name: each.dataType for each in given.schema}
+        values = (
+            _comparable(F.col(quoted(each.name)), kinds[each.name], each.kind).alias(each.name)
+            for each in self.columns
+        )
+        return given.select(*values, F.lit(None).cast("string").alias(BEYOND))
 
     def read(self, connection: psycopg.Connection[Any]) -> Any:
         """Return all rows: from the driver, or by a task where they are too many for it."""
         from holdfast.sinks.postgres.large import budget_of
         from holdfast.spark.arrow import arrow_schema
 
-        spark, wanted = self.df.sparkSession, self.comparable(self.df)
+        spark, wanted = self.df.sparkSession, _nullable(self.comparable(self.df))
         name, columns = self.target.name, self.columns
         (size,) = connection.execute(_SIZE, (name, name)).fetchone() or (0,)
         if size > budget_of(spark):
@@ -142,29 +153,83 @@ class _Rows:
         return rows
 
 
-def _comparable(df: Any, column: ReadColumn) -> Any:
-    """Return a column of the stream with the values that `ReadColumn` gives."""
-    from pyspark.sql import functions as F
-    from pyspark.sql.types import DecimalType
+def _nullable(df: Any) -> Any:
+    """Return a DataFrame whose columns and elements may be NULL: in the table they can be."""
+    text = df.schema.json().replace('"nullable":false', '"nullable":true')
+    schema = type(df.schema).fromJson(json.loads(text.replace('Null":false', 'Null":true')))
+    return df.to(schema)
 
-    name, kind = F.col(quoted(column.name)), df.schema[column.name].dataType.typeName()
-    match column.kind:
-        case "timestamptz":
-            found = F.unix_micros(name)
-        case "timestamp":
-            found = name.cast("string")
-        case "date":
-            found = F.unix_date(name).cast("long")
-        case "uuid":
-            digits = F.regexp_replace(F.lower(name), "-", "")
-            cuts = ((1, 8), (9, 4), (13, 4), (17, 4), (21, 12))
-            parts = (F.substring(digits, start, length) for start, length in cuts)
-            found = F.when(name.isNotNull(), F.concat_ws("-", *parts))
-        case _ if column.scale is not None:
-            found = name.cast(DecimalType(38, column.scale))
-        case _:
-            found = name.cast(_WIDE[kind]) if kind in _WIDE else name
-    return found.alias(column.name)
+
+def _scale(kind: Any) -> int | None:
+    """Return the scale of a decimal type, or of the elements of an array."""
+    return getattr(getattr(kind, "elementType", kind), "scale", None)
+
+
+def _comparable(value: Any, kind: Any, target: str) -> Any:
+    """Return values of the stream in the form that `ReadColumn` gives.
+
+    Args:
+        value: A column, or the elements of an array.
+        kind: Its type in Spark.
+        target: Its type in PostgreSQL.
+    """
+    from pyspark.sql import functions as F
+
+    if target in ("jsonb", "_jsonb"):
+        return _json_form(value, is_array=target == "_jsonb")
+    if target.startswith("_"):
+        return F.transform(value, lambda each: _comparable(each, kind.elementType, target[1:]))
+    if target in _FORMS:
+        return _FORMS[target](value)
+    if target == "numeric":
+        return value.cast(f"decimal(38,{kind.scale})")
+    wide = _WIDE.get(kind.typeName())
+    return value if wide is None else value.cast(wide)
+
+
+def _instant(value: Any) -> Any:
+    from pyspark.sql import functions as F
+
+    return F.unix_micros(value)
+
+
+def _day(value: Any) -> Any:
+    from pyspark.sql import functions as F
+
+    return F.unix_date(value).cast("long")
+
+
+def _uuid(value: Any) -> Any:
+    from pyspark.sql import functions as F
+
+    digits = F.regexp_replace(F.lower(value), "-", "")
+    cuts = ((1, 8), (9, 4), (13, 4), (17, 4), (21, 12))
+    parts = (F.substring(digits, start, length) for start, length in cuts)
+    return F.when(value.isNotNull(), F.concat_ws("-", *parts))
+
+
+_FORMS: Mapping[str, Callable[[Any], Any]] = {
+    "timestamptz": _instant,
+    "timestamp": lambda value: value.cast("string"),
+    "date": _day,
+    "uuid": _uuid,
+}
+
+
+def _json_form(value: Any, *, is_array: bool) -> Any:
+    """Return JSON in the form of `canonical_json`; a function of Python runs for it in Spark."""
+    from pyspark.sql import functions as F
+
+    # Without annotations, which Spark would read: it takes other kinds of functions from them.
+    one: Any = _json_or_null
+    if is_array:
+        each = F.udf(lambda texts: texts and [one(text) for text in texts], "array<string>")
+        return each(value)
+    return F.udf(one, "string")(value)
+
+
+def _json_or_null(text):  # type: ignore[no-untyped-def]
+    return None if text is None else canonical_json(text)
 
 
 def _newest(given: Any, target: Target) -> Any:
@@ -181,13 +246,18 @@ def _newest(given: Any, target: Target) -> Any:
     return ranked.where("__holdfast_rank = 1").drop("__holdfast_rank")
 
 
-def _reasons(rows: _Rows) -> Iterator[str]:
-    for name in rows.left_out:
-        yield f"the column {name}: {_CHANGED[rows.kinds[name]]}"
-
-
-def _doubts(target: Target, left_out: list[str]) -> Iterator[str]:
-    if target.keys and not target.is_ordered:
-        yield "rows of one key and one order value are ordered by PostgreSQL's own text of them"
-    elif target.keys and left_out:
-        yield f"rows of one key and one order value are ordered by PostgreSQL's {left_out[0]}"
+def _ties(target: Target, kinds: Mapping[str, str]) -> str:
+    """Say why of rows with one key and one order value another one can be kept; empty if none."""
+    if not target.keys:
+        return ""
+    if not target.is_ordered:
+        return "rows of one key and one order value are ordered by PostgreSQL's own text of them"
+    other = (
+        name
+        for name in target.columns
+        if kinds[name] in _OTHER_ORDER or kinds[name].startswith("_")
+    )
+    name = next(other, None)
+    if name is None:
+        return ""
+    return f"rows of one key and one order value are ordered by PostgreSQL's order of {name}"

@@ -1,18 +1,19 @@
 """Reads all rows of a PostgreSQL table in one snapshot: in the driver, or in one task of Spark.
 
-Values come exactly: times as PostgreSQL's own microseconds, whatever the client can show of them;
-integers and floats as the widest type, so that a value the stream could not have brought is seen.
+Values come exactly, in PostgreSQL's binary form, whatever the client can show of them. Integers and
+floats come as the widest type, so that a value the stream could not have brought is seen.
 The task needs pyarrow, psycopg and Holdfast itself on the executors, and the DSN where it says.
 """
 
 from __future__ import annotations
 
-import decimal
+import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from holdfast.sinks.postgres.decode import Beyond, Decode, find_decoder
 from holdfast.sinks.postgres.target import quote
 
 if TYPE_CHECKING:
@@ -21,13 +22,15 @@ if TYPE_CHECKING:
     from holdfast.sinks.secrets import Secret
 
 ROWS_AT_ONCE = 10_000
-_EPOCH_DAYS = 10_957
-_EPOCH_US = _EPOCH_DAYS * 86_400_000_000
-_DIGITS = 38
 _SNAPSHOT = re.compile(r"[0-9A-Fa-f-]+")
-_AS_TEXT = ("text", "varchar", "name", "citext", "json", "uuid", "numeric", "timestamp")
-_SENT = {"timestamptz": (_EPOCH_US, 64), "date": (_EPOCH_DAYS, 32)}
-"""Types that are read as the number that PostgreSQL keeps, counted from 2000, and its bits."""
+_AS_TEXT = ("text", "varchar", "name", "citext", "json")
+_AS_THEY_ARE = ("bool", "int2", "int4", "int8", "float4", "float8", "bytea")
+"""Types whose binary values psycopg reads exactly."""
+_SENT_BY = {
+    "bpchar": "bpcharsend",
+    **{kind: f"{kind}_send" for kind in ("numeric", "date", "timestamp", "timestamptz")},
+    **{kind: f"{kind}_send" for kind in ("uuid", "jsonb")},
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,39 +41,59 @@ class ReadColumn:
     kind: str
     """PostgreSQL's own name of the type: `int8`, `_text` for an array of it."""
     scale: int | None = None
-    """Of a decimal column of the stream; None for others."""
+    """Of a decimal column of the stream, or of its elements; None for others."""
 
     @property
     def selected(self) -> str:
         """The expression that reads it."""
         name = quote(self.name)
-        if self.kind in _SENT:
-            return f"{self.kind}_send({name})"
-        return f"{name}::text" if self.kind in _AS_TEXT else name
+        if self.kind in _AS_TEXT:
+            return f"{name}::text"
+        if self.kind in _AS_THEY_ARE:
+            return name
+        return f"pg_catalog.{_SENT_BY.get(self.kind, 'array_send')}({name})"
 
-    def value(self, read: Any) -> Any:
-        """Return a value as the stream's column has it, from what was read."""
-        if read is None:
-            return None
-        if self.kind in _SENT:
-            offset, bits = _SENT[self.kind]
-            return _within(int.from_bytes(read, "big", signed=True) + offset, bits)
-        return read if self.scale is None else _exact(read, self.scale)
+    @property
+    def decode(self) -> Decode:
+        """What makes a value of the stream's column from what was read."""
+        if self.kind in _AS_TEXT or self.kind in _AS_THEY_ARE:
+            return lambda read: read
+        return find_decoder(self.kind, scale=self.scale)
 
 
 def read_rows(
     connection: psycopg.Connection[Any], table: str, columns: tuple[ReadColumn, ...]
 ) -> Iterator[list[tuple[Any, ...]]]:
-    """Yield the rows of a table, many at a time; to be called inside a transaction."""
-    connection.execute("SET LOCAL datestyle TO 'ISO'")
+    """Yield the rows of a table, many at a time; to be called inside a transaction.
+
+    Each row has one more value, that of `sinks.held.BEYOND`.
+    """
+    connection.execute("SET LOCAL client_encoding TO 'UTF8'")
+    # Rows that a policy hides would be taken for lost ones: then PostgreSQL refuses instead.
+    connection.execute("SET LOCAL row_security TO off")
     selected = ", ".join(column.selected for column in columns)
-    with connection.cursor(name="holdfast_proof") as cursor:
+    decoders = [column.decode for column in columns]
+    with connection.cursor(name="holdfast_proof", binary=True) as cursor:
         cursor.execute(f"SELECT {selected} FROM {table}".encode())  # noqa: S608 - quoted
         while rows := cursor.fetchmany(ROWS_AT_ONCE):
-            yield [
-                tuple(column.value(read) for column, read in zip(columns, row, strict=True))
-                for row in rows
-            ]
+            yield [_values(columns, decoders, row) for row in rows]
+
+
+def _values(
+    columns: tuple[ReadColumn, ...], decoders: list[Decode], row: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    values = [
+        None if read is None else decode(read) for decode, read in zip(decoders, row, strict=True)
+    ]
+    beyond = {
+        column.name: value.shown
+        for column, value in zip(columns, values, strict=True)
+        if isinstance(value, Beyond)
+    }
+    if not beyond:
+        return (*values, None)
+    kept = (None if isinstance(value, Beyond) else value for value in values)
+    return (*kept, json.dumps(beyond, sort_keys=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,20 +128,3 @@ class ReadTask:
                 pairs = zip(zip(*rows, strict=True), self.schema.types, strict=True)
                 arrays = [pa.array(list(values), kind) for values, kind in pairs]
                 yield pa.RecordBatch.from_arrays(arrays, names=self.schema.names)
-
-
-def _within(number: int, bits: int) -> int:
-    """Return a number; of an infinity, which is the farthest one, the farthest that fits."""
-    most = 1 << bits - 1
-    return max(min(number, most - 1), -most)
-
-
-def _exact(text: str, scale: int) -> decimal.Decimal:
-    """Return a number at a scale; one that does not fit becomes one that no stream brings."""
-    with decimal.localcontext(prec=2_000) as context:
-        number = decimal.Decimal(text)
-        if number.is_finite():
-            scaled = number.quantize(decimal.Decimal(1).scaleb(-scale, context))
-            if scaled == number and len(scaled.as_tuple().digits) <= _DIGITS:
-                return scaled
-        return decimal.Decimal(10**_DIGITS - 1).scaleb(-scale, context)

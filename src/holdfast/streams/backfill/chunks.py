@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from holdfast.ledger.source_ranges import NoRange, read_ranges
 from holdfast.storage.read import Reader
 from holdfast.streams.backfill.available import Available, without_expired
 from holdfast.streams.backfill.positions import Position, boundary, encode_position
-from holdfast.streams.batch_form import BatchForm, NoBatchForm, batch_form
-from holdfast.streams.batch_reader import Reading, Session, stream_of
+from holdfast.streams.batch_form import BatchForm, NoBatchForm, batch_form, without_options
 from holdfast.streams.declared import Declared
 
 _NOT_FOR_A_RANGE = ("startingversion", "failondataloss")
@@ -52,12 +51,6 @@ class ChunkReader:
             return NoBatchForm(str(ranges))
         return batch_form(
             self.spark,
-            replace(self.declared, build=self._build),
+            without_options(self.declared, _NOT_FOR_A_RANGE),
             without_expired(ranges, self.available),
         )
-
-    def _build(self, session: Any) -> Any:
-        def open_reading(reading: Reading) -> Any:
-            return stream_of(session, replace(reading, options=reading.without(_NOT_FOR_A_RANGE)))
-
-        return self.declared.build(Session(session, open_reading))
