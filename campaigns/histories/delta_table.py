@@ -13,9 +13,15 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from campaigns.histories.memory_table import COLUMNS, Row, UnmergeableError, merged
-from holdfast.ledger.output import CannotSettleError, EmptyOutput, RestoreOutput
+from holdfast.ledger.output import (
+    CannotSettleError,
+    ExchangeOutput,
+    Output,
+    RestoreOutput,
+)
 from holdfast.sinks.delta.commit import Identity
 from holdfast.sinks.delta.ledger import DeltaLedgerStore
+from holdfast.sinks.delta.settle import Settling
 from holdfast.sinks.delta.sink import Delta
 from holdfast.sinks.delta.target import Target
 from holdfast.sinks.delta.writer import DeltaWriter
@@ -202,17 +208,21 @@ class LogLedger(DeltaLedgerStore):
         del is_there
         self._sink.log.append([], identity)
 
-    def _overwrite(
-        self,
-        output: EmptyOutput | RestoreOutput,
-        identity: Identity,
-        *,
-        is_there: Callable[[], object],
-    ) -> None:
-        del is_there
-        kept = output.kept if isinstance(output, RestoreOutput) else None
-        rows = [] if kept is None else self._sink.log.rows(int(kept))
-        self._sink.log.overwrite(rows, identity, mode="Overwrite")
+    def _commit_rows(self, settling: Settling, output: Output, identity: Identity) -> None:
+        log = self._sink.log
+        if not isinstance(output, RestoreOutput | ExchangeOutput):
+            log.overwrite([], identity, mode="Overwrite")
+            return
+        source = settling.find_source(output)
+        assert source.version is not None
+        rows = log.rows(source.version)
+        if not source.is_added:
+            log.overwrite(rows, identity, mode="Overwrite")
+            return
+        there = {row["key"] for row in log.rows()} if self._sink.keys else set()
+        if any(row["key"] in there for row in rows):
+            raise CannotSettleError(self._sink.shown, "Another writer has written these keys.")
+        log.append(rows, identity)
 
 
 class _NoSession:

@@ -63,7 +63,8 @@ class MemoryBackend:
 
     def update(self, name: str, row_id: str, value: str) -> None:
         """Update a row as another program."""
-        rows = [{**row, "v": value} if row["id"] == row_id else row for row in self.rows(name)]
+        changed = {"v": value, "mark": ""}  # no longer the row that its writer wrote
+        rows = [{**row, **changed} if row["id"] == row_id else row for row in self.rows(name)]
         self._replace(name, rows, by="UPDATE")
 
     def delete(self, name: str, row_id: str) -> None:

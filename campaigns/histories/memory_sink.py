@@ -6,11 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from campaigns.histories.memory_table import TABLES, Held, Table
+from campaigns.histories.memory_table import TABLES, Held, Opened, Row, Table
 from holdfast.ledger.decide import Apply, Decision, decide
-from holdfast.ledger.output import CannotSettleError, EmptyOutput, Output, RestoreOutput
+from holdfast.ledger.output import (
+    CannotSettleError,
+    EmptyOutput,
+    ExchangeOutput,
+    KeepOutput,
+    Output,
+    RestoreOutput,
+)
 from holdfast.ledger.row import NO_BATCH, Attempt, LedgerRow, advance
-from holdfast.ledger.store import LedgerStore
+from holdfast.ledger.store import LedgerStore, Since
 from holdfast.points import reached
 from holdfast.record.contracts import SinkContract
 from holdfast.sinks.sink import BeforeCommit, SinkSpec, SinkWriter
@@ -60,6 +67,11 @@ def open_ledger(
     """Open the ledger of a table."""
     del spark, options
     return MemoryLedger(sink)
+
+
+def mark_of(stream: str, generation: int) -> str:
+    """Return the mark of the rows that a generation writes."""
+    return f"{stream}/{generation}"
 
 
 class MemoryLedger(LedgerStore):
@@ -126,40 +138,97 @@ class MemoryLedger(LedgerStore):
         table.ledger[new.stream] = Held(new, brought, table.storage)
         return True
 
-    def settle(self, old: LedgerRow | None, new: LedgerRow, output: Output) -> bool:
-        """Empty, restore or keep the table and set its row, in one step that can be killed."""
+    def settle(
+        self, old: LedgerRow | None, new: LedgerRow, output: Output, *, seen: str | None = None
+    ) -> bool:
+        """Empty, exchange or keep the rows and set the ledger row, in one step."""
         table = self._there()
-        after = replace(table, ledger=dict(table.ledger), copies=dict(table.copies))
+        if seen not in (None, self.table_version(new.stream)):
+            raise CannotSettleError(self._sink.shown, "Its rows have changed since.")
+        obstacle = self.find_obstacle(new, output)
+        if obstacle is not None:
+            raise CannotSettleError(self._sink.shown, obstacle)
+        after = replace(
+            table,
+            ledger=dict(table.ledger),
+            copies=dict(table.copies),
+            opened=dict(table.opened),
+        )
+        mark, back = mark_of(new.stream, new.generation), 0
         match output:
             case EmptyOutput(kept=kept):
-                self._empty(after, kept)
+                self._take(after, kept, after.rows)
+                after.storage += 1
             case RestoreOutput(kept=kept, aside=aside):
-                self._empty(after, aside)
-                self._put_back(after, kept)
+                self._take(after, aside, after.rows)
+                back = self._put_back(after, kept, mark)
+            case ExchangeOutput():
+                own = after.own(mark_of(new.stream, output.generation))
+                self._take(after, output.aside, own)
+                back = self._put_back(after, output.kept, mark) if output.kept else 0
             case _:
                 pass
         reached("settled")
         if not self._set_row(after, old, new):
             return False
+        after.opened[mark] = Opened(back, after.ledger[new.stream].brought)
         vars(table).update(vars(after))
         return True
 
-    def _empty(self, table: Table, kept: str) -> None:
-        if table.is_referenced:
-            raise CannotSettleError(self._sink.shown, "A foreign key refers to it.")
+    def _take(self, table: Table, kept: str, rows: list[Row]) -> None:
         if kept in table.copies:
             raise CannotSettleError(self._sink.shown, f"{kept} is there already.")
-        table.copies[kept] = (table.columns, table.rows)
-        table.rows, table.storage, table.changes = [], table.storage + 1, table.changes + 1
+        table.copies[kept] = (table.columns, list(rows))
+        taken = {id(row) for row in rows}
+        table.rows = [row for row in table.rows if id(row) not in taken]
+        table.changes += 1
 
-    def _put_back(self, table: Table, kept: str) -> None:
+    def _put_back(self, table: Table, kept: str, mark: str) -> int:
+        """Put rows back as they were: no trigger fires."""
+        _, rows = table.copies[kept]
+        table.rows = [*table.rows, *({**row, "mark": mark} for row in rows)]
+        table.changes += 1
+        return len(rows)
+
+    def since(self, stream: str, *, generation: int) -> Since:
+        """Tell the rows of a generation from those of other writers, by their marks."""
+        table, mark = self._there(), mark_of(stream, generation)
+        held, opened = table.ledger.get(stream), table.opened.get(mark)
+        if held is None or opened is None:
+            return Since(unclear="how the generation was opened is not known")
+        own = len(table.own(mark))
+        if own != opened.put_back + held.brought - opened.brought:
+            return Since(own_rows=own, unclear="another session has changed rows of it")
+        others = len(table.rows) - own
+        return Since(own_rows=own, others=(f"{others} rows are of others",) if others else ())
+
+    def find_obstacle(self, new: LedgerRow, output: Output) -> str | None:
+        """Say why the table could not be settled."""
+        table = self._there()
+        if isinstance(output, KeepOutput):
+            return None
+        takes = not isinstance(output, ExchangeOutput) or output.rows != 0
+        if takes and table.is_referenced:
+            return "A foreign key refers to it."
+        if isinstance(output, ExchangeOutput):
+            since = self.since(new.stream, generation=output.generation)
+            if since.unclear or since.own_rows != output.rows:
+                return since.unclear or "Its rows have changed since."
+        kept = None if isinstance(output, EmptyOutput) else output.kept
+        return None if kept is None else self._find_misfit(new.stream, output, kept)
+
+    def _find_misfit(self, stream: str, output: Output, kept: str) -> str | None:
+        table = self._there()
         if kept not in table.copies:
-            raise CannotSettleError(self._sink.shown, f"The copy {kept} is gone.")
+            return f"The copy {kept} is gone."
         columns, rows = table.copies[kept]
-        missing = [each for each in table.columns if each not in columns]
-        if missing:
-            raise CannotSettleError(self._sink.shown, f"The copy has no column {missing[0]}.")
-        table.insert(rows)
+        if not set(columns) <= set(table.columns):
+            return "A column is gone."
+        if not self._sink.keys or not isinstance(output, ExchangeOutput):
+            return None
+        own = mark_of(stream, output.generation)
+        stays = {row["key"] for row in table.rows if row.get("mark") != own}
+        return "A key is there twice." if any(row["key"] in stays for row in rows) else None
 
     def table_version(self, stream: str) -> str | None:
         """Return what tells the table's content apart."""
@@ -233,10 +302,12 @@ class MemoryWriter(SinkWriter):
         if not isinstance(decision, Apply):
             return decision
         assert held is not None
+        mark = mark_of(attempt.stream, attempt.generation)
         if self._sink.keys:
-            added = table.merge(batch.rows, sequenced=self._sink.sequence_by is not None)
+            sequenced = self._sink.sequence_by is not None
+            added = table.merge(batch.rows, sequenced=sequenced, mark=mark)
         else:
-            table.insert(batch.rows)
+            table.insert(batch.rows, mark=mark)
             added = len(batch.rows)
         before_commit(len(batch.rows))
         held.row = advance(held.row, attempt)

@@ -1,7 +1,8 @@
 """Tables in memory that can be settled as PostgreSQL's can: rows are copied aside, then emptied.
 
-What PostgreSQL does to rows that are put back is played too: triggers change them, a column that
-was added since is missing in the copy, and a foreign key does not let the table be emptied.
+Each row has the mark of the generation that wrote it, as PostgreSQL has the transaction. What
+PostgreSQL does to rows is played too: triggers stamp them, and a foreign key does not let the table
+be emptied.
 """
 
 from __future__ import annotations
@@ -32,6 +33,14 @@ class Held:
     storage: int = 0
 
 
+@dataclass(frozen=True)
+class Opened:
+    """How a generation was opened in a table."""
+
+    put_back: int
+    brought: int
+
+
 @dataclass
 class Table:
     """One table with its ledger."""
@@ -40,6 +49,8 @@ class Table:
     rows: list[Row] = field(default_factory=list)
     columns: tuple[str, ...] = COLUMNS
     ledger: dict[str, Held] = field(default_factory=dict)
+    opened: dict[str, Opened] = field(default_factory=dict)
+    """By the mark of the generation."""
     copies: dict[str, tuple[tuple[str, ...], list[Row]]] = field(default_factory=dict)
     storage: int = 1
     """Changes when the table is emptied."""
@@ -49,27 +60,32 @@ class Table:
     is_referenced: bool = False
     stamps: int = 0
 
-    def insert(self, rows: list[Row]) -> None:
+    def insert(self, rows: list[Row], *, mark: str = "") -> None:
         """Insert rows, through the trigger if there is one."""
-        self.rows = [*self.rows, *self._fired(rows)]
+        self.rows = [*self.rows, *self._fired(rows, mark)]
         self.changes += 1
 
-    def _fired(self, rows: list[Row]) -> Iterator[Row]:
+    def own(self, mark: str) -> list[Row]:
+        """Return the rows that one generation wrote, and that nobody has changed since."""
+        return [row for row in self.rows if row.get("mark") == mark]
+
+    def _fired(self, rows: list[Row], mark: str) -> Iterator[Row]:
         for row in rows:
-            fired = {**row}
+            fired = {**row, "mark": mark}
             if self.has_trigger:
                 self.stamps += 1
                 fired["stamp"] = self.stamps
             yield fired
 
-    def merge(self, rows: list[Row], *, sequenced: bool) -> int:
+    def merge(self, rows: list[Row], *, sequenced: bool, mark: str = "") -> int:
         """Merge rows by their key; return how many are new."""
         keys = [row["key"] for row in rows]
         if not sequenced and len(set(keys)) < len(keys):
             raise UnmergeableError(self.place, "Keys come twice in one batch.")
         before = len(self.rows)
-        after = merged(self.rows, rows, sequenced=sequenced)
-        self.rows = [*after[:before], *self._fired(after[before:])]
+        marked = [{**row, "mark": mark} for row in rows]
+        after = merged(self.rows, marked, sequenced=sequenced)
+        self.rows = [*after[:before], *self._fired(after[before:], mark)]
         self.changes += 1
         return len(after) - before
 

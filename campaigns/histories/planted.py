@@ -19,7 +19,7 @@ from campaigns.histories.generate import all_of
 from campaigns.histories.history import History
 from campaigns.histories.play import Played
 from campaigns.histories.shrink import signature
-from holdfast.apply import apply, checks, undo, undo_sinks
+from holdfast.apply import apply, checks, undo, undo_output, undo_sinks
 from holdfast.apply.standing import NotDone
 from holdfast.ledger.decide import LINES
 from holdfast.ledger.output import KeepOutput
@@ -112,7 +112,7 @@ PLANTS = (
     Plant(
         "an undo leaves sinks alone that were not settled",
         "14",
-        lambda: patch.object(undo_sinks.UndoingSinks, "take_along", _nothing),
+        lambda: patch.object(undo_sinks.UndoingSinks, "rebind", _nothing),
     ),
     Plant(
         "the version of before is not looked for",
@@ -144,7 +144,7 @@ PLANTS = (
     Plant(
         "an undo keeps the rows that a reset has emptied",
         "01",
-        lambda: patch.object(undo_sinks.UndoingSinks, "_output", lambda *_: KeepOutput()),
+        lambda: patch.object(undo_output.SinkGoingBack, "find", lambda *_, **__: KeepOutput()),
     ),
     Plant(
         "a resume writes no file log",

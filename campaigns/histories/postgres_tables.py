@@ -89,7 +89,7 @@ DO $$ DECLARE each record; BEGIN
     EXECUTE format('DROP TABLE %I.%I CASCADE', each.schemaname, each.tablename);
   END LOOP;
   IF to_regclass('holdfast.ledger') IS NOT NULL THEN
-    TRUNCATE holdfast.ledger, holdfast.history;
+    TRUNCATE holdfast.ledger, holdfast.history, holdfast.settled;
   END IF;
 END $$;
 CREATE SEQUENCE IF NOT EXISTS stamps;

@@ -16,7 +16,7 @@ left alone; one that is not is carried out.
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection
 
 from holdfast import clock
 from holdfast.apply.applying import Applying, Telling
@@ -29,85 +29,72 @@ from holdfast.apply.errors import (
     NotAllowedError,
     PlanBlockedError,
     StalePlanError,
-    StreamRunsError,
     UnfinishedRepairError,
 )
+from holdfast.apply.fencing import fence_sinks, leases_of
 from holdfast.apply.leases import Leases
-from holdfast.apply.movement import find_movement
-from holdfast.apply.sink_steps import fence_sink
+from holdfast.apply.movement import refuse_movement
+from holdfast.apply.permissions import find_needed
 from holdfast.apply.standing import Done, Moved, NotDone
 from holdfast.apply.stores import Stores
 from holdfast.errors import HoldfastError
-from holdfast.ledger.output import EmptyOutput, ExchangeOutput, KeepOutput, RestoreOutput
 from holdfast.plan.describe import describe
 from holdfast.plan.plan_file import Plan
-from holdfast.plan.preconditions import ListingIs
 from holdfast.plan.steps import (
     CopyTree,
-    DiscardTree,
-    Permission,
-    PutFile,
-    RemoveFile,
-    RemoveTree,
-    RestoreFile,
-    SettleSink,
     Step,
 )
 from holdfast.points import reached
-from holdfast.record.generations import newest_generation
 from holdfast.record.repairs import RepairBegun, RepairEnded, mark_repair, unfinished_repairs
 from holdfast.redact import redact
 from holdfast.spark.errors import spark_errors
 
+_UNSAID = "The plan needs a permission that its file does not name."
+
 
 def apply_plan(
-    plan: Plan, stores: Stores, *, allowed: Collection[str], telling: Telling | None = None
+    plan: Plan,
+    stores: Stores,
+    *,
+    allowed: Collection[str],
+    telling: Telling | None = None,
+    recheck: Callable[[], Collection[str]] = lambda: (),
 ) -> str:
     """Apply a plan; return where its journal is.
+
+    Args:
+        plan: What to do.
+        stores: What it names.
+        allowed: The permissions that are given.
+        telling: Who is told how it goes.
+        recheck: Makes a plan that came from a file again, and returns the permissions that it
+            needs, whatever its file says; called with the leases in hand.
 
     Raises:
         NotAllowedError, StalePlanError, StreamRunsError, UnfinishedRepairError, JournalError,
             PlanBlockedError, PlanFileError: Nothing was changed.
         InterruptedPlanError: It stopped part-way.
     """
-    missing = tuple(dict.fromkeys(each for each in _needed(plan) if each[0] not in allowed))
+    missing = tuple(dict.fromkeys(each for each in find_needed(plan) if each[0] not in allowed))
     if missing:  # A1
         raise NotAllowedError(plan.id, missing)
     applying = Applying(plan=plan, stores=stores, telling=telling or Telling())
-    with stores.in_use(), _leases(applying) as leases:  # A2
+    with stores.in_use(), leases_of(applying) as leases:  # A2
         reached("A2")
         _check(applying)  # A3
-        _refuse_movement(applying)
+        refuse_movement(applying)
+        unsaid = sorted(set(recheck()) - set(allowed))
+        if unsaid:
+            raise NotAllowedError(plan.id, tuple((word, _UNSAID) for word in unsaid))
         reached("A3")
         _open(applying)  # A4
         _refuse_obstacles(applying)
-        _fence(applying, leases)
+        moved = fence_sinks(applying, leases)
+        if moved:
+            _end(applying, "abandoned")
+            raise StalePlanError(plan.id, moved)
+        reached("A4-fenced")
         return _carry_out(applying, leases)
-
-
-def _needed(plan: Plan) -> Iterator[tuple[str, str]]:
-    """Yield every permission that a plan needs: by its steps, whatever the file says, and by it."""
-    for step in plan.steps:
-        word = f"{Permission.DESTRUCTIVE}:{step.stream}"
-        if _takes_away(step, plan) and word not in plan.words:
-            yield word, f"{describe(step)}."
-    for need in plan.needs:
-        yield need.word, need.why
-
-
-def _takes_away(step: Step, plan: Plan) -> bool:
-    """Return whether a step takes away rows or files that nothing else has put there."""
-    if not isinstance(step, SettleSink):
-        return isinstance(step, DiscardTree)
-    match step.output:
-        case KeepOutput():
-            return False
-        case RestoreOutput():
-            return plan.undoes is None
-        case ExchangeOutput():
-            return step.output.rows != 0
-        case EmptyOutput():
-            return True
 
 
 def continue_plan(plan: Plan, stores: Stores, *, telling: Telling | None = None) -> str:
@@ -129,28 +116,20 @@ def continue_plan(plan: Plan, stores: Stores, *, telling: Telling | None = None)
         if how != "applied":
             raise JournalError(at, why=f"The plan was {how}.")
         return at
-    with stores.in_use(), _leases(applying) as leases:
+    with stores.in_use(), leases_of(applying) as leases:
         refuse_unlike_steps(applying)
         _refuse_other_repairs(applying)
-        _refuse_movement(applying)
-        if applying.journal.begun():
-            _refuse_drift(applying)
-        elif moved := _find_moved(applying):
+        refuse_movement(applying)
+        has_begun = bool(applying.journal.begun())
+        moved = find_moved_rest(applying) if has_begun else _find_moved(applying)
+        moved = moved or applying.find_obstacles() or fence_sinks(applying, leases)
+        if moved and has_begun:
+            raise DriftedPlanError(at, moved)
+        if moved:
             _end(applying, "abandoned")
             raise StalePlanError(plan.id, moved)
         _open(applying)  # A4
         return _carry_out(applying, leases)
-
-
-def _refuse_drift(applying: Applying) -> None:
-    """Refuse to go on where something has changed what the rest of the plan was made for.
-
-    Raises:
-        DriftedPlanError: Nothing was changed; what was done before stays done.
-    """
-    moved = [*find_moved_rest(applying), *applying.find_obstacles()]
-    if moved:
-        raise DriftedPlanError(str(applying.journal.location), tuple(dict.fromkeys(moved)))
 
 
 def _refuse_obstacles(applying: Applying) -> None:
@@ -167,43 +146,6 @@ def _refuse_obstacles(applying: Applying) -> None:
         raise PlanBlockedError(applying.plan.id, found)
 
 
-def _fence(applying: Applying, leases: Leases) -> None:
-    """Let no driver commit to the sinks that the plan changes from here on.
-
-    A driver that is paused, and resumes while the plan is applied, would commit one more batch to a
-    sink that the plan has not come to yet.
-
-    Raises:
-        StalePlanError: One has, in the same moment; the plan is closed, and nothing was changed.
-    """
-    moved = []
-    for step in applying.plan.steps:
-        if isinstance(step, SettleSink) and isinstance(applying.look(step), NotDone):
-            lease = leases.of(step.stream)
-            ledger = applying.stores.ledger(step.sink, writes=True)
-            moved += [each for each in (fence_sink(step, ledger, lease),) if each is not None]
-    applying.stores.forget_ledgers()
-    if moved:
-        _end(applying, "abandoned")
-        raise StalePlanError(applying.plan.id, tuple(dict.fromkeys(moved)))
-    reached("A4-fenced")
-
-
-def _leases(applying: Applying) -> Leases:
-    """Return the leases to take; a sink that cannot be changed from here fails before that."""
-    plan = applying.plan
-    for step in plan.steps:
-        if isinstance(step, SettleSink):
-            applying.stores.ledger(step.sink, writes=True)
-    epochs: dict[str, int | None] = dict.fromkeys(plan.streams)
-    for step in plan.steps:
-        if isinstance(step, SettleSink):
-            row = applying.stores.ledger(step.sink, writes=False).read(step.stream)
-            epoch = getattr(row, "epoch", 0)
-            epochs[step.stream] = max(epochs[step.stream] or 0, epoch)
-    return Leases(applying.records(), epochs, tell=applying.telling.waiting)
-
-
 def _check(applying: Applying) -> None:
     """Refuse a plan that is not for the world as it is (A3)."""
     refuse_other_streams(applying.plan, applying.stores)
@@ -213,32 +155,6 @@ def _check(applying: Applying) -> None:
     moved = _find_moved(applying)
     if moved:
         raise StalePlanError(applying.plan.id, moved)
-
-
-def _refuse_movement(applying: Applying) -> None:
-    """Refuse a bare checkpoint that a query may be writing to: it has no lease.
-
-    Raises:
-        StreamRunsError: It moves.
-    """
-    guarded = {stream for stream, record in applying.records() if newest_generation(record) > 0}
-    for stream in set(applying.plan.streams) - guarded:
-        for place, own in _checkpoints(applying.plan, stream).items():
-            moves = find_movement(applying.stores.at(place), leaves_out=own)
-            if moves is not None:
-                raise StreamRunsError(stream, moves)
-
-
-def _checkpoints(plan: Plan, stream: str) -> dict[str, frozenset[str]]:
-    """Return the checkpoints that a plan reads or changes, and what it changes there itself.
-
-    Without copies: nobody but the plan has used those.
-    """
-    copies = {step.target for step in plan.steps if isinstance(step, CopyTree | RemoveTree)}
-    files = [each for each in plan.steps if isinstance(each, PutFile | RemoveFile | RestoreFile)]
-    listed = [each for each in plan.preconditions if isinstance(each, ListingIs)]
-    places = {each.place for each in (*files, *listed) if each.stream == stream} - copies
-    return {at: frozenset(each.path for each in files if each.place == at) for at in places}
 
 
 def _refuse_used(applying: Applying) -> None:

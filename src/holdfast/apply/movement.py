@@ -14,7 +14,13 @@ from itertools import pairwise
 from statistics import median
 
 from holdfast import clock
+from holdfast.apply.applying import Applying
+from holdfast.apply.errors import StreamRunsError
 from holdfast.checkpoint.layout import COMMITS, OFFSETS
+from holdfast.plan.plan_file import Plan
+from holdfast.plan.preconditions import ListingIs
+from holdfast.plan.steps import CopyTree, PutFile, RemoveFile, RemoveTree, RestoreFile
+from holdfast.record.generations import newest_generation
 from holdfast.storage.read import Reader
 
 QUIET_S = 15.0
@@ -63,3 +69,29 @@ def quiet_time(planned: Iterable[datetime]) -> float:
     pauses = [(later - one).total_seconds() for one, later in pairwise(last)]
     usual = median(pauses) if pauses else 0.0
     return min(max(QUIET_S, ROUNDS * usual), LONGEST_QUIET_S)
+
+
+def refuse_movement(applying: Applying) -> None:
+    """Refuse a bare checkpoint that a query may be writing to: it has no lease.
+
+    Raises:
+        StreamRunsError: It moves.
+    """
+    guarded = {stream for stream, record in applying.records() if newest_generation(record) > 0}
+    for stream in set(applying.plan.streams) - guarded:
+        for place, own in _checkpoints(applying.plan, stream).items():
+            moves = find_movement(applying.stores.at(place), leaves_out=own)
+            if moves is not None:
+                raise StreamRunsError(stream, moves)
+
+
+def _checkpoints(plan: Plan, stream: str) -> dict[str, frozenset[str]]:
+    """Return the checkpoints that a plan reads or changes, and what it changes there itself.
+
+    Without copies: nobody but the plan has used those.
+    """
+    copies = {step.target for step in plan.steps if isinstance(step, CopyTree | RemoveTree)}
+    files = [each for each in plan.steps if isinstance(each, PutFile | RemoveFile | RestoreFile)]
+    listed = [each for each in plan.preconditions if isinstance(each, ListingIs)]
+    places = {each.place for each in (*files, *listed) if each.stream == stream} - copies
+    return {at: frozenset(each.path for each in files if each.place == at) for at in places}

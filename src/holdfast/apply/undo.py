@@ -9,11 +9,9 @@ back the rows that were kept.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import assert_never
-
-import msgspec
 
 from holdfast import __version__, clock
 from holdfast.apply.applying import Applying, Telling
@@ -21,8 +19,9 @@ from holdfast.apply.journal import UNDONE, Journal, read_journalled_plan, split_
 from holdfast.apply.standing import Done, Moved, NotDone, Standing
 from holdfast.apply.stores import Stores
 from holdfast.apply.undo_checks import find_deleted, find_unlike_before
+from holdfast.apply.undo_files import UndoingFiles
 from holdfast.apply.undo_readers import Readers, reset_readers
-from holdfast.apply.undo_sinks import SinkUndo, UndoingSinks, read_generation
+from holdfast.apply.undo_sinks import SinkUndo, UndoingSinks, next_generation
 from holdfast.plan.draft import new_plan_id
 from holdfast.plan.plan_file import Impact, Need, NoPlan, Plan
 from holdfast.plan.steps import (
@@ -34,12 +33,8 @@ from holdfast.plan.steps import (
     RestoreFile,
     SettleSink,
     Step,
-    digest_of,
 )
-from holdfast.plan.trees import find_foreign
 from holdfast.record.documents import encode
-from holdfast.record.generations import UNDONE as GONE_BACK
-from holdfast.record.generations import Generation
 from holdfast.record.layout import GENERATIONS
 
 _COPIES = ("clone", "move")
@@ -130,6 +125,13 @@ class _Undoing:
     def _sinks(self) -> UndoingSinks:
         opened = {each.stream: each for each in self.plan.steps if self._opens(each)}
         return UndoingSinks(plan=self.plan, stores=self.stores, plan_id=self.plan_id, opened=opened)
+
+    @property
+    def _files(self) -> UndoingFiles:
+        reopened = {each for each in self.plan.streams if self._opens_generation(each)}
+        return UndoingFiles(
+            plan=self.plan, stores=self.stores, journal=self.journal, reopened=reopened
+        )
 
     def make(self) -> Plan | NoPlan:
         """Return the plan that takes back what was carried out, or why there is none."""
@@ -222,11 +224,11 @@ class _Undoing:
             case PutFile() if self._opens(step):
                 return self._reopen(step, carried_out, why)
             case PutFile(replaces=None) | RestoreFile(replaces=None):
-                return self._remove(step, why)
+                return self._files.remove(step, why)
             case PutFile() | RestoreFile() | RemoveFile():
-                return (self._restore(step, number, why),)
+                return (self._files.restore(step, number, why),)
             case CopyTree():
-                return self._remove_copy(step, why)
+                return self._files.remove_copy(step, why)
             case RemoveTree() | DiscardTree():
                 return ()
             case SettleSink():
@@ -238,80 +240,15 @@ class _Undoing:
         self, step: PutFile, carried_out: list[Step], why: str
     ) -> tuple[Step, ...] | NoPlan:
         """Return the steps that open a generation on the checkpoint of before."""
-        opened = self._next_generation(step)
+        opened = next_generation(self.stores, step)
         rebound = self._sinks.rebind(step.stream, opened, settled=carried_out, why=why)
-        return rebound if isinstance(rebound, NoPlan) else (self._put(step, opened, why), *rebound)
-
-    def _remove(self, step: PutFile | RestoreFile, why: str) -> Iterator[Step]:
-        if self._is_unused(step.stream, step.place):
-            yield RemoveFile(
-                stream=step.stream,
-                place=step.place,
-                path=step.path,
-                sha256=_left_by(step),
-                why=why,
-            )
-
-    def _remove_copy(self, step: CopyTree, why: str) -> Iterator[Step]:
-        if self._is_unused(step.stream, step.target):
-            yield RemoveTree(
-                stream=step.stream,
-                source=step.source,
-                target=step.target,
-                fingerprint=step.fingerprint,
-                leaves_out=step.leaves_out,
-                why=why,
-            )
-
-    def _is_unused(self, stream: str, place: str) -> bool:
-        """Return whether a place is no checkpoint that has run since: such a one is kept."""
-        return not self._opens_generation(stream) or not self._has_run(place)
-
-    def _has_run(self, place: str) -> bool:
-        """Return whether a place has files that the plan did not leave there."""
-        there = self.stores.at(place)
-        put = {each.path for each in self.plan.steps if isinstance(each, PutFile)}
-        for step in self.plan.steps:
-            if isinstance(step, CopyTree) and step.target == place:
-                again = set(step.leaves_out) - put  # Spark plans these batches again
-                source = self.stores.at(step.source)
-                has_again = any(each.path in again for each in there.walk())
-                return has_again or find_foreign(there, source, leaves_out=put) is not None
-        return any(each.path not in put for each in there.walk())
-
-    def _restore(self, step: PutFile | RestoreFile | RemoveFile, number: int, why: str) -> Step:
-        before = step.sha256 if isinstance(step, RemoveFile) else step.replaces
-        assert before is not None
-        after = None if isinstance(step, RemoveFile) else _left_by(step)
-        return RestoreFile(
-            stream=step.stream,
-            place=step.place,
-            path=step.path,
-            kept=self.journal.kept(number),
-            sha256=before,
-            replaces=after,
-            why=why,
+        if isinstance(rebound, NoPlan):
+            return rebound
+        content = encode(opened).decode()
+        put = PutFile(
+            stream=step.stream, place=step.place, path=opened.path, content=content, why=why
         )
-
-    def _next_generation(self, step: PutFile) -> Generation:
-        """Return the generation that goes back to the checkpoint of the one before."""
-        opened = msgspec.json.decode(step.content, type=Generation)
-        before = read_generation(self.stores, step.place, opened.number - 1)
-        return msgspec.structs.replace(
-            before,
-            number=opened.number + 1,
-            why=GONE_BACK,
-            opened_at=clock.now().isoformat(timespec="seconds"),
-        )
-
-    def _put(self, step: PutFile, opened: Generation, why: str) -> PutFile:
-        return PutFile(
-            stream=step.stream,
-            place=step.place,
-            path=opened.path,
-            content=encode(opened).decode(),
-            why=why,
-        )
+        return (put, *rebound)
 
     def _put_together(self, taken: _Taken, readers: Readers, looks: tuple[_Look, ...]) -> Plan:
         """Return the plan."""
@@ -347,11 +284,6 @@ class _Undoing:
             preconditions=readers.preconditions,
             steps=(*taken.steps, *(each for part in readers.parts for each in part.steps)),
         )
-
-
-def _left_by(step: PutFile | RestoreFile) -> str:
-    """Return the SHA-256 of the file that a step has left."""
-    return digest_of(step.content) if isinstance(step, PutFile) else step.sha256
 
 
 def _is_generation(step: Step) -> bool:

@@ -12,17 +12,18 @@ from dataclasses import dataclass
 
 import msgspec
 
+from holdfast import clock
 from holdfast.apply.stores import Stores
+from holdfast.apply.undo_output import SinkGoingBack, is_kept, tell_output
 from holdfast.ledger.coverage import NOTHING_READ
 from holdfast.ledger.output import (
-    EmptyOutput,
     ExchangeOutput,
     KeepOutput,
     Output,
     RestoreOutput,
 )
 from holdfast.ledger.row import NO_BATCH, LedgerRow
-from holdfast.ledger.store import LedgerStore, Since
+from holdfast.ledger.store import Since
 from holdfast.plan.plan_file import Need, NoPlan, Plan
 from holdfast.plan.preconditions import LedgerIs
 from holdfast.plan.steps import (
@@ -36,7 +37,7 @@ from holdfast.plan.steps import (
     row_value,
     says_the_same,
 )
-from holdfast.record.generations import Generation
+from holdfast.record.generations import UNDONE, Generation
 from holdfast.record.layout import GENERATIONS
 
 
@@ -44,6 +45,18 @@ def read_generation(stores: Stores, record: str, number: int) -> Generation:
     """Return a generation of a stream, as its record has it."""
     raw = stores.at(record).read(f"{GENERATIONS}/{number:04d}.json")
     return msgspec.json.decode(raw or b"", type=Generation)
+
+
+def next_generation(stores: Stores, step: PutFile) -> Generation:
+    """Return the generation that goes back to the checkpoint of before a step that opened one."""
+    opened = msgspec.json.decode(step.content, type=Generation)
+    before = read_generation(stores, step.place, opened.number - 1)
+    return msgspec.structs.replace(
+        before,
+        number=opened.number + 1,
+        why=UNDONE,
+        opened_at=clock.now().isoformat(timespec="seconds"),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +101,7 @@ class UndoingSinks:
         found = self._read(step)
         has_run = found is not None and not says_the_same(row_value(found), step.new)
         ledger = self.stores.ledger(step.sink, writes=False)
-        return ledger.keeps_versions and not _is_kept(step, has_run=has_run)
+        return ledger.keeps_versions and not is_kept(step, has_run=has_run)
 
     def put_back(self, step: SettleSink, number: int, why: str) -> SinkUndo | NoPlan:
         """Return what brings a sink to what it was before a step of the plan."""
@@ -102,10 +115,10 @@ class UndoingSinks:
         ledger = self.stores.ledger(step.sink, writes=False)
         has_run = not says_the_same(row_value(found), step.new)
         since = Since(own_rows=0)
-        if opens and not _is_kept(step, has_run=has_run):
+        if opens and not is_kept(step, has_run=has_run):
             since = ledger.since(step.stream, generation=step.new.generation)
         aside = f"holdfast.kept_{self.plan_id.replace('-', '_')}_{_digest(step)}_{number}"
-        output = _Going(step=step, ledger=ledger, aside=aside, has_run=has_run).find(
+        output = SinkGoingBack(step=step, ledger=ledger, aside=aside, has_run=has_run).find(
             since, opens=opens
         )
         if isinstance(output, str):
@@ -121,7 +134,7 @@ class UndoingSinks:
             output=output,
             why=why,
         )
-        told = tuple(_tell(step, output, since))
+        told = tuple(tell_output(step, output, since))
         return SinkUndo(step=settled, told=told, needs=tuple(self._needs(step, output, since)))
 
     def _refuse(self, step: SettleSink, why: str) -> NoPlan:
@@ -202,97 +215,6 @@ class UndoingSinks:
             digest=None,
             end_offsets=NOTHING_READ,
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Going:
-    """One sink that goes back."""
-
-    step: SettleSink
-    ledger: LedgerStore
-    aside: str
-    has_run: bool
-    """Whether the stream has written batches since the plan."""
-
-    def find(self, since: Since, *, opens: bool) -> Output | str:
-        """Return what becomes of its rows, or why nothing can.
-
-        Args:
-            since: What has happened since the generation was opened.
-            opens: Whether the plan opened a generation.
-        """
-        if _is_kept(self.step, has_run=self.has_run):
-            return KeepOutput()
-        kept = self._kept()
-        if not opens:
-            return KeepOutput() if kept is None else RestoreOutput(kept=kept, aside=self._now())
-        if since.unclear:
-            return since.unclear
-        is_overwritten = kept is None and bool(self.step.sink.keys)
-        if is_overwritten and not self.ledger.keeps_versions:
-            return (
-                f"generation {self.step.new.generation} has written over rows, and what they were "
-                "is not kept"
-            )
-        return ExchangeOutput(
-            generation=self.step.new.generation,
-            kept=kept,
-            aside=self._now(),
-            rows=since.own_rows,
-        )
-
-    def _now(self) -> str:
-        """Return the name under which the rows are kept that are there now."""
-        if not self.ledger.keeps_versions:
-            return self.aside
-        return self.ledger.table_version(self.step.stream) or self.aside
-
-    def _kept(self) -> str | None:
-        """Return where the rows are that were there before the step; None if it took none away."""
-        step, before = self.step, None
-        match step.output:
-            case KeepOutput():
-                return None
-            case EmptyOutput():
-                kept = step.output.kept
-            case RestoreOutput() | ExchangeOutput():
-                kept = step.output.aside
-        if self.ledger.keeps_versions:
-            # Another writer may have added rows after the plan was made: its version lacks them.
-            before = self.ledger.version_before(
-                step.stream, generation=step.new.generation, batch=step.new.last_batch
-            )
-        return before or kept
-
-
-def _is_kept(step: SettleSink, *, has_run: bool) -> bool:
-    """Return whether a sink can stay as it is.
-
-    Nothing was taken from it, and nothing came since; or what came is read again, and of two rows
-    with one key the newer stays, whichever comes last.
-    """
-    sink = step.sink
-    converges = bool(sink.keys) and sink.sequence_by is not None
-    return isinstance(step.output, KeepOutput) and (not has_run or converges)
-
-
-def _tell(step: SettleSink, output: Output, since: Since) -> Iterable[str]:
-    label = step.sink.label
-    match output:
-        case KeepOutput():
-            yield f"{label} keeps its rows"
-        case RestoreOutput():
-            yield f"{label} gets its rows back from {output.kept}"
-        case ExchangeOutput():
-            if since.own_rows != 0:
-                rows = "the rows" if since.own_rows is None else f"{since.own_rows:,} rows"
-                yield f"{label} loses {rows} of generation {output.generation}: read again then"
-            if output.kept is not None:
-                yield f"{label} gets its rows back from {output.kept}"
-        case EmptyOutput():
-            pass
-    for each in since.others:
-        yield f"since then, {each}; that stays" if isinstance(output, ExchangeOutput) else each
 
 
 def _life(row: RowValue) -> tuple[int, str]:

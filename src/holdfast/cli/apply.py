@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -22,13 +22,17 @@ from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.next_start_text import say_next_start
 from holdfast.cli.options import all_of, with_format, with_storage_options
 from holdfast.cli.plan_text import execute_options, needs_spark
+from holdfast.diagnosis.case import Looks
 from holdfast.errors import ConfigError
 from holdfast.plan.describe import describe
 from holdfast.plan.plan_file import LARGEST_BYTES, Plan, PlanFileError, decode_plan
+from holdfast.plan.remake import remake_plan
 from holdfast.printable import printable
 from holdfast.record.leases import SECONDS_OF_SILENCE, Waiting
 from holdfast.storage.options import parse_options
 
+Recheck = Callable[[], Collection[str]]
+"""Makes a plan again, and returns the permissions that it needs."""
 with_applying = all_of(
     click.option("--execute", is_flag=True, help="Carry it out; without this it is rehearsed."),
     click.option(
@@ -67,7 +71,8 @@ def apply(*, plan: str, continues: bool, **given: Any) -> ExitCode:
     with its file.
     """
     if not continues:
-        return run_plan(_read_plan(plan), **given)
+        found = _read_plan(plan)
+        return run_plan(found, recheck=_recheck(found, plan, given), **given)
     stores = _stores(given)
     found = _read_plan(plan) if plan.endswith(".json") else _journalled(plan, stores)
     journal = continue_plan(found, stores, telling=_telling(found, given["form"]))
@@ -75,7 +80,14 @@ def apply(*, plan: str, continues: bool, **given: Any) -> ExitCode:
     return ExitCode.DONE
 
 
-def run_plan(plan: Plan, *, execute: bool, **given: Any) -> ExitCode:
+def _recheck(plan: Plan, file: str, given: dict[str, Any]) -> Recheck:
+    """Return what makes a plan again that came from a file."""
+    options, kafka = parse_options(given["storage_options"]), given["kafka_config"]
+    looks = Looks(location="", options=options, kafka_config=kafka)
+    return lambda: remake_plan(plan, file, looks)
+
+
+def run_plan(plan: Plan, *, execute: bool, recheck: Recheck = lambda: (), **given: Any) -> ExitCode:
     """Rehearse a plan, or carry it out."""
     form: str = given["form"]
     if not execute:
@@ -83,13 +95,17 @@ def run_plan(plan: Plan, *, execute: bool, **given: Any) -> ExitCode:
         stores = RehearsalStores(
             options=options, kafka_config=given["kafka_config"], roots=given["roots"]
         )
-        _say_rehearsal(plan, rehearse(plan, stores), form=form)
+        rehearsal = rehearse(plan, stores)
+        recheck()
+        _say_rehearsal(plan, rehearsal, form=form)
         return ExitCode.DONE
     allowed = set(given["allowed"])
     check_words(plan, allowed)
     if form == "text" and set(plan.words) <= allowed and needs_spark(plan):
         click.echo("Some steps change a Delta table: a Spark session is started.", err=True)
-    journal = apply_plan(plan, _stores(given), allowed=allowed, telling=_telling(plan, form))
+    journal = apply_plan(
+        plan, _stores(given), allowed=allowed, telling=_telling(plan, form), recheck=recheck
+    )
     _say_done(plan, journal, form=form)
     return ExitCode.DONE
 

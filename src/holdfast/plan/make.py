@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import replace
 from shlex import quote
+
+import msgspec
 
 from holdfast.diagnosis.case import Looks
 from holdfast.plan.goals.clone import plan_clone, plan_move, plan_snapshot
@@ -18,9 +21,12 @@ from holdfast.plan.goals.resume import plan_resume
 from holdfast.plan.goals.rewind import plan_restore, plan_rewind
 from holdfast.plan.graph import StreamEdges, find_downstream, find_sharing, read_edges
 from holdfast.plan.plan_file import NoPlan, Plan
-from holdfast.plan.requests import Request
+from holdfast.plan.requests import Asked, Request
+from holdfast.plan.steps import SettleSink, ledger_row
 from holdfast.plan.world import StreamNow, look_at_stream
 from holdfast.record.repairs import unfinished_repairs
+from holdfast.sinks.kinds import open_ledger, sink_of
+from holdfast.storage.location import parse_location
 from holdfast.storage.open import open_reader
 
 _COPIES = ("clone", "move", "snapshot")
@@ -55,7 +61,36 @@ def make_plan(request: Request, looks: Looks) -> Plan | NoPlan:
         "prune": lambda: plan_prune(now, days=request.days),
         "retire": lambda: plan_retire(now),
     }
-    return goals[request.goal]()
+    found = goals[request.goal]()
+    if isinstance(found, NoPlan):
+        return found
+    return _refuse_blocked(found, looks) or msgspec.structs.replace(
+        found, asked=_asked(request, looks)
+    )
+
+
+def _asked(request: Request, looks: Looks) -> Asked:
+    """Return what makes the same plan again, also from another working directory."""
+    named = looks.root is not None
+    location = looks.location if named else str(parse_location(looks.location))
+    root = str(parse_location(looks.root)) if looks.root is not None else None
+    return Asked(request=request, location=location, root=root, sources=dict(looks.sources))
+
+
+def _refuse_blocked(plan: Plan, looks: Looks) -> NoPlan | None:
+    """Refuse a plan that a sink would stop half-way."""
+    for step in plan.steps:
+        spec = sink_of(step.sink) if isinstance(step, SettleSink) else None
+        if spec is None or not isinstance(step, SettleSink):
+            continue
+        ledger = open_ledger(spec, options=looks.options)
+        if ledger is None:
+            continue
+        with closing(ledger):
+            found = ledger.find_obstacle(ledger_row(step.stream, step.new), step.output)
+        if found is not None:
+            return NoPlan(reason=found)
+    return None
 
 
 def _refuse_half_applied(now: StreamNow) -> NoPlan | None:

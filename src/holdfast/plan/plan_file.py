@@ -15,6 +15,7 @@ from msgspec import Meta
 
 from holdfast.errors import HoldfastError
 from holdfast.plan.preconditions import Precondition
+from holdfast.plan.requests import Asked
 from holdfast.plan.steps import (
     CopyTree,
     DiscardTree,
@@ -87,6 +88,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, tag=FORMAT, tag_field="for
     """The version of Holdfast."""
     undoes: PlanId | None = None
     """The plan whose journal it takes back; None for every other plan."""
+    asked: Asked | None = None
+    """What was asked for; None for an undo, and in files of older versions."""
     answers: tuple[RuleCode, ...] = ()
     """The findings that it repairs."""
     summary: Reason

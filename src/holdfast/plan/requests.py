@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from shlex import quote
 
+import msgspec
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
@@ -52,3 +54,14 @@ class Request:
             yield f"--output-of {sink}={output}"
         if self.cascade:
             yield "--cascade"
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What a plan was made for: enough to make it again."""
+
+    request: Request
+    location: str
+    """Of a checkpoint; with a root, the name of a stream."""
+    root: str | None = None
+    sources: Mapping[str, str] = {}
+    """Where sources are, as they were given."""

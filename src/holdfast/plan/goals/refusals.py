@@ -62,7 +62,7 @@ def refuse_locked(now: StreamNow) -> NoPlan | None:
 
 def refuse_shared(sink: SinkNow) -> NoPlan:
     """Return why a table of several streams is neither emptied nor put back."""
-    names = ", ".join((*sink.others, *sink.backfills))
+    names = ", ".join(sink.others or sink.backfills)
     return NoPlan(
         reason=f"{sink.shown} also holds rows of {names}, which would be taken away too.",
         needs_kept_output=True,

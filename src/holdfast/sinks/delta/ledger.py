@@ -5,9 +5,8 @@ Reading needs no Spark, only the table's log. A fence and a row are commits, whi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import ConfigError, HoldfastError
@@ -21,8 +20,7 @@ from holdfast.ledger.delta import (
     find_native_batch,
     transaction_version,
 )
-from holdfast.ledger.delta_log import Commit, walk_back
-from holdfast.ledger.delta_notes import decode_row, encode_fence, encode_replaced, encode_row
+from holdfast.ledger.delta_notes import encode_fence, encode_replaced, encode_row
 from holdfast.ledger.output import CannotSettleError, KeepOutput, Output
 from holdfast.ledger.store import LedgerStore, Since, Unreadable
 from holdfast.points import reached
@@ -33,6 +31,12 @@ from holdfast.sinks.delta.settle import Settling
 from holdfast.sinks.delta.since import find_opening, find_other_writers
 from holdfast.sinks.delta.table import open_target, sql_name
 from holdfast.sinks.delta.target import Target
+from holdfast.sinks.delta.versions import (
+    find_batch_versions,
+    find_other_streams,
+    find_version_before,
+    walk_rows,
+)
 from holdfast.spark.errors import spark_errors
 from holdfast.storage.location import parse_location
 from holdfast.storage.open import open_reader
@@ -41,8 +45,6 @@ if TYPE_CHECKING:
     from holdfast.ledger.row import LedgerRow
     from holdfast.sinks.delta.sink import Delta
 
-COMMITS_LOOKED_AT = 1_000
-"""For streams that share the table."""
 COMMITS_BEFORE_ANEW = 8
 """After so many commits a start writes its row anew: Delta cleans old ones up."""
 
@@ -169,9 +171,9 @@ class DeltaLedgerStore(LedgerStore):
 
     def since(self, stream: str, *, generation: int) -> Since:
         """Say what the log has since a generation was opened."""
-        standing = self.standing(stream)
-        newest = -1 if standing is None else standing.newest
-        opened = find_opening(self.target.reader, newest, stream=stream, generation=generation)
+        opened = find_opening(
+            self.target.reader, self._newest(stream), stream=stream, generation=generation
+        )
         if opened is None:
             return Since(unclear="the log does not reach back to where the generation was opened")
         return opened.since
@@ -190,48 +192,22 @@ class DeltaLedgerStore(LedgerStore):
 
     def other_streams(self, stream: str) -> tuple[str, ...]:
         """Return the other streams whose rows the newest commits carry."""
-        standing = self.standing(stream)
-        newest = -1 if standing is None else standing.newest
-        commits = islice(walk_back(self.target.reader, newest), COMMITS_LOOKED_AT)
-        rows = (decode_row(commit.note) for commit in commits)
-        return tuple(sorted({row.stream for row in rows if row is not None} - {stream}))
+        return find_other_streams(self.target.reader, self._newest(stream), stream=stream)
 
     def version_before(self, stream: str, *, generation: int, batch: int) -> str | None:
-        """Return the version before the oldest of the newest commits that carry a row.
-
-        None when no other row stands before them: the oldest may be gone from the log.
-        """
-        oldest = None
-        for commit, row in self._rows(stream):
-            if (row.generation, row.last_batch) == (generation, batch):
-                oldest = commit.version
-            elif oldest is not None:
-                return str(oldest - 1)
-            elif row.generation != generation:
-                return None
-        return None
-
-    def _rows(self, stream: str) -> Iterator[tuple[Commit, LedgerRow]]:
-        """Yield the commits that carry a row of a stream, the newest first."""
-        standing = self.standing(stream)
-        for commit in () if standing is None else walk_back(self.target.reader, standing.newest):
-            row = decode_row(commit.note)
-            if row is not None and row.stream == stream:
-                yield commit, row
+        """Return the version before the oldest of the newest commits that carry a row."""
+        rows = walk_rows(self.target.reader, self._newest(stream), stream=stream)
+        return find_version_before(rows, generation=generation, batch=batch)
 
     def batch_versions(self, stream: str) -> Mapping[int, str]:
-        """Return the version of the newest commit that carries each batch, as far as the log goes.
+        """Return the version of the newest commit that carries each batch of this generation."""
+        rows = walk_rows(self.target.reader, self._newest(stream), stream=stream)
+        return find_batch_versions(rows)
 
-        Of the current generation only: in another one the same number is another batch.
-        """
-        found: dict[int, str] = {}
-        generation = None
-        for commit, row in self._rows(stream):
-            generation = row.generation if generation is None else generation
-            if row.generation != generation:
-                break
-            found.setdefault(row.last_batch, str(commit.version))
-        return found
+    def _newest(self, stream: str) -> int:
+        """Return the newest version of the table; -1 when there is no table."""
+        standing = self.standing(stream)
+        return -1 if standing is None else standing.newest
 
     def find_native(self, query_id: str) -> int | None:
         """Return the last batch that a query has committed by Delta's own sink."""

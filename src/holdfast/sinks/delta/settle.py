@@ -33,6 +33,16 @@ _WIDER = {"byte": "short", "short": "integer", "integer": "long", "float": "doub
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RowsSource:
+    """Where the rows come from that a table gets."""
+
+    version: int | None
+    """Of the table."""
+    is_added: bool
+    """Whether they are added to the rows that are there, and do not take their place."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settling:
     """One table that is brought to a named state for a stream."""
 
@@ -98,6 +108,14 @@ class Settling:
             return None
         return _find_misfit(self.shown, then, now)
 
+    def find_source(self, output: RestoreOutput | ExchangeOutput) -> RowsSource:
+        """Return where the rows come from, and whether those that are there stay."""
+        opened = self.find_opening(output) if isinstance(output, ExchangeOutput) else None
+        # With rows of other writers, all that are there are theirs: see `find_obstacle`.
+        return RowsSource(
+            version=_source(output, opened), is_added=opened is not None and bool(opened.others)
+        )
+
     def commit(self, spark: Any, output: Output, identity: Identity) -> None:
         """Give the table its rows, in one commit.
 
@@ -109,14 +127,13 @@ class Settling:
             overwrite(table.limit(0), self.target, identity)
             return
         assert isinstance(output, RestoreOutput | ExchangeOutput)
-        opened = self.find_opening(output) if isinstance(output, ExchangeOutput) else None
-        version = _source(output, opened)
+        source = self.find_source(output)
         location = spark_location(self.target.reader.location)
-        reader = spark.read.format("delta").option("versionAsOf", version)
+        reader = spark.read.format("delta").option("versionAsOf", source.version)
         rows = self._aligned(reader.load(location), table)
-        if opened is not None and opened.others:
+        if source.is_added:
             self._refuse_same_keys(rows, table)
-            append(rows, self.target, identity)  # the rows there are all of other writers
+            append(rows, self.target, identity)
         else:
             overwrite(rows, self.target, identity)
 

@@ -1,0 +1,35 @@
+"""Which permissions a plan needs: by its steps, whatever its file says, and by its file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from holdfast.ledger.output import EmptyOutput, ExchangeOutput, KeepOutput, RestoreOutput
+from holdfast.plan.describe import describe
+from holdfast.plan.plan_file import Plan
+from holdfast.plan.steps import DiscardTree, Permission, SettleSink, Step
+
+
+def find_needed(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Yield every permission that a plan needs, each with the reason."""
+    for step in plan.steps:
+        word = f"{Permission.DESTRUCTIVE}:{step.stream}"
+        if _takes_away(step, plan) and word not in plan.words:
+            yield word, f"{describe(step)}."
+    for need in plan.needs:
+        yield need.word, need.why
+
+
+def _takes_away(step: Step, plan: Plan) -> bool:
+    """Return whether a step takes away rows or files that nothing else has put there."""
+    if not isinstance(step, SettleSink):
+        return isinstance(step, DiscardTree)
+    match step.output:
+        case KeepOutput():
+            return False
+        case RestoreOutput():
+            return plan.undoes is None
+        case ExchangeOutput():
+            return step.output.rows != 0
+        case EmptyOutput():
+            return True

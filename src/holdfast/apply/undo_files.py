@@ -1,0 +1,90 @@
+"""The part of an undo that brings files back, byte for byte, and removes unused copies."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from holdfast.apply.journal import Journal
+from holdfast.apply.stores import Stores
+from holdfast.plan.plan_file import Plan
+from holdfast.plan.steps import (
+    CopyTree,
+    PutFile,
+    RemoveFile,
+    RemoveTree,
+    RestoreFile,
+    Step,
+    digest_of,
+)
+from holdfast.plan.trees import find_foreign
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoingFiles:
+    """The files of one plan that is taken back."""
+
+    plan: Plan
+    stores: Stores
+    journal: Journal
+    reopened: Collection[str]
+    """The streams of which the plan opened a generation: a checkpoint that has run since stays."""
+
+    def remove(self, step: PutFile | RestoreFile, why: str) -> Iterator[Step]:
+        """Yield the removal of a file that the plan created."""
+        if self._is_unused(step.stream, step.place):
+            yield RemoveFile(
+                stream=step.stream,
+                place=step.place,
+                path=step.path,
+                sha256=_left_by(step),
+                why=why,
+            )
+
+    def remove_copy(self, step: CopyTree, why: str) -> Iterator[Step]:
+        """Yield the removal of a directory that the plan copied."""
+        if self._is_unused(step.stream, step.target):
+            yield RemoveTree(
+                stream=step.stream,
+                source=step.source,
+                target=step.target,
+                fingerprint=step.fingerprint,
+                leaves_out=step.leaves_out,
+                why=why,
+            )
+
+    def _is_unused(self, stream: str, place: str) -> bool:
+        """Return whether a place is no checkpoint that has run since: such a one is kept."""
+        return stream not in self.reopened or not self._has_run(place)
+
+    def _has_run(self, place: str) -> bool:
+        """Return whether a place has files that the plan did not leave there."""
+        there = self.stores.at(place)
+        put = {each.path for each in self.plan.steps if isinstance(each, PutFile)}
+        for step in self.plan.steps:
+            if isinstance(step, CopyTree) and step.target == place:
+                again = set(step.leaves_out) - put  # Spark plans these batches again
+                source = self.stores.at(step.source)
+                has_again = any(each.path in again for each in there.walk())
+                return has_again or find_foreign(there, source, leaves_out=put) is not None
+        return any(each.path not in put for each in there.walk())
+
+    def restore(self, step: PutFile | RestoreFile | RemoveFile, number: int, why: str) -> Step:
+        """Return what puts a file back that the plan replaced or removed."""
+        before = step.sha256 if isinstance(step, RemoveFile) else step.replaces
+        assert before is not None
+        after = None if isinstance(step, RemoveFile) else _left_by(step)
+        return RestoreFile(
+            stream=step.stream,
+            place=step.place,
+            path=step.path,
+            kept=self.journal.kept(number),
+            sha256=before,
+            replaces=after,
+            why=why,
+        )
+
+
+def _left_by(step: PutFile | RestoreFile) -> str:
+    """Return the SHA-256 of the file that a step has left."""
+    return digest_of(step.content) if isinstance(step, PutFile) else step.sha256
