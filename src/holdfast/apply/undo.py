@@ -37,6 +37,7 @@ from holdfast.plan.steps import (
 from holdfast.record.documents import encode
 from holdfast.record.layout import GENERATIONS
 
+FilesStep = PutFile | RestoreFile | RemoveFile | CopyTree | RemoveTree | DiscardTree
 _COPIES = ("clone", "move")
 """Goals whose generations are those of a copy, which goes as a whole."""
 
@@ -220,19 +221,22 @@ class _Undoing:
     ) -> Iterable[Step] | SinkUndo | NoPlan:
         """Return the steps that take one back."""
         why = f"It takes back step {number} of plan {self.plan.id}."
+        if isinstance(step, SettleSink):
+            return self._sinks.put_back(step, number, why)
+        if isinstance(step, PutFile) and self._opens(step):
+            return self._reopen(step, carried_out, why)
+        return self._invert_files(step, number, why)
+
+    def _invert_files(self, step: FilesStep, number: int, why: str) -> Iterable[Step] | NoPlan:
         match step:
-            case PutFile() if self._opens(step):
-                return self._reopen(step, carried_out, why)
-            case PutFile(replaces=None) | RestoreFile(replaces=None):
-                return self._files.remove(step, why)
             case PutFile() | RestoreFile() | RemoveFile():
-                return (self._files.restore(step, number, why),)
+                return self._files.put_back(step, number, why)
             case CopyTree():
                 return self._files.remove_copy(step, why)
-            case RemoveTree() | DiscardTree():
+            case RemoveTree():
+                return self._files.copy_again(step, why)
+            case DiscardTree():
                 return ()
-            case SettleSink():
-                return self._sinks.put_back(step, number, why)
             case _:
                 assert_never(step)
 

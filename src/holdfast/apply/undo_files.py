@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from holdfast.apply.journal import Journal
 from holdfast.apply.stores import Stores
-from holdfast.plan.plan_file import Plan
+from holdfast.plan.plan_file import NoPlan, Plan
 from holdfast.plan.steps import (
     CopyTree,
     PutFile,
@@ -17,7 +17,7 @@ from holdfast.plan.steps import (
     Step,
     digest_of,
 )
-from holdfast.plan.trees import find_foreign
+from holdfast.plan.trees import find_foreign, list_files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,15 @@ class UndoingFiles:
     reopened: Collection[str]
     """The streams of which the plan opened a generation: a checkpoint that has run since stays."""
 
-    def remove(self, step: PutFile | RestoreFile, why: str) -> Iterator[Step]:
+    def put_back(
+        self, step: PutFile | RestoreFile | RemoveFile, number: int, why: str
+    ) -> tuple[Step, ...]:
+        """Return what brings a file to what it was before a step of the plan."""
+        if not isinstance(step, RemoveFile) and step.replaces is None:
+            return tuple(self._remove(step, why))
+        return (self._restore(step, number, why),)
+
+    def _remove(self, step: PutFile | RestoreFile, why: str) -> Iterator[Step]:
         """Yield the removal of a file that the plan created."""
         if self._is_unused(step.stream, step.place):
             yield RemoveFile(
@@ -53,6 +61,27 @@ class UndoingFiles:
                 why=why,
             )
 
+    def copy_again(self, step: RemoveTree, why: str) -> tuple[CopyTree, ...] | NoPlan:
+        """Return the copy of a directory that an undo removed."""
+        source = self.stores.at(step.source)
+        found = list_files(source, leaves_out=step.leaves_out)
+        if found.fingerprint != step.fingerprint:
+            return NoPlan(
+                reason=f"Plan {self.plan.id} cannot be taken back: it removed {step.target}, a "
+                f"copy of {step.source}, which has other files by now."
+            )
+        copied = CopyTree(
+            stream=step.stream,
+            source=step.source,
+            target=step.target,
+            fingerprint=step.fingerprint,
+            files=found.count,
+            size_bytes=found.size_bytes,
+            leaves_out=step.leaves_out,
+            why=why,
+        )
+        return (copied,)
+
     def _is_unused(self, stream: str, place: str) -> bool:
         """Return whether a place is no checkpoint that has run since: such a one is kept."""
         return stream not in self.reopened or not self._has_run(place)
@@ -69,7 +98,7 @@ class UndoingFiles:
                 return has_again or find_foreign(there, source, leaves_out=put) is not None
         return any(each.path not in put for each in there.walk())
 
-    def restore(self, step: PutFile | RestoreFile | RemoveFile, number: int, why: str) -> Step:
+    def _restore(self, step: PutFile | RestoreFile | RemoveFile, number: int, why: str) -> Step:
         """Return what puts a file back that the plan replaced or removed."""
         before = step.sha256 if isinstance(step, RemoveFile) else step.replaces
         assert before is not None

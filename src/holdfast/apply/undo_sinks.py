@@ -55,6 +55,7 @@ def next_generation(stores: Stores, step: PutFile) -> Generation:
         before,
         number=opened.number + 1,
         why=UNDONE,
+        was=before.made_as,
         opened_at=clock.now().isoformat(timespec="seconds"),
     )
 

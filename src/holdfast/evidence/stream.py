@@ -84,7 +84,8 @@ class StreamEvidence(Evidence):
         """Whether a plan has opened this generation, and it has not run yet."""
         by_plan = (RESET, REWOUND, CLONED)
         return (
-            self.generation.why in by_plan and self.newest_committed < self.generation.first_batch
+            self.generation.made_as in by_plan
+            and self.newest_committed < self.generation.first_batch
         )
 
     @property

@@ -67,12 +67,17 @@ class Generation(Document, frozen=True, kw_only=True, tag="holdfast.generation")
     )
     """Of a reset that kept rows: by the label of a sink, up to where that sink held the stream."""
     was: Word | None = None
-    """Of a moved one: why it was opened before it was moved."""
+    """Of a moved or an undone one: why its checkpoint was opened at first."""
 
     @property
     def opened_as(self) -> str:
         """Why it was opened, wherever it is now."""
         return self.was if self.why == MOVED and self.was is not None else self.why
+
+    @property
+    def made_as(self) -> str:
+        """Why its checkpoint was made, by whichever generation it was opened at first."""
+        return self.why if self.was is None else self.was
 
     @property
     def path(self) -> str:
