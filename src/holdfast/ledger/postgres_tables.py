@@ -9,8 +9,8 @@ from holdfast.errors import HoldfastError
 if TYPE_CHECKING:
     import psycopg
 
-VERSION = 2
-_NO_TABLES, _OLDER = -1, (1,)
+VERSION = 3
+_NO_TABLES, _OLDER = -1, (1, 2)
 
 _DDL = """\
 CREATE SCHEMA IF NOT EXISTS holdfast;
@@ -30,6 +30,7 @@ CREATE TABLE IF NOT EXISTS holdfast.ledger (
     rows bigint,
     committed_at timestamptz,
     brought bigint NOT NULL DEFAULT 0,
+    witness text,
     PRIMARY KEY (stream, sink)
 ) WITH (fillfactor = 50);
 CREATE TABLE IF NOT EXISTS holdfast.history (
@@ -45,6 +46,7 @@ CREATE TABLE IF NOT EXISTS holdfast.history (
 );
 INSERT INTO holdfast.version SELECT {version} WHERE NOT EXISTS (SELECT FROM holdfast.version);
 ALTER TABLE holdfast.ledger ADD COLUMN IF NOT EXISTS brought bigint NOT NULL DEFAULT 0;
+ALTER TABLE holdfast.ledger ADD COLUMN IF NOT EXISTS witness text;
 UPDATE holdfast.ledger l SET brought = (SELECT coalesce(sum(h.rows), 0) FROM holdfast.history h
     WHERE (h.stream, h.sink) = (l.stream, l.sink))
     WHERE EXISTS (SELECT FROM holdfast.version WHERE version < 2);

@@ -3,81 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import HoldfastError
 from holdfast.ledger.postgres import STORAGE
+from holdfast.sinks.postgres.columns import Column, TableError, read_columns
 from holdfast.sinks.postgres.encode import Encoder
+from holdfast.sinks.postgres.keys import check_merge
 from holdfast.sinks.postgres.look import SHAPE, UNSAFE
-from holdfast.sinks.postgres.target import Table, Target, quote, quote_table
+from holdfast.sinks.postgres.target import Key, Table, Target, quote, quote_table
 from holdfast.sinks.postgres.types import find_encoder, suggest_type
 from holdfast.spark.arrow import spark_type
 
 if TYPE_CHECKING:
     import psycopg
 
+__all__ = ["TableError", "check_table", "find_schema", "find_table"]
 _TABLE = f"""\
 SELECT n.nspname, c.relname, c.relkind::text,
     EXISTS (SELECT FROM pg_rewrite w WHERE w.ev_class = c.oid AND w.ev_type IN ('2', '3')),
-    {STORAGE}, {UNSAFE}, {SHAPE}
+    {STORAGE}, {UNSAFE}, {SHAPE}, current_setting('server_encoding')
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass(%s)
 """  # noqa: S608 - no value in it
 _FOUND = f"""\
 SELECT n.nspname, c.relname, {STORAGE}
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass(%s)
 """  # noqa: S608 - no value in it
-_COLUMNS = """\
-SELECT a.attname,
-       CASE WHEN n.nspname = 'pg_catalog' OR t.typname = 'citext' THEN t.typname::text
-            ELSE n.nspname || '.' || t.typname END,
-       a.atttypmod, format_type(a.atttypid, a.atttypmod),
-       a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' AS must_be_given,
-       a.attgenerated <> '' AS is_generated, a.attidentity = 'a' AS is_identity
-FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
-JOIN pg_namespace n ON n.oid = t.typnamespace
-WHERE a.attrelid = to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped
-"""
-_TEXTS = ("text", "varchar", "bpchar")
-_WITHOUT_ORDER = ("json", "_json", "xml", "point")
-_UNIQUE = """\
-SELECT array_agg(a.attname::text ORDER BY a.attname) FROM pg_index i
-JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
-WHERE i.indrelid = to_regclass(%s) AND i.indisunique AND i.indisvalid
-  AND i.indpred IS NULL AND i.indexprs IS NULL
-GROUP BY i.indexrelid
-"""
+_JSON = ("json", "jsonb", "_json", "_jsonb")
 _ORDINARY, _PARTITIONED = "r", "p"
 _KINDS = {"f": "a foreign table", "m": "a materialised view", "v": "a view"}
-
-
-class TableError(HoldfastError):
-    """The table does not take what the stream brings; nothing was written."""
-
-    code = "TABLE"
-
-    def __init__(self, table: str, *, why: str, sql: str) -> None:
-        self.table = table
-        self.sql = sql
-        super().__init__(
-            what=f"The table {table} does not take this stream; nothing was written.",
-            why=why,
-            how=f"To fix the table, run:  {sql}",
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Column:
-    """A column of the table."""
-
-    kind: str
-    """`typname`; with its schema where it is not one of PostgreSQL's own."""
-    modifier: int
-    shown: str
-    must_be_given: bool
-    is_generated: bool
-    is_identity: bool
-    """Whether it is GENERATED ALWAYS AS IDENTITY, which INSERT refuses and COPY takes."""
 
 
 def find_schema(df: Any, table: str) -> Any:
@@ -128,16 +81,19 @@ def check_table(
     if found is None:
         sql = _create(quote_table(table), schema, keys)
         raise TableError(table, why="There is no such table.", sql=sql)
-    namespace, relation, kind, has_rules, storage, unsafe, shape = found
+    namespace, relation, kind, has_rules, storage, unsafe, shape, encoding = found
     shown, name = f"{namespace}.{relation}", f"{quote(namespace)}.{quote(relation)}"
     _check_kind(shown, name, kind=kind, unsafe=unsafe)
-    columns = _read_columns(connection, name)
+    columns = read_columns(connection, name)
     encoders = tuple(_check_column(shown, name, field=field, found=columns) for field in schema)
     _check_required(shown, name, columns, given=given)
     _check_keys(given, shown, keys=(*keys, *([sequence_by] if sequence_by else [])))
+    merged_by: tuple[Key, ...] = ()
     if keys:
-        _check_merge(connection, shown, name, keys=keys)
+        merged_by = check_merge(connection, columns, keys, shown=shown, name=name)
         _check_inserts(shown, columns, given=given, has_rules=has_rules)
+    if sequence_by:
+        _check_order(shown, sequence_by, columns[sequence_by])
     return Target(
         name=name,
         shown=shown,
@@ -147,25 +103,12 @@ def check_table(
         encoders=encoders,
         keys=tuple(keys),
         sequence_by=sequence_by,
-        is_ordered=not any(columns[each].kind in _WITHOUT_ORDER for each in given),
-        texts=frozenset(each for each in given if columns[each].kind in _TEXTS),
+        is_ordered=all(columns[each].has_order for each in given),
+        orders={each: columns[each].byte_order(encoding) for each in given},
+        is_loose=any(columns[each].is_loose for each in given),
+        merged_by=merged_by,
+        loose_texts=frozenset(each for each in given if columns[each].is_loose_text),
     )
-
-
-def _read_columns(connection: psycopg.Connection[Any], name: str) -> dict[str, _Column]:
-    return {
-        column: _Column(
-            kind=kind,
-            modifier=modifier,
-            shown=shown,
-            must_be_given=must_be_given,
-            is_generated=is_generated,
-            is_identity=is_identity,
-        )
-        for column, kind, modifier, shown, must_be_given, is_generated, is_identity in (
-            connection.execute(_COLUMNS, (name,)).fetchall()
-        )
-    }
 
 
 def _check_kind(shown: str, name: str, *, kind: str, unsafe: str | None) -> None:
@@ -178,7 +121,7 @@ def _check_kind(shown: str, name: str, *, kind: str, unsafe: str | None) -> None
         raise TableError(shown, why=f"A batch in it can be lost or hidden: {unsafe}.", sql=sql)
 
 
-def _check_column(shown: str, name: str, *, field: Any, found: Mapping[str, _Column]) -> Encoder:
+def _check_column(shown: str, name: str, *, field: Any, found: Mapping[str, Column]) -> Encoder:
     wanted = suggest_type(field.type)
     column = found.get(field.name)
     if column is None:
@@ -204,7 +147,7 @@ def _check_column(shown: str, name: str, *, field: Any, found: Mapping[str, _Col
 
 
 def _check_required(
-    shown: str, name: str, found: Mapping[str, _Column], *, given: Sequence[str]
+    shown: str, name: str, found: Mapping[str, Column], *, given: Sequence[str]
 ) -> None:
     for column, each in found.items():
         if each.must_be_given and column not in given:
@@ -221,18 +164,15 @@ def _check_keys(given: Sequence[str], shown: str, *, keys: Sequence[str]) -> Non
             )
 
 
-def _check_merge(
-    connection: psycopg.Connection[Any], shown: str, name: str, *, keys: Sequence[str]
-) -> None:
-    unique = [set(row[0]) for row in connection.execute(_UNIQUE, (name,)).fetchall()]
-    if set(keys) not in unique:
-        columns = ", ".join(map(quote, keys))
-        why = f"It has no unique index on exactly {', '.join(keys)}."
-        raise TableError(shown, why=why, sql=f"CREATE UNIQUE INDEX ON {name} ({columns});")
+def _check_order(shown: str, sequence_by: str, column: Column) -> None:
+    """Refuse an order that PostgreSQL does not have, or that Spark does not share."""
+    if column.kind in _JSON or not column.has_order:
+        why = f"Its column {sequence_by} is {column.shown}, which has no order that Spark shares."
+        raise TableError(shown, why=why, sql="-- order by another column: sequence_by=")
 
 
 def _check_inserts(
-    shown: str, found: Mapping[str, _Column], *, given: Sequence[str], has_rules: bool
+    shown: str, found: Mapping[str, Column], *, given: Sequence[str], has_rules: bool
 ) -> None:
     """Refuse what only INSERT stumbles over, in the first batch."""
     if has_rules:
