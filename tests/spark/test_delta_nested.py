@@ -111,3 +111,12 @@ def test_a_lossy_timestamp_setting_cuts_nothing(files: Files) -> None:
     files.run(files.read().selectExpr("id", f"{at} AS at"), "id")
     assert files.table.where(f"at = {at}").count() == 1
     assert session.conf.get(name) == "TIMESTAMP_MILLIS"
+
+
+@pytest.mark.parametrize("values", [("0.0", "-0.0"), ("-0.0", "0.0")], ids=" then ".join)
+def test_of_two_zeros_the_same_one_stays(files: Files, values: tuple[str, ...]) -> None:
+    df = files.read().selectExpr("1 AS k", "id", "CAST(v AS DOUBLE) AS v")
+    for value in values:
+        files.add(f"1;{value}")
+        files.run(df, "k", sequence_by="id")
+    assert [str(row.v) for row in files.table.collect()] == ["0.0"]

@@ -164,4 +164,6 @@ def _sample(table: Table, columns: tuple[str, ...], *, pages: int) -> str:
 
 
 def _hashed(columns: tuple[str, ...]) -> str:
-    return f"md5(ROW({', '.join(map(quote, sorted(columns)))})::text)"
+    row = f"ROW({', '.join(map(quote, sorted(columns)))})::text"
+    # Not md5, which servers in FIPS mode refuse.
+    return f'hashtextextended({row} COLLATE "C", 0)::text'
