@@ -52,6 +52,27 @@ def test_a_directory_above_is_read_and_the_old_one_then_fails(stream: Stream) ->
         below.run(**accepting(below))
 
 
+def test_two_filters_of_one_directory_that_are_swapped_are_refused_and_would_duplicate(
+    stream: Stream,
+) -> None:
+    def matching(glob: str) -> DataFrame:
+        reader = stream.spark.readStream.option("pathGlobFilter", glob)
+        return reader.text(str(stream.files)).select("value")
+
+    for name in ("a", "b"):
+        (stream.files / f"{name}.{name}").write_text(f"{name}\n")
+    one, two = matching("*.a"), matching("*.b")
+    stream.run(df=one.union(two))
+    assert stream.rows() == ["a", "b"]
+    with pytest.raises(StartRefusedError, match="HF403 sources-swapped") as refused:
+        stream.run(df=two.union(one))
+    stream.run(df=one.union(two))
+    assert stream.rows() == ["a", "b"]
+    accepted = f"HF403:{refused.value.nonces['HF403']}"
+    stream.run(df=two.union(one), accept=accepted)
+    assert stream.rows() == ["a", "a", "b", "b"]
+
+
 def test_another_topic_is_refused_as_spark_would(stream: Stream, kafka: Kafka) -> None:
     def topic(name: str) -> DataFrame:
         reader = stream.spark.readStream.format("kafka").option("subscribe", name)

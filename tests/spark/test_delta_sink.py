@@ -17,8 +17,8 @@ import holdfast as hf
 from holdfast import points
 from holdfast.ledger import Apply, Reason, Refuse, Skip
 from holdfast.ledger.delta_log import newest_version, read_commit
+from holdfast.sinks.delta.columns import DeltaTableError
 from holdfast.sinks.delta.commit import append
-from holdfast.sinks.delta.table import DeltaTableError
 from holdfast.storage import open_reader
 from tests.ledger_rows import ROW, attempt
 from tests.spark.file_stream import remove, wait_until_given_up

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import holdfast as hf
-from holdfast.sinks.delta.table import DeltaTableError
+from holdfast.sinks.delta.columns import DeltaTableError
 from tests.spark.delta_streams import DeltaStream, differs
 from tests.spark.file_stream import remove
 from tests.writers import open_writer

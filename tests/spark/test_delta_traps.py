@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import holdfast as hf
-from holdfast.sinks.delta.table import DeltaTableError
+from holdfast.sinks.delta.columns import DeltaTableError
 from holdfast.streams.place import SharedCheckpointError
 from tests.spark.delta_streams import TXN_APP_ID, DeltaStream, differs
 from tests.spark.file_stream import wait_until_given_up

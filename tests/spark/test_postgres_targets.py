@@ -281,3 +281,17 @@ def test_a_ledger_of_the_version_before_is_upgraded_with_what_it_has_counted(
     assert connection.execute("SELECT brought FROM holdfast.ledger").fetchall() == [(2,)]
     connection.execute("DELETE FROM readings")
     assert "2 rows were written" in (examine(connection, ROW, target) or "")
+
+
+def test_a_ledger_of_version_2_is_upgraded_and_what_it_does_not_remember_is_no_alarm(
+    connection: Connection,
+) -> None:
+    target = opened(connection, "CREATE TABLE readings (id bigint, v bigint)")
+    write_batch(connection, target, attempt(0), batches=[rows(1, 2)])
+    connection.execute("ALTER TABLE holdfast.ledger DROP COLUMN witness")
+    connection.execute("UPDATE holdfast.version SET version = 2")
+    connection.execute("ALTER TABLE readings ADD COLUMN u uuid DEFAULT gen_random_uuid()")
+    assert examine(connection, ROW, target) is None, "before the upgrade"
+    ensure_tables(connection)
+    assert examine(connection, ROW, target) is None
+    assert connection.execute("SELECT witness FROM holdfast.ledger").fetchall() == [(None,)]

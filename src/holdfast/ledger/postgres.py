@@ -37,6 +37,10 @@ ELSE c.oid || '/' || c.relfilenode END"""  # noqa: S608 - no value in it
 `oid/file`, and for a partition its parent and its bounds. A table that was dropped and created
 again has another oid; TRUNCATE, VACUUM FULL and other rewrites give it another file."""
 
+_OWN_ROWS = """(SELECT count(*) FROM {table} r WHERE r.tableoid = to_regclass({name})
+    OR EXISTS (SELECT FROM pg_class c WHERE c.oid = to_regclass({name}) AND c.relkind = 'p'))"""
+"""Counts the rows of a table and its partitions, without those of tables that inherit from it."""
+
 _SERVER = "SELECT system_identifier::text FROM pg_control_system()"
 _ADDRESS = "SELECT concat(host(inet_server_addr()), ':', inet_server_port())"
 _STORAGE_OF = f"(SELECT {STORAGE} FROM pg_class c WHERE c.oid = to_regclass(%s))"  # noqa: S608 - no value in it
@@ -114,7 +118,7 @@ def replace_row(
     """
     brought = "0"
     if new.last_batch > NO_BATCH:
-        brought = f"(SELECT count(*) FROM {target})"  # noqa: S608 - quoted
+        brought = _OWN_ROWS.format(table=target, name="'" + target.replace("'", "''") + "'")
     values = (*_values(new), target)
     if old is None:
         made = connection.execute(
@@ -125,8 +129,8 @@ def replace_row(
         )
         return made.rowcount == 1
     made = connection.execute(
-        f"UPDATE holdfast.ledger SET ({COLUMNS}, target, rows, brought) ="  # noqa: S608 - quoted
-        f" (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, {_STORAGE_OF}, NULL, {_escaped(brought)})"
+        f"UPDATE holdfast.ledger SET ({COLUMNS}, target, rows, witness, brought) ="  # noqa: S608 - quoted
+        f" (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, {_STORAGE_OF}, NULL, NULL, {_escaped(brought)})"
         f" WHERE ({COLUMNS}) IS NOT DISTINCT FROM"
         " (%s, %s, %s::bigint, %s::bigint, %s, %s, %s, %s::bigint, %s, %s)".encode(),
         (*values, *_values(old)),

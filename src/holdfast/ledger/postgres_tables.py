@@ -30,6 +30,7 @@ CREATE TABLE IF NOT EXISTS holdfast.ledger (
     rows bigint,
     committed_at timestamptz,
     brought bigint NOT NULL DEFAULT 0,
+    witness text,
     PRIMARY KEY (stream, sink)
 ) WITH (fillfactor = 50);
 CREATE TABLE IF NOT EXISTS holdfast.history (
@@ -61,6 +62,7 @@ CREATE TABLE IF NOT EXISTS holdfast.settled (
 INSERT INTO holdfast.version SELECT {version} WHERE NOT EXISTS (SELECT FROM holdfast.version);
 ALTER TABLE holdfast.ledger ADD COLUMN IF NOT EXISTS brought bigint NOT NULL DEFAULT 0;
 ALTER TABLE holdfast.history ADD COLUMN IF NOT EXISTS xid bigint;
+ALTER TABLE holdfast.ledger ADD COLUMN IF NOT EXISTS witness text;
 UPDATE holdfast.ledger l SET brought = (SELECT coalesce(sum(h.rows), 0) FROM holdfast.history h
     WHERE (h.stream, h.sink) = (l.stream, l.sink))
     WHERE EXISTS (SELECT FROM holdfast.version WHERE version < 2);

@@ -66,6 +66,9 @@ _SHOWN = {
     "sequence_by": "order column",
     "secret": "secret's name",
 }
+SOURCE_FORM = ("format", "schema")
+"""Kept beside the options of a source: its format, and a hash of its columns. Older contracts have
+neither. A changed schema is no change of the source."""
 LARGEST_BYTES = 4 << 20
 """A Kafka source names its topics: 16,000 of the longest names fit."""
 
@@ -106,7 +109,7 @@ class Contract(Document, frozen=True, kw_only=True, tag=_FORMAT):
     spark: Line = ""
     """The version that started the query."""
     source_options: Annotated[tuple[Settings, ...], Meta(max_length=10_000)] = ()
-    """Of each source, the options that are safe to keep."""
+    """Of each source, the options that are safe to keep, and `SOURCE_FORM`."""
     sink_places: Annotated[tuple[SinkContract, ...], Meta(max_length=10_000)] = ()
     """Where each sink's ledger is found; a sink without one need not be there."""
     operator_keys: Annotated[tuple[Text | None, ...], Meta(max_length=10_000)] = ()
@@ -181,7 +184,9 @@ def _facts(contract: Contract) -> dict[str, _Fact]:
         for name, shown in _SHOWN.items():
             found[f"the {shown} of its sink {sink.label}"] = getattr(sink, name)
     for number, options in enumerate(contract.source_options):
-        told = tuple(f"{name}={value}" for name, value in sorted(options.items()))
+        told = tuple(
+            f"{name}={value}" for name, value in sorted(options.items()) if name not in SOURCE_FORM
+        )
         found[f"the options of its source {number} ({contract.sources[number]})"] = told
     for name, value in sorted(contract.settings.items()):
         found[f"its setting {name}"] = value

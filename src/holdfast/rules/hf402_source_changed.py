@@ -5,12 +5,16 @@
 The query reads another directory or another Kafka topic than in its last run, on the same
 checkpoint. Topics that are added are no finding: Spark reads them from their beginning. Patterns of
 topics and assigned partitions are not compared. The same sources in another order are another
-finding.
+finding. A `pathGlobFilter` that was added or changed counts as another directory, and so does a
+`recursiveFileLookup` that was switched off.
 
 ## What Spark does
 
 With another directory, Spark fails with `Wrong basePath`. If the new directory contains the old
 one, Spark starts and reads what else is there; from then on a start with the old directory fails.
+
+With another `pathGlobFilter`, Spark starts. It reads what matches from the beginning, and nothing
+more of what matched before.
 
 With another topic, Spark fails because the partitions of the old one are gone ("Some data may have
 been lost"). With `failOnDataLoss=false` it starts instead, and what was not read of the old topic
@@ -41,8 +45,10 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.changed_query import both_contracts
 from holdfast.rules.commands import resetting
 from holdfast.rules.rule import Finding, Needs, Rule
+from holdfast.rules.source_identity import find_narrowed, find_swapped
 
 _FILES, _KAFKA = "FileSource[", "kafka "
 _MORE = re.compile(r"[][*+?(){}|^$\\]")
@@ -57,6 +63,7 @@ def _judge(case: Case) -> Iterator[Finding]:
     if evidence.newest_planned < 0 or before is None or len(before) != len(now):
         return
     if Counter(before) == Counter(now):
+        yield from _judge_options(case)
         return
     for number, (old, new) in enumerate(zip(before, now, strict=True)):
         if not _is_replaced(old, new):
@@ -76,6 +83,30 @@ def _judge(case: Case) -> Iterator[Finding]:
                 f"read of {old} is lost, and a later start with the old source can fail"
             ),
             follows_from=(f"offsets/{evidence.newest_planned}", "the contract of the last run"),
+        )
+
+
+def _judge_options(case: Case) -> Iterator[Finding]:
+    """Find sources that read less of their directory than in the last run."""
+    found = both_contracts(case)
+    if found is None or find_swapped(*found):
+        return
+    for number, old, new in find_narrowed(*found):
+        yield RULE.find(
+            what=(
+                f"Source {number} was {old} in the last run and is {new} now. Spark starts: it "
+                "reads all files that match now and that it has not read yet, and no more of the "
+                "others."
+            ),
+            how=(
+                "Start the query with its old options, or start the new source as a stream of its "
+                "own, with another name."
+            ),
+            accepting=(
+                "files that match now are read from the beginning, and what was not read of those "
+                "that no longer match is lost"
+            ),
+            follows_from=(f"offsets/{case.newest_planned}", "the contract of the last run"),
         )
 
 

@@ -3,16 +3,21 @@
 ## What it finds
 
 The query has the sources of its last run, in another order: the sides of a union or a join were
-swapped. The checkpoint binds what was read to the position of a source.
+swapped. The checkpoint binds what was read to the position of a source. Sources are told apart by
+their names, and by options that say what is read: `pathGlobFilter`, `recursiveFileLookup`,
+`basePath`, `kafka.bootstrap.servers`, `readChangeFeed`, the position to start from, the format and
+the columns.
 
 ## What Spark does
 
 Spark takes what it has read of one source as the position in the other. File sources: Spark fails
 with `Wrong basePath`, because the files of the newest batch are in the other directory. If that
 batch has no files, as the last batch of a query with a watermark, Spark starts and reads both
-directories again. Kafka: Spark fails because the partitions of the other topic are gone; with
-`failOnDataLoss=false` it reads both topics from their beginning. Delta: Spark fails because the
-table id is another one.
+directories again. If both sources read one directory and differ in an option alone, such as
+`pathGlobFilter`, Spark starts too, and reads every file again.
+
+Kafka: Spark fails because the partitions of the other topic are gone; with `failOnDataLoss=false`
+it reads both topics from their beginning. Delta: Spark fails because the table id is another one.
 
 ## What to do
 
@@ -25,12 +30,12 @@ duplicated. The ledger does not change.
 
 ## What it cannot see
 
-Sources that Spark gives the same name, such as two `rate` sources.
+Sources with the same name and the same options. Contracts of older versions of Holdfast do not have
+the format and the columns of a source, so these are not compared with them.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
@@ -38,17 +43,17 @@ from holdfast.evidence.query_to_start import THE_LAST_CONTRACT
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.changed_query import both_contracts
 from holdfast.rules.rule import Finding, Needs, Rule
+from holdfast.rules.source_identity import find_swapped
 
 
 def _judge(case: Case) -> Iterator[Finding]:
     found = both_contracts(case)
     if found is None:
         return
-    old, new = found[0].sources, found[1].sources
-    if old == new or Counter(old) != Counter(new):
+    swapped = find_swapped(*found)
+    if not swapped:
         return
-    moved = [number for number, source in enumerate(old) if new[number] != source]
-    shown = ", ".join(f"source {number} was {old[number]} and is {new[number]}" for number in moved)
+    shown = ", ".join(f"source {number} was {old} and is {new}" for number, old, new in swapped)
     yield RULE.find(
         what=(
             f"The sources are in another order: {shown}. The checkpoint counts by position. "

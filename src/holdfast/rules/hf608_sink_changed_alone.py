@@ -6,9 +6,12 @@ The ledger says what the table holds, but the table was emptied, dropped, replac
 without its ledger.
 
 In PostgreSQL the rule compares the table's oid and storage with those in the ledger row. If they
-differ, it counts the rows. A table that was only rewritten, for example by `VACUUM FULL`, still has
-at least as many rows as the stream has added, and passes. A table that is empty although the stream
-has added rows is refused too. For Delta, Holdfast [reads the table's
+differ, it counts the rows, and it looks for rows that the table had before: the ledger row keeps
+hashes of up to eight of them. A table that was only rewritten, for example by `VACUUM FULL`, still
+has at least as many rows as the stream has added, and some of those that are remembered; it passes.
+A table that was truncated and filled by another writer is refused. A table that is empty although
+the stream has added rows is refused too. Rows of tables that inherit from it do not count, because
+batches do not go there. For Delta, Holdfast [reads the table's
 log](../../guides/delta.md#what-is-checked-at-a-start). [When the table
 changes](../target-changes.md) lists every case.
 
@@ -33,7 +36,9 @@ the table as it is now.
 
 ## What it cannot see
 
-Holdfast does not notice rows that other programs insert, change or delete one by one.
+Holdfast does not notice rows that other programs insert, change or delete one by one. If all rows
+that are remembered were changed or deleted and the table was rewritten afterwards, the start is
+refused although nothing of the stream is missing.
 """
 
 from __future__ import annotations

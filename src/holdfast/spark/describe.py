@@ -8,6 +8,7 @@ before the first. Names are those that Spark writes into `state/<operator>/_meta
 from __future__ import annotations
 
 import re
+from hashlib import sha256
 from typing import Any
 
 from holdfast.evidence.session_settings import UNPINNED
@@ -151,11 +152,14 @@ def _source(node: Any) -> str:
 
 
 def _options(node: Any) -> dict[str, str]:
-    """Return the options of a source that are safe to write down."""
+    """Return the options of a source that are safe to write down, its format and its columns."""
+    columns = sha256(str(node.schema().json()).encode()).hexdigest()[:16]
     if kind_of(node) == "StreamingRelationV2":
-        return keep_options(dict(node.extraOptions()).items())
+        kept = keep_options(dict(node.extraOptions()).items())
+        return {**kept, "format": redact(str(node.sourceName())), "schema": columns}
     options = each(node.dataSource().options())
-    return keep_options((str(option._1()), str(option._2())) for option in options)
+    kept = keep_options((str(option._1()), str(option._2())) for option in options)
+    return {**kept, "format": redact(str(node.dataSource().className())), "schema": columns}
 
 
 def _without_credentials(name: str) -> str:

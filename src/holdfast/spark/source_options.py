@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from holdfast.record.bounds import MAX_TEXT
 from holdfast.redact import redact, redact_location
 
-_PLACES = ("path", "sourceArchiveDir")
+_PLACES = ("basePath", "path", "sourceArchiveDir")
 _KEPT = (
     *_PLACES,
     "advanceMillisPerBatch",

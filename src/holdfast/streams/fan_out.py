@@ -21,6 +21,7 @@ from holdfast.record.batches import (
     read_journalled,
     rows_path,
 )
+from holdfast.spark.exact_parquet import read_exactly, write_exactly
 from holdfast.storage.location import spark_location
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class Journal:
         where = spark_location(self.record.location.join(found.rows))
         if not was_run:
             _check_columns(batch, where, attempt)
-        frame = batch.sparkSession.read.schema(batch.schema).parquet(where)
+        frame = read_exactly(batch.sparkSession, where, batch.schema)
         yield Rows(frame=frame, was_run=was_run)
 
     def _read(self, attempt: Attempt) -> JournalledBatch | None:
@@ -96,7 +97,7 @@ class Journal:
     def _write(self, batch: Any, attempt: Attempt) -> JournalledBatch:
         path = rows_path(attempt.generation, attempt.batch_id, epoch=attempt.epoch)
         where = spark_location(self.record.location.join(path))
-        batch.write.mode("overwrite").parquet(where)
+        write_exactly(batch, where)
         mine = JournalledBatch(
             generation=attempt.generation,
             batch=attempt.batch_id,
@@ -112,7 +113,7 @@ class Journal:
 
 def _check_columns(batch: Any, where: str, attempt: Attempt) -> None:
     """Refuse rows of another query: a column that they lack would be read as NULL."""
-    kept = batch.sparkSession.read.parquet(where).schema
+    kept = read_exactly(batch.sparkSession, where).schema
     before, now = (
         {field.name: field.dataType.simpleString() for field in schema}
         for schema in (kept, batch.schema)

@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from holdfast.sinks.delta.table import DeltaTableError, _check_delta
+from holdfast.sinks.delta.columns import DeltaTableError
+from holdfast.sinks.delta.table import _check_delta
 from holdfast.spark.versions import DELTA_PACKAGES, DELTA_SESSION
 
 

@@ -29,6 +29,7 @@ class Writer:
 
     def __init__(self) -> None:
         self.asked: list[Any] = []
+        self.sparkSession = Session(failing=False)
 
     def __getattr__(self, name: str) -> Any:
         def ask(*given: Any) -> Writer:
@@ -55,7 +56,9 @@ class Session:
 
     def __init__(self, *, failing: bool) -> None:
         self.settings: dict[str, str] = {}
-        self.conf = SimpleNamespace(set=self.settings.__setitem__, unset=self.settings.pop)
+        self.conf = SimpleNamespace(
+            get=self.settings.get, set=self.settings.__setitem__, unset=self.settings.pop
+        )
         self.failing = failing
         self.ran: list[Any] = []
 

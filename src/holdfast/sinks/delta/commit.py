@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from holdfast.sinks.delta.merge import VIEW, merge_source, merge_statement
+from holdfast.spark.exact_parquet import exact_timestamps
 
 if TYPE_CHECKING:
     from holdfast.sinks.delta.target import Target
@@ -42,7 +43,8 @@ def append(rows: Any, target: Target, identity: Identity) -> None:
     """
     writer = rows.writeTo(target.name).option("txnAppId", identity.app)
     writer = writer.option("txnVersion", str(identity.version))
-    writer.option("userMetadata", identity.note).append()
+    with exact_timestamps(rows.sparkSession):
+        writer.option("userMetadata", identity.note).append()
 
 
 def overwrite(rows: Any, target: Target, identity: Identity) -> None:
@@ -51,14 +53,15 @@ def overwrite(rows: Any, target: Target, identity: Identity) -> None:
 
     writer = rows.writeTo(target.name).option("txnAppId", identity.app)
     writer = writer.option("txnVersion", str(identity.version))
-    writer.option("userMetadata", identity.note).overwrite(lit(True))
+    with exact_timestamps(rows.sparkSession):
+        writer.option("userMetadata", identity.note).overwrite(lit(True))
 
 
 def merge(rows: Any, target: Target, identity: Identity) -> None:
     """Merge rows by the target's keys."""
     session = rows.sparkSession
     merge_source(rows, target).createOrReplaceTempView(VIEW)
-    with _committing_as(session, identity):
+    with _committing_as(session, identity), exact_timestamps(session):
         session.sql(merge_statement(rows.columns, target))
 
 

@@ -2,7 +2,8 @@
 
 As for PostgreSQL, so that two sinks of one stream keep the same row: `sequence_by` is made a total
 order (NULL is older than anything; of two rows with the same value the larger one stays, column by
-column, NULL the largest; where a column has no order, a hash decides), a NULL key is refused, and
+column, NULL the largest; of `-0.0` and `0.0`, which are equal, the latter; where a column has no
+order, a hash decides), a NULL key is refused, and
 without `sequence_by` so is a key that comes twice in one batch. All of it happens inside the one
 job that Delta runs for the MERGE.
 """
@@ -49,7 +50,7 @@ def merge_statement(columns: list[str], target: Target) -> str:
     if target.sequence_by is not None:
         mine, theirs = (f"{side}.{_quote(target.sequence_by)}" for side in "st")
         tie = (
-            _is_larger(columns)
+            _is_larger(columns, is_loose=target.is_loose)
             if target.is_ordered
             else f"{_hash(columns, 's')} > {_hash(columns, 't')}"
         )
@@ -73,12 +74,13 @@ def _largest_first(batch: Any, target: Target) -> list[Any]:
 
     if not target.is_ordered:
         return [F.expr(_hash(batch.columns)).desc()]
-    return [F.col(_quote(column)).desc_nulls_first() for column in batch.columns]
+    order = [F.col(_quote(column)).desc_nulls_first() for column in batch.columns]
+    return [*order, F.expr(_text(batch.columns)).desc()] if target.is_loose else order
 
 
-def _is_larger(columns: list[str]) -> str:
+def _is_larger(columns: list[str], *, is_loose: bool) -> str:
     """Return whether the row that comes is larger than the one there, by its first difference."""
-    condition = "false"
+    condition = f"{_text(columns, 's')} > {_text(columns, 't')}" if is_loose else "false"
     for column in reversed(columns):
         mine, theirs = f"s.{_quote(column)}", f"t.{_quote(column)}"
         larger = f"({mine} IS NULL AND {theirs} IS NOT NULL) OR {mine} > {theirs}"
@@ -87,9 +89,14 @@ def _is_larger(columns: list[str]) -> str:
 
 
 def _hash(columns: list[str], side: str | None = None) -> str:
+    return f"md5({_text(columns, side)})"
+
+
+def _text(columns: list[str], side: str | None = None) -> str:
+    """Return the text of a row: `-0.0` and `0.0`, which are equal, differ in it."""
     prefix = f"{side}." if side else ""
     named = ", ".join(f"{prefix}{_quote(column)}" for column in columns)
-    return f"md5(to_json(struct({named})))"
+    return f"to_json(struct({named}))"
 
 
 def _quote(name: str) -> str:

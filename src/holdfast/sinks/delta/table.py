@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import ConfigError, HoldfastError
+from holdfast.errors import ConfigError
 from holdfast.ledger.delta_log import newest_version
+from holdfast.sinks.delta.columns import DeltaTableError, check_columns, without_lengths
 from holdfast.sinks.delta.commit import COMMITTING
 from holdfast.sinks.delta.target import Target
 from holdfast.sinks.session import place_of, reader_of
@@ -22,17 +23,6 @@ if TYPE_CHECKING:
 _AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
 _V2_MODE = "spark.databricks.delta.v2.enableMode"
 _RETENTION = "delta.setTransactionRetentionDuration"
-
-
-class DeltaTableError(HoldfastError):
-    """A Delta table does not take what the stream brings; nothing was written."""
-
-    code = "DELTA_TABLE"
-
-    def __init__(self, shown: str, *, why: str, how: str) -> None:
-        super().__init__(
-            what=f"{shown} does not take this stream; nothing was written.", why=why, how=how
-        )
 
 
 def sql_name(sink: Delta) -> str:
@@ -71,6 +61,7 @@ def find_target(df: Any, sink: Delta) -> Target:
         keys=tuple(sink.keys),
         sequence_by=sink.sequence_by,
         is_ordered=not any(_has_no_order(field.dataType.simpleString()) for field in df.schema),
+        is_loose=any(_is_loose(field.dataType.simpleString()) for field in df.schema),
         is_evolving=_is_evolving(spark),
         columns=tuple(df.columns),
         reader=_future_reader(spark, sink),
@@ -94,7 +85,9 @@ def _found(df: Any, target: Target, shown: str) -> Target:
         raise DeltaTableError(shown, why=why, how=how)
     return replace(
         target,
-        columns=_check_columns(df, target.name, shown),
+        columns=check_columns(
+            df, target.name, shown, is_merging=bool(target.keys), is_evolving=target.is_evolving
+        ),
         reader=reader_of(spark, location),
         table_id=detail.id,
         is_missing=False,
@@ -125,13 +118,19 @@ def _has_no_order(kind: str) -> bool:
     return any(word in kind for word in ("map<", "variant", "geometry", "geography"))
 
 
+def _is_loose(kind: str) -> bool:
+    """Return whether a type has floats, of which `-0.0` and `0.0` are equal."""
+    return any(word in kind for word in ("float", "double"))
+
+
 def _is_evolving(spark: Any) -> bool:
     return str(spark.conf.get(_AUTO_MERGE, "false")).lower() == "true"
 
 
 def make_table(df: Any, sink: Delta) -> None:
     """Make an empty table with the columns of a stream, unless it is there."""
-    empty = df.sparkSession.createDataFrame([], df.schema).write.format("delta").mode("ignore")
+    columns = without_lengths(df.schema)
+    empty = df.sparkSession.createDataFrame([], columns).write.format("delta").mode("ignore")
     save = empty.save if sink.table is None else empty.saveAsTable
     try:
         save(sink.path or sink.table)
@@ -204,34 +203,3 @@ def _check_log_store(spark: Any, location: Location, shown: str) -> None:
             why=f"{configured} on s3a lets two writers replace each other's commits.",
             how="Unset it, or use one that is made for S3.",
         )
-
-
-def _check_columns(df: Any, name: str, shown: str) -> tuple[str, ...]:
-    """Return the columns of the stream that the table has."""
-    spark = df.sparkSession
-    there = {field.name.lower(): field for field in spark.table(name).schema}
-    brought = {column.lower() for column in df.columns}
-    for field in there.values():
-        if not field.nullable and field.name.lower() not in brought:
-            raise DeltaTableError(
-                shown,
-                why=f"Its column {field.name} must not be NULL, and the stream has no such one.",
-                how=f"ALTER TABLE {name} ALTER COLUMN {field.name} DROP NOT NULL",
-            )
-    for field in df.schema:
-        found = there.get(field.name.lower())
-        if found is None and not _is_evolving(spark):
-            kind = field.dataType.simpleString()
-            raise DeltaTableError(
-                shown,
-                why=f"It has no column {field.name} ({kind}).",
-                how=f"ALTER TABLE {name} ADD COLUMNS ({field.name} {kind})",
-            )
-        if found is not None and found.dataType != field.dataType:
-            mine, kept = field.dataType.simpleString(), found.dataType.simpleString()
-            raise DeltaTableError(
-                shown,
-                why=f"Its column {field.name} is {kept}; the stream brings {mine}.",
-                how=f"Cast it in the query: .withColumn({field.name!r}, col.cast({kept!r})).",
-            )
-    return tuple(column for column in df.columns if column.lower() in there)

@@ -26,6 +26,8 @@ class Target:
     sequence_by: str | None = None
     is_ordered: bool = True
     """Whether Spark can compare values of every column; of maps it cannot."""
+    is_loose: bool = False
+    """Whether rows with different bytes can be equal column by column: `-0.0` and `0.0`."""
     is_evolving: bool = False
     """Whether the session asks for columns to be added that the table lacks."""
     is_missing: bool = False

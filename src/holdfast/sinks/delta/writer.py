@@ -9,6 +9,7 @@ from holdfast.ledger.decide import Apply, Decision, Refuse, decide
 from holdfast.ledger.delta import FIRST_BATCH_SLOT, Standing, app_id, transaction_version
 from holdfast.ledger.row import advance
 from holdfast.points import reached
+from holdfast.sinks.delta.columns import DeltaTableError
 from holdfast.sinks.delta.commit import Identity, append, merge
 from holdfast.sinks.delta.failures import CONFLICT, LeftOutError, failure_of
 from holdfast.sinks.delta.held import open_held
@@ -111,7 +112,12 @@ class DeltaWriter(SinkWriter):
         """Create the table when it is not there, with the columns of the stream."""
         if self._ledger.target.is_missing:
             make_table(self._df, self._sink)
-            self.look_again()
+            try:
+                self.look_again()
+            except DeltaTableError as error:
+                raise DeltaTableError(
+                    error.shown, why=error.why, how=error.how, is_created=True
+                ) from error
 
     def close(self) -> None:
         """Forget what was read."""

@@ -239,7 +239,9 @@ def _newest(given: Any, target: Target) -> Any:
 
     if not target.keys or target.sequence_by is None:
         return given
-    largest = (F.col(quoted(column)).desc_nulls_first() for column in target.columns)
+    largest = [F.col(quoted(column)).desc_nulls_first() for column in target.columns]
+    if target.is_loose:
+        largest.append(F.to_json(F.struct(*map(quoted, target.columns))).desc())
     newest_first = F.col(quoted(target.sequence_by)).desc_nulls_last()
     by_key = Window.partitionBy(*map(quoted, target.keys)).orderBy(newest_first, *largest)
     ranked = given.withColumn("__holdfast_rank", F.row_number().over(by_key))
@@ -252,6 +254,8 @@ def _ties(target: Target, kinds: Mapping[str, str]) -> str:
         return ""
     if not target.is_ordered:
         return "rows of one key and one order value are ordered by PostgreSQL's own text of them"
+    if loose := sorted(target.loose_texts.intersection(target.keys)):
+        return f"PostgreSQL takes different texts in the key {loose[0]} for one key"
     other = (
         name
         for name in target.columns

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from holdfast.ledger.row import Attempt, LedgerRow
     from holdfast.sinks.postgres.target import Target
 
-SHAPE = """(SELECT string_agg(concat_ws(' ', a.attname, a.atttypid, a.atttypmod, a.attgenerated,
-        a.attidentity), E'\\n' ORDER BY a.attname)
+SHAPE = """(SELECT string_agg(concat_ws(' ', a.attname, a.atttypid, a.atttypmod, a.attcollation,
+        a.attgenerated, a.attidentity), E'\\n' ORDER BY a.attname)
     FROM pg_attribute a
     WHERE a.attrelid = c.oid AND a.attname = ANY (%s) AND a.attnum > 0 AND NOT a.attisdropped)"""
 """The columns that a stream writes, with what their encoders were made for."""
@@ -40,7 +40,7 @@ _PLAIN = f"""\
 SELECT {_ROW}, l.target, c.oid::bigint, c.oid || '/' || c.relfilenode, {SHAPE},
     CASE WHEN c.relpersistence <> 'p' THEN 'it is UNLOGGED now, so a crash empties it'
         WHEN row_security_active(c.oid) THEN 'row-level security applies to this role' END,
-    c.relhastriggers
+    c.relhastriggers, l.witness IS NULL
 FROM holdfast.ledger l LEFT JOIN pg_class c ON c.oid = to_regclass(%s)
 WHERE l.stream = %s AND l.sink = %s FOR UPDATE OF l"""  # noqa: S608 - no value in it
 """Planned anew for every batch, so it is kept small: most tables have no partitions."""
@@ -49,7 +49,7 @@ _PARTITIONED = f"""\
 SELECT {_ROW}, l.target, c.oid::bigint, x.storage, {SHAPE},
     CASE WHEN row_security_active(c.oid) THEN 'row-level security applies to this role'
         WHEN x.is_unsafe THEN 'one of its partitions is foreign, UNLOGGED or temporary' END,
-    x.has_triggers
+    x.has_triggers, l.witness IS NULL
 FROM holdfast.ledger l LEFT JOIN pg_class c ON c.oid = to_regclass(%s) LEFT JOIN LATERAL (
     SELECT {PARTITIONS} AS storage, bool_or(p.relhastriggers) AS has_triggers,
         bool_or(p.relkind = 'f' OR p.relpersistence <> 'p') AS is_unsafe
@@ -68,6 +68,10 @@ class Look:
     """The table's storage, where it differs harmlessly from what the ledger row says."""
     has_triggers: bool
     """Whether there may be triggers, which can drop rows."""
+    storage: str | None = None
+    """Of the table."""
+    has_no_witness: bool = False
+    """Whether no rows of the table are remembered yet."""
 
 
 def look_under_lock(connection: psycopg.Connection[Any], target: Target, attempt: Attempt) -> Look:
@@ -78,7 +82,7 @@ def look_under_lock(connection: psycopg.Connection[Any], target: Target, attempt
     ).fetchone()
     if found is None:
         return Look(row=None, changed=None, new_storage=None, has_triggers=False)
-    *values, pinned, oid, storage, shape, unsafe, has_triggers = found
+    *values, pinned, oid, storage, shape, unsafe, has_triggers, has_no_witness = found
     changed = _find_change(target, oid=oid, shape=shape, unsafe=unsafe)
     is_other = storage != pinned
     if changed is None and is_other and pinned is not None:
@@ -88,6 +92,8 @@ def look_under_lock(connection: psycopg.Connection[Any], target: Target, attempt
         changed=changed,
         new_storage=storage if is_other else None,
         has_triggers=bool(has_triggers),
+        storage=storage,
+        has_no_witness=has_no_witness,
     )
 
 
@@ -106,4 +112,4 @@ def _find_change(
 
 
 def _columns(shape: str) -> dict[str, str]:
-    return {line.rsplit(" ", 4)[0]: line for line in shape.split("\n")}
+    return {line.rsplit(" ", 5)[0]: line for line in shape.split("\n")}

@@ -3,10 +3,12 @@
 `sequence_by` says which of two rows with one key is newer. It is made a total order, so that the
 outcome does not depend on how rows fall into batches: NULL is older than anything, and of two rows
 with the same value the larger one stays, column by column, text by its bytes and NULL the largest;
-Delta's sink compares the same way. Where a column is json, which has no order, a hash of the row's
-text decides. A NULL key is refused:
-PostgreSQL would keep every such row. Without `sequence_by` the later batch stays, and a key that
-comes twice in one batch is refused, because nothing says which one is later.
+Delta's sink compares the same way. Rows that are equal and yet differ in their bytes (`-0.0` and
+`0.0`) are ordered by their text. Where a column is json, which has no order, a hash of the row's
+text decides. Which keys are equal is said by the unique index, inside a batch as across batches;
+where equal keys can differ in their bytes, the row that stays brings its key along. A NULL key is
+refused: PostgreSQL would keep every such row. Without `sequence_by` the later batch stays, and a
+key that comes twice in one batch is refused, because nothing says which one is later.
 """
 
 from __future__ import annotations
@@ -93,27 +95,45 @@ def _merge(connection: psycopg.Connection[Any], target: Target) -> tuple[int, in
 
 def merge_statement(target: Target) -> str:
     """Return the statement that merges the staged rows."""
-    keys = ", ".join(map(quote, target.keys))
-    others = [column for column in target.columns if column not in target.keys]
-    order = ""
-    if target.sequence_by is not None:
-        order = f", {quote(target.sequence_by)} DESC NULLS LAST, {_whole(_BATCH, target)} DESC"
-    changes = ", ".join(f"{quote(column)} = excluded.{quote(column)}" for column in others)
-    action = f"DO UPDATE SET {changes}{_newer(target)}" if others else "DO NOTHING"
+    equal = ", ".join(key.equal() for key in target.merged_by)
+    conflict = ", ".join(key.conflict for key in target.merged_by)
+    # Of two values that are equal and differ in their bytes, the newer row's is kept.
+    exact = {key.name for key in target.merged_by if not key.is_loose}
+    changes = ", ".join(
+        f"{quote(column)} = excluded.{quote(column)}"
+        for column in target.columns
+        if column not in exact
+    )
+    action = f"DO UPDATE SET {changes}{_newer(target)}" if changes else "DO NOTHING"
     return (
         f"INSERT INTO {target.name} AS target ({target.column_list})"  # noqa: S608 - quoted
-        f" SELECT DISTINCT ON ({keys}) {target.column_list} FROM {STAGING} AS {_BATCH}"
-        f" ORDER BY {keys}{order} ON CONFLICT ({keys}) {action}"
+        f" SELECT DISTINCT ON ({equal}) {target.column_list} FROM {STAGING} AS {_BATCH}"
+        f" ORDER BY {equal}{_newest_first(target)} ON CONFLICT ({conflict}) {action}"
     )
+
+
+def _newest_first(target: Target) -> str:
+    """Return how the staged rows of one key are ordered."""
+    if target.sequence_by is None:
+        return ""
+    newest = target.ordered(target.sequence_by, f"{_BATCH}.{quote(target.sequence_by)}")
+    order = f", {newest} DESC NULLS LAST, {_whole(_BATCH, target)} DESC"
+    return f"{order}, {_text(_BATCH, target)} DESC" if target.is_loose else order
 
 
 def _newer(target: Target) -> str:
     """Return the condition under which a row replaces the one that is there."""
     if target.sequence_by is None:
         return ""
-    mine, theirs = (f"{side}.{quote(target.sequence_by)}" for side in ("excluded", "target"))
+    mine, theirs = (
+        target.ordered(target.sequence_by, f"{side}.{quote(target.sequence_by)}")
+        for side in ("excluded", "target")
+    )
     pair = f"{_whole('excluded', target)}, {_whole('target', target)}"
     tie = f"record_gt({pair})" if target.is_ordered else f"text_gt({pair})"
+    if target.is_loose and target.is_ordered:
+        texts = f"{_text('excluded', target)} > {_text('target', target)}"
+        tie = f"({tie} OR (record_eq({pair}) AND {texts}))"
     return (
         f" WHERE ({theirs} IS NULL AND {mine} IS NOT NULL) OR {mine} > {theirs}"
         f" OR ({mine} IS NOT DISTINCT FROM {theirs} AND {tie})"
@@ -122,13 +142,19 @@ def _newer(target: Target) -> str:
 
 def _whole(side: str, target: Target) -> str:
     """Return an expression of the whole row that has an order, NULLs and all."""
-    named = {column: f"{side}.{quote(column)}" for column in target.columns}
     if not target.is_ordered:
-        return f"md5(ROW({', '.join(named.values())})::text)"
-    ordered = (
-        f'{name} COLLATE "C"' if column in target.texts else name for column, name in named.items()
-    )
+        return f"md5({_row(side, target)}::text)"
+    ordered = (target.ordered(column, f"{side}.{quote(column)}") for column in target.columns)
     return f"ROW({', '.join(ordered)})"
+
+
+def _text(side: str, target: Target) -> str:
+    """Return the text of a row: different wherever one of its values is."""
+    return f'{_row(side, target)}::text COLLATE "C"'
+
+
+def _row(side: str, target: Target) -> str:
+    return f"ROW({', '.join(f'{side}.{quote(column)}' for column in target.columns)})"
 
 
 def _refuse_null_keys(connection: psycopg.Connection[Any], target: Target) -> None:
@@ -140,9 +166,9 @@ def _refuse_null_keys(connection: psycopg.Connection[Any], target: Target) -> No
 
 
 def _refuse_doubled_keys(connection: psycopg.Connection[Any], target: Target) -> None:
-    keys = ", ".join(map(quote, target.keys))
+    equal = ", ".join(key.equal() for key in target.merged_by)
     found = connection.execute(
-        f"SELECT count(*) FROM (SELECT FROM {STAGING} GROUP BY {keys} HAVING count(*) > 1) d".encode()  # noqa: S608, E501 - quoted
+        f"SELECT count(*) FROM (SELECT FROM {STAGING} GROUP BY {equal} HAVING count(*) > 1) d".encode()  # noqa: S608, E501 - quoted
     ).fetchone()
     if found and found[0]:
         why = f"{found[0]:,} keys come twice in one batch, and without sequence_by no row is later."
@@ -153,29 +179,41 @@ def _count_due(connection: psycopg.Connection[Any], target: Target) -> int:
     """Return how many keys of the batch must be inserted or updated, however ties are broken."""
     if set(target.keys) >= set(target.columns):
         return _count_new_keys(connection, target)
-    keys = ", ".join(map(quote, target.keys))
     if target.sequence_by is None:
         return _count(connection, f"SELECT count(*) FROM {STAGING}")  # noqa: S608
+    keys, equal = _keys(target)
     order, first = quote(target.sequence_by), quote(target.keys[0])
-    same = " AND ".join(f"t.{quote(key)} = s.{quote(key)}" for key in target.keys)
+    newest, mine, theirs = (
+        target.ordered(target.sequence_by, value) for value in (order, "s.newest", f"t.{order}")
+    )
     statement = (
-        f"SELECT count(*) FROM (SELECT DISTINCT ON ({keys}) {keys}, {order} AS newest"  # noqa: S608
-        f" FROM {STAGING} ORDER BY {keys}, {order} DESC NULLS LAST) s"
-        f" LEFT JOIN {target.name} t ON {same} WHERE t.{first} IS NULL OR s.newest > t.{order}"
-        f" OR (t.{order} IS NULL AND s.newest IS NOT NULL)"
+        f"SELECT count(*) FROM (SELECT DISTINCT ON ({equal}) {keys}, {order} AS newest"  # noqa: S608
+        f" FROM {STAGING} ORDER BY {equal}, {newest} DESC NULLS LAST) s"
+        f" LEFT JOIN {target.own_rows} t ON {_same(target)} WHERE t.{first} IS NULL"
+        f" OR {mine} > {theirs} OR ({theirs} IS NULL AND {mine} IS NOT NULL)"
     )
     return _count(connection, statement)
 
 
 def _count_new_keys(connection: psycopg.Connection[Any], target: Target) -> int:
     """Return how many keys of the batch the table does not have."""
-    keys = ", ".join(map(quote, target.keys))
-    same = " AND ".join(f"t.{quote(key)} = s.{quote(key)}" for key in target.keys)
+    keys, equal = _keys(target)
     statement = (
-        f"SELECT count(*) FROM (SELECT DISTINCT {keys} FROM {STAGING}) s"  # noqa: S608 - quoted
-        f" WHERE NOT EXISTS (SELECT FROM {target.name} t WHERE {same})"
+        f"SELECT count(*) FROM (SELECT DISTINCT ON ({equal}) {keys} FROM {STAGING}) s"  # noqa: S608
+        f" WHERE NOT EXISTS (SELECT FROM {target.own_rows} t WHERE {_same(target)})"
     )
     return _count(connection, statement)
+
+
+def _keys(target: Target) -> tuple[str, str]:
+    """Return the keys, and the expressions that are equal for equal ones."""
+    equal = (key.equal() for key in target.merged_by)
+    return ", ".join(map(quote, target.keys)), ", ".join(equal)
+
+
+def _same(target: Target) -> str:
+    """Return whether rows `t` and `s` have one key."""
+    return " AND ".join(f"{key.equal('t.')} = {key.equal('s.')}" for key in target.merged_by)
 
 
 def _count(connection: psycopg.Connection[Any], statement: str, name: str | None = None) -> int:

@@ -46,6 +46,31 @@ def _find_partition_change(old: list[Relation], new: list[Relation]) -> str | No
     return None
 
 
+def find_emptied(before: str, now: str, oids: tuple[str, ...]) -> tuple[str, ...]:
+    """Return which tables and partitions have another file now, or were replaced.
+
+    Partitions that are gone, with nothing in their place, are not among them.
+
+    Args:
+        before: The storage.
+        now: The storage now.
+        oids: Of the tables and partitions in question.
+    """
+    old, new = ({each.oid: each for each in _parse(storage)} for storage in (before, now))
+    created = {each.bounds for each in new.values()} - {
+        each.bounds for oid, each in old.items() if oid in new
+    }
+    is_other = next(iter(old)) not in new
+    return tuple(
+        oid
+        for oid in oids
+        if oid in old
+        and (
+            new[oid].file != old[oid].file if oid in new else is_other or old[oid].bounds in created
+        )
+    )
+
+
 def table_oid(storage: str) -> int:
     """Return the oid of the table that a storage is of."""
     return int(_parse(storage)[0].oid)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import HoldfastError
 from holdfast.ledger.postgres import STORAGE
+from holdfast.sinks.postgres.columns import Column, TableError, read_columns
 from holdfast.sinks.postgres.encode import Encoder
+from holdfast.sinks.postgres.keys import check_merge
 from holdfast.sinks.postgres.look import SHAPE, UNSAFE
 from holdfast.sinks.postgres.target import Table, Target, quote, quote_table
 from holdfast.sinks.postgres.types import find_encoder, suggest_type
@@ -17,67 +18,20 @@ from holdfast.spark.arrow import spark_type
 if TYPE_CHECKING:
     import psycopg
 
+__all__ = ["TableError", "check_table", "find_schema", "find_table"]
 _TABLE = f"""\
 SELECT n.nspname, c.relname, c.relkind::text,
     EXISTS (SELECT FROM pg_rewrite w WHERE w.ev_class = c.oid AND w.ev_type IN ('2', '3')),
-    {STORAGE}, {UNSAFE}, {SHAPE}
+    {STORAGE}, {UNSAFE}, {SHAPE}, current_setting('server_encoding')
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass(%s)
 """  # noqa: S608 - no value in it
 _FOUND = f"""\
 SELECT n.nspname, c.relname, {STORAGE}
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass(%s)
 """  # noqa: S608 - no value in it
-_COLUMNS = """\
-SELECT a.attname,
-       CASE WHEN n.nspname = 'pg_catalog' OR t.typname = 'citext' THEN t.typname::text
-            ELSE n.nspname || '.' || t.typname END,
-       a.atttypmod, format_type(a.atttypid, a.atttypmod),
-       a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' AS must_be_given,
-       a.attgenerated <> '' AS is_generated, a.attidentity = 'a' AS is_identity
-FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
-JOIN pg_namespace n ON n.oid = t.typnamespace
-WHERE a.attrelid = to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped
-"""
-_TEXTS = ("text", "varchar", "bpchar")
-_WITHOUT_ORDER = ("json", "_json", "xml", "point")
-_UNIQUE = """\
-SELECT array_agg(a.attname::text ORDER BY a.attname) FROM pg_index i
-JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
-WHERE i.indrelid = to_regclass(%s) AND i.indisunique AND i.indisvalid
-  AND i.indpred IS NULL AND i.indexprs IS NULL
-GROUP BY i.indexrelid
-"""
+_JSON = ("json", "jsonb", "_json", "_jsonb")
 _ORDINARY, _PARTITIONED = "r", "p"
 _KINDS = {"f": "a foreign table", "m": "a materialised view", "v": "a view"}
-
-
-class TableError(HoldfastError):
-    """The table does not take what the stream brings; nothing was written."""
-
-    code = "TABLE"
-
-    def __init__(self, table: str, *, why: str, sql: str) -> None:
-        self.table = table
-        self.sql = sql
-        super().__init__(
-            what=f"The table {table} does not take this stream; nothing was written.",
-            why=why,
-            how=f"To fix the table, run:  {sql}",
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Column:
-    """A column of the table."""
-
-    kind: str
-    """`typname`; with its schema where it is not one of PostgreSQL's own."""
-    modifier: int
-    shown: str
-    must_be_given: bool
-    is_generated: bool
-    is_identity: bool
-    """Whether it is GENERATED ALWAYS AS IDENTITY, which INSERT refuses and COPY takes."""
 
 
 def find_schema(df: Any, table: str) -> Any:
@@ -126,19 +80,19 @@ def check_table(
     given = [field.name for field in schema]
     found = connection.execute(_TABLE.encode(), (given, quote_table(table))).fetchone()
     if found is None:
-        sql = _create(quote_table(table), schema, keys)
-        raise TableError(table, why="There is no such table.", sql=sql)
-    namespace, relation, kind, has_rules, storage, unsafe, shape = found
+        raise _missing(table, schema, keys)
+    namespace, relation, kind, has_rules, storage, unsafe, shape, encoding = found
     shown, name = f"{namespace}.{relation}", f"{quote(namespace)}.{quote(relation)}"
     _check_kind(shown, name, kind=kind, unsafe=unsafe)
-    columns = _read_columns(connection, name)
+    columns = read_columns(connection, name)
     encoders = tuple(_check_column(shown, name, field=field, found=columns) for field in schema)
     _check_required(shown, name, columns, given=given)
     _check_keys(given, shown, keys=(*keys, *([sequence_by] if sequence_by else [])))
+    merged_by = check_merge(connection, columns, keys, shown=shown, name=name) if keys else ()
     if keys:
-        _check_merge(connection, shown, name, keys=keys)
         _check_inserts(shown, columns, given=given, has_rules=has_rules)
-    return Target(
+    _check_order(shown, columns, sequence_by)
+    target = Target(
         name=name,
         shown=shown,
         storage=storage,
@@ -147,25 +101,21 @@ def check_table(
         encoders=encoders,
         keys=tuple(keys),
         sequence_by=sequence_by,
-        is_ordered=not any(columns[each].kind in _WITHOUT_ORDER for each in given),
-        texts=frozenset(each for each in given if columns[each].kind in _TEXTS),
+        merged_by=merged_by,
     )
+    return _with_order(target, columns, encoding)
 
 
-def _read_columns(connection: psycopg.Connection[Any], name: str) -> dict[str, _Column]:
-    return {
-        column: _Column(
-            kind=kind,
-            modifier=modifier,
-            shown=shown,
-            must_be_given=must_be_given,
-            is_generated=is_generated,
-            is_identity=is_identity,
-        )
-        for column, kind, modifier, shown, must_be_given, is_generated, is_identity in (
-            connection.execute(_COLUMNS, (name,)).fetchall()
-        )
-    }
+def _with_order(target: Target, columns: Mapping[str, Column], encoding: str) -> Target:
+    """Return a target that knows how its values are compared."""
+    used = {name: columns[name] for name in target.columns}
+    return replace(
+        target,
+        is_ordered=all(each.has_order for each in used.values()),
+        orders={name: each.byte_order(encoding) for name, each in used.items()},
+        is_loose=any(each.is_loose for each in used.values()),
+        loose_texts=frozenset(name for name, each in used.items() if each.is_loose_text),
+    )
 
 
 def _check_kind(shown: str, name: str, *, kind: str, unsafe: str | None) -> None:
@@ -178,7 +128,7 @@ def _check_kind(shown: str, name: str, *, kind: str, unsafe: str | None) -> None
         raise TableError(shown, why=f"A batch in it can be lost or hidden: {unsafe}.", sql=sql)
 
 
-def _check_column(shown: str, name: str, *, field: Any, found: Mapping[str, _Column]) -> Encoder:
+def _check_column(shown: str, name: str, *, field: Any, found: Mapping[str, Column]) -> Encoder:
     wanted = suggest_type(field.type)
     column = found.get(field.name)
     if column is None:
@@ -204,7 +154,7 @@ def _check_column(shown: str, name: str, *, field: Any, found: Mapping[str, _Col
 
 
 def _check_required(
-    shown: str, name: str, found: Mapping[str, _Column], *, given: Sequence[str]
+    shown: str, name: str, found: Mapping[str, Column], *, given: Sequence[str]
 ) -> None:
     for column, each in found.items():
         if each.must_be_given and column not in given:
@@ -221,18 +171,16 @@ def _check_keys(given: Sequence[str], shown: str, *, keys: Sequence[str]) -> Non
             )
 
 
-def _check_merge(
-    connection: psycopg.Connection[Any], shown: str, name: str, *, keys: Sequence[str]
-) -> None:
-    unique = [set(row[0]) for row in connection.execute(_UNIQUE, (name,)).fetchall()]
-    if set(keys) not in unique:
-        columns = ", ".join(map(quote, keys))
-        why = f"It has no unique index on exactly {', '.join(keys)}."
-        raise TableError(shown, why=why, sql=f"CREATE UNIQUE INDEX ON {name} ({columns});")
+def _check_order(shown: str, columns: Mapping[str, Column], sequence_by: str | None) -> None:
+    """Refuse an order that PostgreSQL does not have, or that Spark does not share."""
+    column = columns[sequence_by] if sequence_by else None
+    if column is not None and (column.kind in _JSON or not column.has_order):
+        why = f"Its column {sequence_by} is {column.shown}, which has no order that Spark shares."
+        raise TableError(shown, why=why, sql="-- order by another column: sequence_by=")
 
 
 def _check_inserts(
-    shown: str, found: Mapping[str, _Column], *, given: Sequence[str], has_rules: bool
+    shown: str, found: Mapping[str, Column], *, given: Sequence[str], has_rules: bool
 ) -> None:
     """Refuse what only INSERT stumbles over, in the first batch."""
     if has_rules:
@@ -243,6 +191,11 @@ def _check_inserts(
         why = f"Its column {always[0]} is GENERATED ALWAYS AS IDENTITY, which INSERT cannot set."
         sql = f"-- leave {always[0]} out of the stream, or SET GENERATED BY DEFAULT"
         raise TableError(shown, why=why, sql=sql)
+
+
+def _missing(table: str, schema: Any, keys: Sequence[str]) -> TableError:
+    sql = _create(quote_table(table), schema, keys)
+    return TableError(table, why="There is no such table.", sql=sql)
 
 
 def _create(name: str, schema: Any, keys: Sequence[str]) -> str:

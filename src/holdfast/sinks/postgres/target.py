@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from holdfast.sinks.postgres.encode import Encoder
 from holdfast.sinks.postgres.storage import table_oid
@@ -36,6 +37,28 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """A column by which rows are merged, and what its unique index takes for equal."""
+
+    name: str
+    equal_by: str | None = None
+    """The collation to compare it by, quoted; None for the column's own."""
+    conflict_by: str | None = None
+    """The collation of the index, where `ON CONFLICT` must name it."""
+    is_loose: bool = False
+    """Whether values with different bytes are equal: then the newer row's value is kept."""
+
+    def equal(self, side: str = "") -> str:
+        """Return the expression that is equal for equal keys."""
+        return f"{side}{quote(self.name)}" + (f" COLLATE {self.equal_by}" if self.equal_by else "")
+
+    @property
+    def conflict(self) -> str:
+        """The key as `ON CONFLICT` names it."""
+        return quote(self.name) + (f" COLLATE {self.conflict_by}" if self.conflict_by else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Target(Table):
     """A table, and how each column of the stream is written into it."""
 
@@ -47,8 +70,18 @@ class Target(Table):
     sequence_by: str | None = None
     is_ordered: bool = True
     """Whether PostgreSQL can compare values of every column; of type json it cannot."""
-    texts: frozenset[str] = frozenset()
-    """The columns of text, which are compared byte by byte and not as a language has it."""
+    orders: Mapping[str, str] = field(default_factory=dict)
+    """Of each column, the expression that orders its values by their bytes, as Spark does."""
+    is_loose: bool = False
+    """Whether rows with different bytes can be equal column by column: `-0.0` and `0.0`."""
+    merged_by: tuple[Key, ...] = ()
+    """The keys as the unique index compares them."""
+    loose_texts: frozenset[str] = frozenset()
+    """The columns that take different texts for equal."""
+
+    def ordered(self, column: str, value: str) -> str:
+        """Return the expression that orders a value of a column by its bytes."""
+        return self.orders.get(column, "{}").replace("{}", value)
 
     @property
     def column_list(self) -> str:

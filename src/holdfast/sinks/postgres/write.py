@@ -18,6 +18,7 @@ from holdfast.sinks.postgres.fence import session_name
 from holdfast.sinks.postgres.look import Look, look_under_lock
 from holdfast.sinks.postgres.merge import STAGING, merge, stage
 from holdfast.sinks.postgres.storage import table_oid
+from holdfast.sinks.postgres.witness import BATCHES_BETWEEN, keep_witness
 from holdfast.sinks.table_changed import TableChangedError
 
 if TYPE_CHECKING:
@@ -137,8 +138,13 @@ class Step:
         ).fetchone()
         if found is None or found[0] != table_oid(self.target.storage):
             raise self._changed("its name stands for another table since the batch began")
-        if look.row is not None and look.new_storage is not None:
-            pin_storage(self.connection, look.row, storage=look.new_storage)
+        if look.row is None or look.storage is None:
+            return
+        is_new = look.new_storage is not None
+        if is_new:
+            pin_storage(self.connection, look.row, storage=look.storage)
+        if is_new or look.has_no_witness or self.attempt.batch_id % BATCHES_BETWEEN == 0:
+            keep_witness(self.connection, look.row, self.target, storage=look.storage)
 
     def _changed(self, why: str) -> TableChangedError:
         return TableChangedError(self.target.shown, self.attempt.batch_id, why=why)

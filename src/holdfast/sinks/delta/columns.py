@@ -1,0 +1,161 @@
+"""The columns of a Delta table, compared with those that a stream brings.
+
+Types are compared as Delta stores them. Delta makes every column and every nested value nullable
+when it creates a table from a DataFrame, so nullability alone is no difference. It is one where the
+table is stricter than the stream and Delta does not check it row by row: inside arrays and maps,
+and for MERGE inside structs too, which Spark then refuses to plan.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from holdfast.errors import HoldfastError
+
+_LENGTHS = "__CHAR_VARCHAR_TYPE_STRING"
+"""Where Spark keeps CHAR(n) and VARCHAR(n) of a column, whose type is then string."""
+_CHAR = re.compile(r"(?<![a-z])char\(\d+\)")
+
+
+class DeltaTableError(HoldfastError):
+    """A Delta table does not take what the stream brings; no rows were written."""
+
+    code = "DELTA_TABLE"
+
+    def __init__(self, shown: str, *, why: str, how: str, is_created: bool = False) -> None:
+        self.shown = shown
+        written = (
+            "this start has created it and has written no rows"
+            if is_created
+            else "nothing was written"
+        )
+        super().__init__(what=f"{shown} does not take this stream; {written}.", why=why, how=how)
+
+
+def without_lengths(schema: Any) -> Any:
+    """Return a schema without CHAR(n) and VARCHAR(n): a table made of it takes texts as they are.
+
+    Both come from a table that the stream reads; CHAR(n) would pad what is written.
+    """
+    from pyspark.sql.types import StructField, StructType
+
+    return StructType(
+        [
+            StructField(
+                field.name,
+                field.dataType,
+                field.nullable,
+                {name: value for name, value in field.metadata.items() if name != _LENGTHS},
+            )
+            for field in schema
+        ]
+    )
+
+
+def check_columns(
+    df: Any, name: str, shown: str, *, is_merging: bool, is_evolving: bool
+) -> tuple[str, ...]:
+    """Return the columns of the stream that the table has.
+
+    Args:
+        df: The stream.
+        name: The table, as SQL names it.
+        shown: The table, as people know it.
+        is_merging: Whether rows are merged by keys.
+        is_evolving: Whether columns that the table lacks are added.
+
+    Raises:
+        DeltaTableError: The table would not hold the values as the stream brings them.
+    """
+    there = {field.name.lower(): field for field in df.sparkSession.table(name).schema}
+    _check_required(df, name, shown, there=there)
+    for field in df.schema:
+        found = there.get(field.name.lower())
+        if found is not None:
+            _check_type(field, found, name=name, shown=shown)
+            _check_nulls(field, found, name=name, shown=shown, is_merging=is_merging)
+        elif not is_evolving:
+            kind = field.dataType.simpleString()
+            raise DeltaTableError(
+                shown,
+                why=f"It has no column {field.name} ({kind}).",
+                how=f"ALTER TABLE {name} ADD COLUMNS ({field.name} {kind})",
+            )
+    return tuple(column for column in df.columns if column.lower() in there)
+
+
+def _check_required(df: Any, name: str, shown: str, *, there: dict[str, Any]) -> None:
+    brought = {column.lower() for column in df.columns}
+    for field in there.values():
+        if not field.nullable and field.name.lower() not in brought:
+            raise DeltaTableError(
+                shown,
+                why=f"Its column {field.name} must not be NULL, and the stream has no such one.",
+                how=f"ALTER TABLE {name} ALTER COLUMN {field.name} DROP NOT NULL",
+            )
+
+
+def _check_type(field: Any, found: Any, *, name: str, shown: str) -> None:
+    """Refuse another type, and CHAR(n), which changes texts of another length."""
+    mine, kept = field.dataType.simpleString(), found.dataType.simpleString()
+    padded = _CHAR.search(str(found.metadata.get(_LENGTHS, kept)))
+    if padded is not None:
+        column = f"Its column {field.name}"
+        raise DeltaTableError(
+            shown,
+            why=f"{column} has the type {padded[0]}, which pads shorter texts with spaces.",
+            how=f"ALTER TABLE {name} ALTER COLUMN {field.name} TYPE STRING",
+        )
+    if mine != kept:
+        raise DeltaTableError(
+            shown,
+            why=f"Its column {field.name} is {kept}; the stream brings {mine}.",
+            how=f"Cast it in the query: .withColumn({field.name!r}, col.cast({kept!r})).",
+        )
+
+
+def _check_nulls(field: Any, found: Any, *, name: str, shown: str, is_merging: bool) -> None:
+    stricter = find_stricter(field.dataType, found.dataType, field.name, in_structs=is_merging)
+    if stricter is not None:
+        raise DeltaTableError(
+            shown,
+            why=f"Its {stricter} must not be NULL, and in the stream it can be.",
+            how=f"ALTER TABLE {name} ALTER COLUMN {stricter} DROP NOT NULL",
+        )
+
+
+def find_stricter(mine: Any, kept: Any, path: str, *, in_structs: bool) -> str | None:
+    """Return the first nested value that is NOT NULL in the table and nullable in the stream.
+
+    Args:
+        mine: The stream's type.
+        kept: The table's, which differs in nullability alone.
+        path: Of the value with this type.
+        in_structs: Whether fields of structs count; Delta checks those of appended rows itself.
+    """
+    found: list[tuple[Any, Any, str, bool]] = []
+    match kept.typeName():
+        case "array":
+            is_open = mine.containsNull and not kept.containsNull
+            found = [(mine.elementType, kept.elementType, f"{path}.element", is_open)]
+        case "map":
+            is_open = mine.valueContainsNull and not kept.valueContainsNull
+            found = [
+                (mine.keyType, kept.keyType, f"{path}.key", False),
+                (mine.valueType, kept.valueType, f"{path}.value", is_open),
+            ]
+        case "struct":
+            found = [
+                (a.dataType, b.dataType, f"{path}.{b.name}", in_structs and a.nullable > b.nullable)
+                for a, b in zip(mine, kept, strict=True)
+            ]
+        case _:
+            pass
+    # What is inside an array or a map, Delta does not check.
+    inside = in_structs or kept.typeName() in ("array", "map")
+    for a, b, place, is_open in found:
+        deeper = place if is_open else find_stricter(a, b, place, in_structs=inside)
+        if deeper is not None:
+            return deeper
+    return None

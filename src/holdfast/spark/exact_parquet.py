@@ -1,0 +1,88 @@
+"""Parquet that gives back what was written, whatever the user's session is set to.
+
+Some settings of Spark change values on their way through Parquet, or make readers skip files:
+`outputTimestampType=TIMESTAMP_MILLIS` cuts microseconds, `ignoreCorruptFiles` leaves out rows.
+Where Spark has an option of the reader or the writer, it is given. The rest are settings: they are
+set for one write in the session of the query, which no other query shares, and put back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+_TIMESTAMPS = "spark.sql.parquet.outputTimestampType"
+_LOSSY, _EXACT = "TIMESTAMP_MILLIS", "TIMESTAMP_MICROS"
+_WRITING = {
+    _TIMESTAMPS: _EXACT,
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.writeLegacyFormat": "false",
+    "spark.sql.parquet.fieldId.write.enabled": "false",
+}
+_READING = {
+    "mergeSchema": "false",
+    "datetimeRebaseMode": "CORRECTED",
+    "int96RebaseMode": "CORRECTED",
+    "ignoreCorruptFiles": "false",
+    "ignoreMissingFiles": "false",
+}
+_OF_THE_SOURCE = ("__CHAR_VARCHAR_TYPE_STRING", "parquet.field.id")
+"""Metadata of a column that changes how Spark reads it: padded to a length, or by another id."""
+
+
+def write_exactly(frame: Any, where: str) -> None:
+    """Write a DataFrame to Parquet, in the place of what is there."""
+    with _settings(frame.sparkSession, _WRITING):
+        frame.write.mode("overwrite").option("compression", "snappy").parquet(where)
+
+
+def read_exactly(session: Any, where: str, schema: Any = None) -> Any:
+    """Return the rows that `write_exactly` has written; without a schema, with the one kept there.
+
+    A file that is damaged or gone is an error.
+    """
+    reader = session.read.options(**_READING)
+    return (reader if schema is None else reader.schema(plain_schema(schema))).parquet(where)
+
+
+@contextmanager
+def exact_timestamps(session: Any) -> Iterator[None]:
+    """Have Spark write timestamps with all their digits, if the session says otherwise."""
+    is_lossy = str(session.conf.get(_TIMESTAMPS, None)).upper() == _LOSSY
+    with _settings(session, {_TIMESTAMPS: _EXACT} if is_lossy else {}):
+        yield
+
+
+def plain_schema(schema: Any) -> Any:
+    """Return a schema without what its columns were in the source they come from."""
+    return type(schema).fromJson(_plain(schema.jsonValue()))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: _plain(each)
+        if name != "metadata"
+        else {key: kept for key, kept in each.items() if key not in _OF_THE_SOURCE}
+        for name, each in value.items()
+    }
+
+
+@contextmanager
+def _settings(session: Any, values: Mapping[str, str]) -> Iterator[None]:
+    before = {name: session.conf.get(name, None) for name in values}
+    try:
+        for name, value in values.items():
+            session.conf.set(name, value)
+        yield
+    finally:
+        for name, old in before.items():
+            if old is None:
+                session.conf.unset(name)
+            else:
+                session.conf.set(name, old)
