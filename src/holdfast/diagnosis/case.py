@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.bundle.reader import open_checkpoint
@@ -20,11 +21,9 @@ from holdfast.evidence.guard_record import (
     read_guard_record,
     settle_state,
 )
-from holdfast.evidence.neighbours import find_neighbours
 from holdfast.evidence.outputs.output import NotRead, Output
 from holdfast.evidence.overview import overview_of
 from holdfast.evidence.sources.probe import SourceProbe
-from holdfast.evidence.spark_error import ErrorReport
 from holdfast.evidence.times import collect_times
 from holdfast.evidence.versions import SparkVersion
 from holdfast.record.generations import ADOPTED, UNDONE, current_generation
@@ -35,6 +34,9 @@ from holdfast.storage.location import Location, parse_location
 from holdfast.storage.open import open_reader
 from holdfast.storage.read import Reader
 from holdfast.storage.remembered import RememberedReader
+
+if TYPE_CHECKING:
+    from holdfast.evidence.spark_error import ErrorReport
 
 _MOST_TRIES = 3
 """To read a checkpoint and its sinks at one moment."""
@@ -199,6 +201,8 @@ def _probe(place: _Place, checkpoint: Checkpoint, looks: Looks) -> tuple[SourceP
 def _find_neighbours(own: Checkpoint, looks: Looks) -> tuple[Neighbour, ...]:
     if looks.among is None:
         return ()
+    from holdfast.evidence.neighbours import find_neighbours  # noqa: PLC0415 - rarely asked for
+
     return find_neighbours(open_reader(looks.among, looks.options), own)
 
 

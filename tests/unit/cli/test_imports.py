@@ -24,6 +24,10 @@ TOOLS = ("rich", "jinja2", "obstore", "deltalake", "psycopg", "pyspark", "conflu
 """Packages that cost 20 ms and more, and that no command needs before it has work for them."""
 HEAVY = ("holdfast.apply", "holdfast.drills", "holdfast.plan", "holdfast.proof", "holdfast.streams")
 SINKS_AND_PROBES = (
+    "holdfast.evidence.neighbours",
+    "holdfast.evidence.query_to_start",
+    "holdfast.evidence.spark_error",
+    "importlib.metadata",
     "holdfast.diagnosis.ledgers",
     "holdfast.diagnosis.outputs",
     "holdfast.diagnosis.probing",
