@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.bundle.reader import open_checkpoint
+from holdfast.bundle.open import open_checkpoint
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.evidence.auto_loader import read_schema_times
