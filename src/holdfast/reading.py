@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from holdfast import checkpoint
-from holdfast.bundle.reader import open_checkpoint
+from holdfast.bundle.open import open_checkpoint
 from holdfast.checkpoint import Checkpoint
 from holdfast.diagnosis import Diagnosis, Looks, collect_case, diagnose_case
 from holdfast.errors import ConfigError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -59,13 +59,27 @@ class Applying:
     def records(self) -> tuple[tuple[str, Writer], ...]:
         """Return the records of the streams that the plan changes, each with its stream.
 
-        A move, and the undo of one, change a second record of the stream, in another root.
+        A move, and the undo of one, change a second record of the stream, in another root. What is
+        taken back has left its marks there, also if nothing else is changed there now.
         """
         found = {str(self.record(each).location): each for each in self.plan.streams}
-        for step in self.plan.steps:
+        for step in (step for plan in self._plans() for step in plan.steps):
             if isinstance(step, PutFile | RemoveFile) and step.path.startswith(f"{GENERATIONS}/"):
                 found.setdefault(str(parse_location(step.place)), step.stream)
         return tuple((stream, self.stores.at(place)) for place, stream in found.items())
+
+    def _plans(self) -> Iterator[Plan]:
+        """Yield this plan, the one that it takes back, what that one takes back, and so on.
+
+        Raises:
+            JournalError: The journal of a plan that is taken back cannot be read.
+        """
+        seen, plan = {self.plan.id}, self.plan
+        yield plan
+        while plan.undoes is not None and plan.undoes not in seen:
+            seen.add(plan.undoes)
+            plan = read_journalled_plan(self.record(self.plan.stream), plan.undoes)
+            yield plan
 
     @property
     def journal(self) -> Journal:
@@ -78,11 +92,7 @@ class Applying:
         Raises:
             JournalError: The journal of a plan that is taken back cannot be read.
         """
-        ids, undoes = {self.plan.id}, self.plan.undoes
-        while undoes is not None and undoes not in ids:
-            ids.add(undoes)
-            undoes = read_journalled_plan(self.record(self.plan.stream), undoes).undoes
-        return frozenset(ids)
+        return frozenset(each.id for each in self._plans())
 
     def look(self, step: Step) -> Standing:
         """Say how the world stands to a step."""

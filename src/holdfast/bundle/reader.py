@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from holdfast.bundle.manifest import CHECKPOINT, RECORD
+from holdfast.bundle.open import Opened
 from holdfast.bundle.unpack import BadBundle, Bundle, BundleError, read_bundle
 from holdfast.errors import HoldfastError, ReadError
 from holdfast.record.layout import HOME
 from holdfast.storage.location import Location, parse_location
-from holdfast.storage.open import open_reader
-from holdfast.storage.read import PAGE_ENTRIES, FileInfo, Listing, Page, Reader, WalkPage, cut_page
+from holdfast.storage.read import PAGE_ENTRIES, FileInfo, Listing, Page, WalkPage, cut_page
 
-_SUFFIX = ".zip"
 _EPOCH = datetime.fromtimestamp(0, tz=UTC)
 
 
@@ -95,33 +93,6 @@ class BundleReader:
         prefix = f"{directory}/" if directory else ""
         inside = (path[len(prefix) :] for path in self._files if path.startswith(prefix))
         return {name[: name.find("/") + 1] or name for name in inside if name}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
-    """A checkpoint, where it is or in a bundle."""
-
-    checkpoint: Reader
-    root: Reader | None
-    """Reads the directory that the checkpoint is in, with the record; None if it is in none."""
-    bundle: Bundle | None = None
-    """None when the checkpoint is read where it is."""
-
-
-def open_checkpoint(location: str, options: Mapping[str, str] | None = None) -> Opened:
-    """Open a checkpoint, or a bundle if the location is a local file whose name ends in `.zip`.
-
-    Raises:
-        BundleError: The file is no bundle, or does not fit its seal.
-        LocationError: The location is not one Holdfast can read.
-        ConfigError: The options are not accepted.
-    """
-    reader = open_reader(location, options)
-    place = reader.location
-    if place.scheme == "file" and place.path.endswith(_SUFFIX) and Path(place.path).is_file():
-        return open_bundle(Path(place.path))
-    root = None if place.parent is None else open_reader(place.parent, options)
-    return Opened(checkpoint=reader, root=root)
 
 
 def open_bundle(path: Path) -> Opened:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.bundle.reader import open_checkpoint
+from holdfast.bundle.open import open_checkpoint
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.checkpoint.sources import parse_offset
 from holdfast.errors import ConfigError, HoldfastError
@@ -22,11 +22,9 @@ from holdfast.evidence.guard_record import (
     read_guard_record,
     settle_state,
 )
-from holdfast.evidence.neighbours import find_neighbours
 from holdfast.evidence.outputs.output import NotRead, Output
 from holdfast.evidence.overview import overview_of
 from holdfast.evidence.sources.probe import SourceProbe
-from holdfast.evidence.spark_error import ErrorReport
 from holdfast.evidence.times import collect_times
 from holdfast.evidence.versions import SparkVersion
 from holdfast.record.generations import ADOPTED, UNDONE, current_generation
@@ -40,6 +38,7 @@ from holdfast.storage.remembered import RememberedReader
 
 if TYPE_CHECKING:
     from holdfast.diagnosis.probing import SourceLooks
+    from holdfast.evidence.spark_error import ErrorReport
 
 _MOST_TRIES = 3
 """To read a checkpoint and its sinks at one moment."""
@@ -227,6 +226,8 @@ def _asked(place: _Place, looks: Looks) -> SourceLooks:
 def _find_neighbours(own: Checkpoint, looks: Looks) -> tuple[Neighbour, ...]:
     if looks.among is None:
         return ()
+    from holdfast.evidence.neighbours import find_neighbours  # noqa: PLC0415 - rarely asked for
+
     return find_neighbours(open_reader(looks.among, looks.options), own)
 
 

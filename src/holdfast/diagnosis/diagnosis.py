@@ -18,7 +18,6 @@ from holdfast.evidence.sources.probe import NotProbed, SourceProbe
 from holdfast.grades import Confidence, Effect, Severity
 from holdfast.redact import redact
 from holdfast.rules import Catalogue, Finding, Needs, catalogue_for
-from holdfast.rules.delta_batches import delta_holdings, is_strange
 
 _UNNAMED_LEDGERS = "the ledgers: the record does not say where every sink of the last run is"
 _ORDER = (Severity.BLOCKS_RESTART, Severity.DATA_AT_RISK, Severity.RISK, Severity.NOTE)
@@ -93,11 +92,7 @@ def diagnose_case(case: Case, catalogue: Catalogue | None = None) -> Diagnosis:
             failed.append(f"{rule.code} {rule.name}: the rule itself failed ({said})")
     findings.sort(key=lambda each: (_ORDER.index(each.severity), each.code))
     decided_by = _gravest(findings)
-    strange = [
-        f"{each.output.shown}: it holds no batch of this query. Check that the query writes it"
-        for each in delta_holdings(case)
-        if is_strange(case, each)
-    ]
+    strange = _find_strange(case) if case.outputs else []
     unnamed = (_UNNAMED_LEDGERS,) if _has_unnamed_ledgers(case) else ()
     return Diagnosis(
         case=case,
@@ -108,6 +103,17 @@ def diagnose_case(case: Case, catalogue: Catalogue | None = None) -> Diagnosis:
         facts=find_facts(case),
         not_judged=(*failed, *strange, *unnamed, *case.not_looked_at),
     )
+
+
+def _find_strange(case: Case) -> list[str]:
+    """Return the tables that no batch of this query is in."""
+    from holdfast.rules.delta_batches import delta_holdings, is_strange  # noqa: PLC0415 - of Delta alone
+
+    return [
+        f"{each.output.shown}: it holds no batch of this query. Check that the query writes it"
+        for each in delta_holdings(case)
+        if is_strange(case, each)
+    ]
 
 
 def _gravest(findings: list[Finding]) -> Finding | None:

@@ -9,18 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from holdfast.checkpoint.read import Checkpoint
-from holdfast.evidence.declarative import FlowPlace
-from holdfast.evidence.guard_record import GuardRecord
-from holdfast.evidence.outcomes import NextStart
 from holdfast.evidence.outputs.output import NotRead, Output
-from holdfast.evidence.overview import Overview
-from holdfast.evidence.query_to_start import QueryToStart
 from holdfast.evidence.sources.kafka import KafkaSource
 from holdfast.evidence.sources.probe import NotProbed, SourceProbe
-from holdfast.evidence.spark_error import ErrorReport
-from holdfast.evidence.stream import StreamEvidence
+
+if TYPE_CHECKING:  # what a case has not looked at need not be imported
+    from holdfast.evidence.declarative import FlowPlace
+    from holdfast.evidence.guard_record import GuardRecord
+    from holdfast.evidence.outcomes import NextStart
+    from holdfast.evidence.overview import Overview
+    from holdfast.evidence.query_to_start import QueryToStart
+    from holdfast.evidence.spark_error import ErrorReport
+    from holdfast.evidence.stream import StreamEvidence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.bundle.manifest import MANIFEST, decode
+from holdfast.bundle.open import open_checkpoint
 from holdfast.bundle.pack import left_out, pack
-from holdfast.bundle.reader import open_checkpoint
 from holdfast.bundle.unpack import BadBundle, Bundle, BundleError, read_bundle
 from holdfast.cli.main import run
 from holdfast.errors import ConfigError, ReadError

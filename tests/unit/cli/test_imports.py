@@ -24,6 +24,10 @@ TOOLS = ("rich", "jinja2", "obstore", "deltalake", "psycopg", "pyspark", "conflu
 """Packages that cost 20 ms and more, and that no command needs before it has work for them."""
 HEAVY = ("holdfast.apply", "holdfast.drills", "holdfast.plan", "holdfast.proof", "holdfast.streams")
 SINKS_AND_PROBES = (
+    "holdfast.evidence.neighbours",
+    "holdfast.evidence.query_to_start",
+    "holdfast.evidence.spark_error",
+    "importlib.metadata",
     "holdfast.diagnosis.ledgers",
     "holdfast.diagnosis.outputs",
     "holdfast.diagnosis.probing",
@@ -64,7 +68,8 @@ def test_inspect_imports_neither_rules_nor_the_diagnosis(checkpoint: str) -> Non
     modules = modules_after(RUN, "inspect", checkpoint)
     assert "holdfast.cli.inspect" in modules
     assert rules_in(modules) == set()
-    assert loaded(modules, "holdfast.diagnosis", "holdfast.sinks", *HEAVY, *TOOLS) == set()
+    unused = ("holdfast.diagnosis", "holdfast.sinks", "holdfast.bundle.unpack")
+    assert loaded(modules, *unused, *HEAVY, *TOOLS) == set()
 
 
 def test_inspect_imports_the_probes_when_they_are_asked_for(checkpoint: str) -> None:

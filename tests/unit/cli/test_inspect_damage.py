@@ -300,7 +300,7 @@ CODES: dict[str, tuple[MemoryStorage, ExitCode]] = {
 def test_the_exit_code_says_whether_it_is_known(
     monkeypatch: pytest.MonkeyPatch, *, storage: MemoryStorage, code: ExitCode, form: str
 ) -> None:
-    monkeypatch.setattr("holdfast.bundle.reader.open_reader", lambda *_: storage)
+    monkeypatch.setattr("holdfast.bundle.open.open_reader", lambda *_: storage)
     with pytest.raises(SystemExit) as exited:
         run(["inspect", "checkpoint", "--format", form])
     assert exited.value.code == code

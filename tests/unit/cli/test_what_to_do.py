@@ -137,7 +137,7 @@ def test_check_lets_only_a_safe_start_pass(
     code: ExitCode,
     form: str,
 ) -> None:
-    monkeypatch.setattr("holdfast.bundle.reader.open_reader", lambda *_: storage)
+    monkeypatch.setattr("holdfast.bundle.open.open_reader", lambda *_: storage)
     with pytest.raises(SystemExit) as exited:
         run(["inspect", "checkpoint", "--check", "--format", form])
     assert exited.value.code == code
@@ -153,7 +153,7 @@ def test_check_lets_only_a_safe_start_pass(
 def test_a_query_that_never_ran_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     metadata = damaged(COUNTS).files["metadata"]
     storage = MemoryStorage({"metadata": metadata})
-    monkeypatch.setattr("holdfast.bundle.reader.open_reader", lambda *_: storage)
+    monkeypatch.setattr("holdfast.bundle.open.open_reader", lambda *_: storage)
     with pytest.raises(SystemExit) as exited:
         run(["inspect", "checkpoint", "--check"])
     assert exited.value.code == ExitCode.DONE
@@ -162,7 +162,7 @@ def test_a_query_that_never_ran_passes(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_older_versions_that_would_begin_again_do_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without offsets Spark 4.0 begins with batch 0, whatever the sink holds."""
     storage = damaged("4.0-aggregation", remove("offsets"))
-    monkeypatch.setattr("holdfast.bundle.reader.open_reader", lambda *_: storage)
+    monkeypatch.setattr("holdfast.bundle.open.open_reader", lambda *_: storage)
     with pytest.raises(SystemExit) as exited:
         run(["inspect", "checkpoint", "--check", "--spark", "4.0"])
     assert exited.value.code == ExitCode.FOUND

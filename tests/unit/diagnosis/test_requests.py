@@ -34,7 +34,7 @@ def test_a_checkpoint_without_state_takes_few_requests(
         del options
         return ReaderBelow(there, "orders") if str(place).endswith("orders") else there
 
-    monkeypatch.setattr("holdfast.bundle.reader.open_reader", open_reader)
+    monkeypatch.setattr("holdfast.bundle.open.open_reader", open_reader)
     found = diagnose_case(collect_case(Looks(location="s3://lake/orders")))
     assert found.verdict is RestartVerdict.SAFE
     assert there.requests <= MOST

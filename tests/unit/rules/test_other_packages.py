@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from importlib.machinery import PathFinder
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from holdfast.diagnosis import RestartVerdict, diagnose_case
 from holdfast.rules import RULES, Finding, judge, load_catalogue
+from holdfast.rules.catalogue import _may_have_entries
 from holdfast.testing.rule_cases import RuleCase, make_case
 
 RULE = """\
@@ -116,3 +119,41 @@ def test_one_that_fails_while_it_judges_is_named(install: Install) -> None:
     install(stale=text)
     (said,) = diagnose_case(make_case(HEALTHY)).not_judged
     assert said.startswith("ACME1 stale: the rule itself failed (AttributeError: ")
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "found"),
+    [
+        ("acme-1.dist-info/entry_points.txt", "[holdfast.rules]\nA = acme\n", True),
+        ("acme.egg-info/entry_points.txt", "[holdfast.rules]\nA = acme\n", True),
+        ("EGG-INFO/entry_points.txt", "[holdfast.rules]\nA = acme\n", True),
+        ("acme-1.dist-info/entry_points.txt", "[console_scripts]\na = acme\n", False),
+        ("acme-1.dist-info/METADATA", "Name: acme\n", False),
+        ("acme.egg-info", "Name: acme\n", True),
+        ("acme.egg/x", "", True),
+    ],
+)
+def test_packages_are_asked_unless_certainly_none_has_a_rule(
+    *, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, text: str, found: bool
+) -> None:
+    place = tmp_path / path
+    place.parent.mkdir(exist_ok=True)
+    place.write_text(text)
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "not-there"), str(tmp_path)])
+    monkeypatch.setattr(sys, "meta_path", [PathFinder])
+    assert _may_have_entries("holdfast.rules") is found
+
+
+def test_an_archive_and_a_finder_of_another_kind_are_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = tmp_path / "a.zip"
+    archive.write_bytes(b"")
+    monkeypatch.setattr(sys, "meta_path", [PathFinder])
+    monkeypatch.setattr(sys, "path", [str(archive)])
+    assert _may_have_entries("holdfast.rules")
+    monkeypatch.setattr(sys, "path", [])
+    assert not _may_have_entries("holdfast.rules")
+    other = SimpleNamespace(find_distributions=lambda *_: ())
+    monkeypatch.setattr(sys, "meta_path", [PathFinder, other])
+    assert _may_have_entries("holdfast.rules")

@@ -1,0 +1,45 @@
+"""Opens a checkpoint, where it is or in a bundle. What reads bundles is imported for one only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holdfast.storage.open import open_reader
+from holdfast.storage.read import Reader
+
+if TYPE_CHECKING:
+    from holdfast.bundle.unpack import Bundle
+
+_SUFFIX = ".zip"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """A checkpoint, where it is or in a bundle."""
+
+    checkpoint: Reader
+    root: Reader | None
+    """Reads the directory that the checkpoint is in, with the record; None if it is in none."""
+    bundle: Bundle | None = None
+    """None when the checkpoint is read where it is."""
+
+
+def open_checkpoint(location: str, options: Mapping[str, str] | None = None) -> Opened:
+    """Open a checkpoint, or a bundle if the location is a local file whose name ends in `.zip`.
+
+    Raises:
+        BundleError: The file is no bundle, or does not fit its seal.
+        LocationError: The location is not one Holdfast can read.
+        ConfigError: The options are not accepted.
+    """
+    reader = open_reader(location, options)
+    place = reader.location
+    if place.scheme == "file" and place.path.endswith(_SUFFIX) and Path(place.path).is_file():
+        from holdfast.bundle.reader import open_bundle  # noqa: PLC0415 - most are no bundle
+
+        return open_bundle(Path(place.path))
+    root = None if place.parent is None else open_reader(place.parent, options)
+    return Opened(checkpoint=reader, root=root)
