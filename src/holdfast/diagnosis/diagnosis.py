@@ -14,6 +14,8 @@ from holdfast.diagnosis.facts import Fact, find_facts
 from holdfast.evidence.case import Case
 from holdfast.evidence.outcomes import Refuses, RunsAgain, StartsFresh, Unknown
 from holdfast.evidence.outputs.output import NotRead
+from holdfast.evidence.progress import sources_behind
+from holdfast.evidence.read_at_start import unverified_files
 from holdfast.evidence.sources.probe import NotProbed
 from holdfast.grades import Confidence, Effect, Severity
 from holdfast.redact import redact
@@ -21,6 +23,10 @@ from holdfast.rules import Catalogue, Finding, Needs, load_catalogue
 from holdfast.rules.delta_batches import delta_holdings, is_strange
 
 _UNNAMED_LEDGERS = "the ledgers: the record does not say where every sink of the last run is"
+_NO_CHECKSUM = (
+    "Spark reads it, and it has no checksum beside it as other entries have: its form is right, "
+    "its values were not checked"
+)
 _ORDER = (Severity.BLOCKS_RESTART, Severity.DATA_AT_RISK, Severity.RISK, Severity.NOTE)
 
 
@@ -99,14 +105,16 @@ def diagnose_case(case: Case, catalogue: Catalogue | None = None) -> Diagnosis:
         if is_strange(case, each)
     ]
     unnamed = (_UNNAMED_LEDGERS,) if _has_unnamed_ledgers(case) else ()
+    behind = tuple(map(_tell_behind, sources_behind(case.checkpoint)))
+    unverified = tuple(f"{path}: {_NO_CHECKSUM}" for path in _unverified(case))
     return Diagnosis(
         case=case,
-        verdict=_verdict(case, decided_by, is_open=bool(failed or strange)),
+        verdict=_verdict(case, decided_by, is_open=bool(failed or strange or behind)),
         is_certain=decided_by is None or decided_by.confidence is Confidence.CERTAIN,
         decided_by=decided_by,
         findings=tuple(findings),
         facts=find_facts(case),
-        not_judged=(*failed, *strange, *unnamed, *case.not_looked_at),
+        not_judged=(*failed, *strange, *unnamed, *behind, *unverified, *case.not_looked_at),
     )
 
 
@@ -135,6 +143,18 @@ def _verdict(case: Case, decided_by: Finding | None, *, is_open: bool) -> Restar
     return _predicted(case)
 
 
+def _tell_behind(source: str) -> str:
+    return (
+        f"source {source}: its Kafka offsets in the newest entry are behind those in the entry "
+        "before it. Unless its topic was created again, records are read again"
+    )
+
+
+def _unverified(case: Case) -> tuple[str, ...]:
+    """Return files of which only the form was checked; a ledger vouches for those of a stream."""
+    return unverified_files(case.checkpoint) if case.stream is None else ()
+
+
 def _has_unnamed_ledgers(case: Case) -> bool:
     """Return whether the record of a guarded stream does not say where all its ledgers are."""
     if case.stream is None or case.newest_planned < 0:
@@ -149,6 +169,7 @@ def _is_unseen(case: Case) -> bool:
         case.record_unread is not None
         or any(each.unreadable is not None for each in ledgers)
         or _has_unnamed_ledgers(case)
+        or bool(_unverified(case))
         or any(isinstance(each, NotRead) for each in case.outputs)
         or any(isinstance(each.found, NotProbed) for each in case.sources)
     )

@@ -22,6 +22,9 @@ from holdfast.evidence.outcomes import Refuses, Reread, Unknown, UnknownCause
 from holdfast.evidence.refusal_codes import RefusalCode
 from holdfast.ids import BatchId
 
+_USUAL_INTERVAL = 10
+"""Spark's default of `spark.sql.streaming.fileSource.log.compactInterval`."""
+
 
 def judge_sources(checkpoint: Checkpoint) -> Refuses | Unknown | None:
     """Say whether the log of a file source stops the next start."""
@@ -47,6 +50,16 @@ def _judge_log(source: str, log: SourceLog | None, offset: FileOffset) -> Refuse
     there = set() if log is None else {*log.entries, *log.compacts}
     newest = max((offset.log_offset, *there))
     base = max(log.compacts, default=-1) if log is not None else -1
+    compact = _expected_compact(() if log is None else log.compacts, newest)
+    if compact is not None and log is not None and compact not in log.compacts:
+        path = f"{home}/{compact}.compact"
+        because = f"by the names of its compact files Spark looks for {path}, which is missing"
+        return Refuses(
+            code=RefusalCode.SOURCE_LOG_ENTRY_MISSING,
+            error="does not exist",
+            because=because,
+            follows_from=(path,),
+        )
     missing = next((number for number in range(newest, base, -1) if number not in there), None)
     if offset.log_offset >= 0 and missing is not None:
         path = f"{home}/{missing}"
@@ -79,6 +92,26 @@ def _judge_log(source: str, log: SourceLog | None, offset: FileOffset) -> Refuse
             follows_from=(sidecar,),
         )
     return None
+
+
+def _expected_compact(compacts: tuple[BatchId, ...], newest: int) -> int | None:
+    """Return the compact file that Spark begins to read at; None without any compact file.
+
+    From Spark 4.2 `CompactibleFileStreamLog.scala`: the two newest compact files say after how many
+    entries it compacts. A single one says it too: it is the first, or a multiple of ten.
+    """
+    if not compacts:
+        return None
+    last = compacts[-1]
+    interval = last - compacts[-2] if len(compacts) > 1 else _interval_of(last)
+    expected = (newest + 1) // interval * interval - 1
+    return expected if expected >= 0 else None
+
+
+def _interval_of(compact: int) -> int:
+    """Return after how many entries Spark compacts, by a single compact file and its default."""
+    entries = compact + 1
+    return _USUAL_INTERVAL if entries % _USUAL_INTERVAL == 0 else entries
 
 
 def find_rereads(checkpoint: Checkpoint, does: Behaviour) -> tuple[Reread, ...]:
