@@ -49,24 +49,14 @@ def _judge_log(source: str, log: SourceLog | None, offset: FileOffset) -> Refuse
     home = f"{SOURCES}/{source}"
     there = set() if log is None else {*log.entries, *log.compacts}
     newest = max((offset.log_offset, *there))
-    base = max(log.compacts, default=-1) if log is not None else -1
-    compact = _expected_compact(() if log is None else log.compacts, newest)
-    if compact is not None and log is not None and compact not in log.compacts:
-        path = f"{home}/{compact}.compact"
-        because = f"by the names of its compact files Spark looks for {path}, which is missing"
-        return Refuses(
-            code=RefusalCode.SOURCE_LOG_ENTRY_MISSING,
-            error="does not exist",
-            because=because,
-            follows_from=(path,),
-        )
-    missing = next((number for number in range(newest, base, -1) if number not in there), None)
+    compacts = () if log is None else log.compacts
+    missing = _missing_file(compacts, there, newest)
     if offset.log_offset >= 0 and missing is not None:
         path = f"{home}/{missing}"
         because = f"{path} is missing, and the file source reads its log at every start"
         return Refuses(
             code=RefusalCode.SOURCE_LOG_ENTRY_MISSING,
-            error="doesn't exist",
+            error="doesn't exist" if missing.isdecimal() else "does not exist",
             because=because,
             follows_from=(path,),
         )
@@ -92,6 +82,16 @@ def _judge_log(source: str, log: SourceLog | None, offset: FileOffset) -> Refuse
             follows_from=(sidecar,),
         )
     return None
+
+
+def _missing_file(compacts: tuple[BatchId, ...], there: set[BatchId], newest: int) -> str | None:
+    """Return the name of a file that Spark reads at every start and that is not there."""
+    compact = _expected_compact(compacts, max(there, default=-1))
+    if compact is not None and compact not in compacts:
+        return f"{compact}.compact"
+    base = max(compacts, default=-1)
+    missing = (number for number in range(newest, base, -1) if number not in there)
+    return next(map(str, missing), None)
 
 
 def _expected_compact(compacts: tuple[BatchId, ...], newest: int) -> int | None:

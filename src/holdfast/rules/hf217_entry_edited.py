@@ -7,6 +7,8 @@ takes values from the file: the newest offset entry, that before it if the batch
 newest commit entry, `metadata`, the end of a file source's log, or a description of the state. The
 file was edited, replaced without its checksum, or a disk has changed a bit.
 
+The files of the state are compared where `--deep` reads them; on disk up to 4 MB always are.
+
 ## What Spark does
 
 Spark reads these files without comparing the checksum, and takes what is there. With another offset
@@ -28,6 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from holdfast.checkpoint.checksums import sidecar_of
 from holdfast.evidence.case import Case
 from holdfast.evidence.read_at_start import changed_files, decides_start
 from holdfast.grades import Confidence, Effect, Goal, Severity
@@ -51,6 +54,22 @@ def _judge(case: Case) -> Iterator[Finding]:
             how=f"Compare {entry} with a backup{_progress(entry)}.",
             follows_from=(entry, sidecar),
         )
+    yield from _find_state(case)
+
+
+def _find_state(case: Case) -> Iterator[Finding]:
+    stores = () if case.overview is None else case.overview.stores
+    damaged = {each.path for store in stores for each in store.damaged}
+    for path in (each for store in stores for each in store.verified.changed):
+        if path not in damaged:
+            yield RULE.find(
+                what=(
+                    f"{path}, which the next batch loads, was changed after Spark wrote it: its "
+                    "checksum does not fit."
+                ),
+                how=f"Compare {path} with a backup.",
+                follows_from=(path, sidecar_of(path)),
+            )
 
 
 def _progress(entry: str) -> str:

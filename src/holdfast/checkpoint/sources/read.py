@@ -7,7 +7,7 @@ began; Iceberg keeps `offsets/0`. What else stands in directories is named and l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -113,15 +113,12 @@ def read_source(reader: Reader, name: str, files: Iterable[FileInfo]) -> SourceL
     """Read what one source keeps in these files of its directory."""
     named = [(parse_name(info.path), info) for info in files]
     entries = {each.batch_id: info for each, info in named if each.kind is Kind.ENTRY}
-    compacts = [each.batch_id for each, _ in named if each.kind is Kind.COMPACT]
+    compacts = {each.batch_id: info for each, info in named if each.kind is Kind.COMPACT}
     began = _read_beginning(reader, entries[BatchId(0)]) if list(entries) == [0] else None
-    newest = max((number for number in compacts if number is not None), default=-1)
-    compact = next(
-        (info for each, info in named if each.kind is Kind.COMPACT and each.batch_id == newest),
-        None,
-    )
+    newest = max((number for number in compacts if number is not None), default=BatchId(-1))
+    compact = compacts.get(newest)
     tail = [info for number, info in entries.items() if number is not None and number > newest]
-    read_by_spark = [*tail, *([] if compact is None else [compact])]
+    read_by_spark = {info.path: info.size_bytes for info in (*tail, compact) if info is not None}
     verified = _verify(reader, read_by_spark, named)
     checked = _check_log(reader, tail, compact) if began is None else _Checked()
     return SourceLog(
@@ -137,23 +134,20 @@ def read_source(reader: Reader, name: str, files: Iterable[FileInfo]) -> SourceL
             sidecar_of(path) for path, fit in verified.items() if fit is not _Fit.FITS
         ),
         unverified=tuple(
-            info.path
-            for info in read_by_spark
-            if verified.get(info.path, _Fit.UNUSABLE) is _Fit.UNUSABLE
+            path for path in read_by_spark if verified.get(path, _Fit.UNUSABLE) is _Fit.UNUSABLE
         ),
         misplaced=checked.misplaced,
         foreign=tuple(info.path for each, info in named if each.kind is Kind.FOREIGN),
         partly_read=tuple(
-            info.path
-            for info in read_by_spark
-            if verified.get(info.path) is not _Fit.FITS
-            and info.size_bytes > _most_parsed(info, compact)
+            path
+            for path, size in read_by_spark.items()
+            if verified.get(path) is not _Fit.FITS and size > _most_parsed(path)
         ),
     )
 
 
-def _most_parsed(info: FileInfo, compact: FileInfo | None) -> int:
-    return MOST_LINE_BYTES if info is compact else _LARGEST_CHECKED
+def _most_parsed(path: str) -> int:
+    return MOST_LINE_BYTES if parse_name(path).kind is Kind.COMPACT else _LARGEST_CHECKED
 
 
 class _Fit(Enum):
@@ -165,23 +159,23 @@ class _Fit(Enum):
 
 
 def _verify(
-    reader: Reader, files: list[FileInfo], named: list[tuple[Name, FileInfo]]
+    reader: Reader, files: Mapping[str, int], named: list[tuple[Name, FileInfo]]
 ) -> dict[str, _Fit]:
     """Say of each file with Hadoop's checksums beside it how they fit."""
     sidecars = {info.path for each, info in named if each.kind is Kind.SIDECAR}
     found = {}
-    for info in files:
-        sidecar = sidecar_of(info.path)
-        if sidecar not in sidecars or info.size_bytes > _LARGEST_VERIFIED:
+    for path, size in files.items():
+        sidecar = sidecar_of(path)
+        if sidecar not in sidecars or size > _LARGEST_VERIFIED:
             continue
         raw = read_whole(reader, sidecar)
-        content = read_whole(reader, info.path)
+        content = read_whole(reader, path)
         if not is_sidecar(sidecar, raw):
-            found[info.path] = _Fit.UNUSABLE
+            found[path] = _Fit.UNUSABLE
         elif is_stale(sidecar, raw, content, parse=_parse_entries):
-            found[info.path] = _Fit.STALE
+            found[path] = _Fit.STALE
         else:
-            found[info.path] = _Fit.FITS
+            found[path] = _Fit.FITS
     return found
 
 

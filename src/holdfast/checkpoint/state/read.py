@@ -133,12 +133,7 @@ def read_operator(
         found = list(
             pool.map(lambda each: _read_partition(listed, f"{home}/{each}", each), partitions)
         )
-    described = [
-        info.path
-        for directory in DESCRIPTIONS
-        if directory in names
-        for info in listed.walk(f"{home}/{directory}")
-    ]
+    described = _described(listed, home, names)
     described += [path for part in found for path in part.described]
     schemas = [path for path in described if path.startswith(f"{home}/{_SCHEMA}/")]
     schemas += [path for path in described if path.endswith(f"/{_METADATA}/schema")]
@@ -149,10 +144,7 @@ def read_operator(
     return Operator(
         operator_id=number,
         metadata=tuple(read_metadata(reader, home, described)),
-        schemas=(
-            *read_schemas(reader, sorted(schemas)),
-            *find_schema_directories(reader, homes),
-        ),
+        schemas=(*read_schemas(reader, sorted(schemas)), *find_schema_directories(reader, homes)),
         stores=tuple(store for part in found for store in part.stores),
         leftovers=tuple(path for part in found for path in part.leftovers),
         lone_sidecars=tuple(_lone_sidecars(described)),
@@ -164,6 +156,12 @@ def read_operator(
         stale_sidecars=tuple(path for path, fits in verified if fits is False),
         unverified=tuple(path for path, fits in verified if fits is None),
     )
+
+
+def _described(listed: Lister, home: str, names: Collection[str]) -> list[str]:
+    """Return the files in the directories that describe an operator."""
+    there = [each for each in DESCRIPTIONS if each in names]
+    return [info.path for each in there for info in listed.walk(f"{home}/{each}")]
 
 
 def numbers(names: Iterable[str]) -> list[int]:
