@@ -98,6 +98,7 @@ drill-full: ## Every campaign, for hours: every stream in every phase, crash sta
 	$(BIN)/python -m campaigns.planted --seed $(SEED)
 	$(BIN)/python -m campaigns.target_changes
 	$(BIN)/python -m campaigns.restart_damage
+	$(BIN)/python -m campaigns.damages --seed $(SEED)
 	$(BIN)/python -m campaigns.other_sinks
 	$(BIN)/python -m campaigns.long_life
 	$(BIN)/python -m campaigns.yarn_attempts

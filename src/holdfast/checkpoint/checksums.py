@@ -4,8 +4,8 @@ Hadoop's `.<name>.crc`, on local disk only, from hadoop-common 3.5 `fs/ChecksumF
 
     63 72 63 00 · int32 bytes per checksum (512) · one CRC-32 per that many bytes, big-endian
 
-Spark does not verify them on the logs of a checkpoint: one that does not fit says that somebody has
-changed the file since Spark wrote it, no more.
+Spark does not verify them on the logs of a checkpoint: one that does not fit says that the file was
+changed since Spark wrote it, no more. One that has not this form tells nothing of its file.
 
 Spark's `<name>.crc` beside state files, from Spark 4.1 `ChecksumCheckpointFileManager.scala` (4.1:
 always; from 4.2 with state format 2 only). Spark does verify these.
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import msgspec
@@ -41,8 +42,62 @@ class Sidecar:
         pieces = range(0, len(content), self.bytes_per_checksum)
         if len(pieces) != len(self.checksums):
             return False
-        found = tuple(zlib.crc32(content[at : at + self.bytes_per_checksum]) for at in pieces)
-        return found == self.checksums
+        found = (zlib.crc32(content[at : at + self.bytes_per_checksum]) for at in pieces)
+        differing = [one ^ other for one, other in zip(found, self.checksums, strict=True)]
+        # No change of one bit in a file changes a single bit of its checksum: then the sidecar
+        # itself is damaged, and not the file.
+        changed = [each for each in differing if each]
+        return not changed or (len(changed) == 1 and changed[0].bit_count() == 1)
+
+    def find_beginning(self, content: bytes) -> bytes | None:
+        """Return the beginning of a content that is the one that was written; None without any."""
+        last = (len(self.checksums) - 1) * self.bytes_per_checksum
+        if last < 0 or not Sidecar(
+            bytes_per_checksum=self.bytes_per_checksum, checksums=self.checksums[:-1]
+        ).fits(content[:last]):
+            return None
+        found = 0
+        for end in range(last + 1, min(last + self.bytes_per_checksum, len(content)) + 1):
+            found = zlib.crc32(content[end - 1 : end], found)
+            if found == self.checksums[-1]:
+                return content[:end]
+        return None
+
+
+def is_stale(
+    path: str, sidecar: object, content: object, *, parse: Callable[[bytes], object]
+) -> bool:
+    """Return whether Hadoop's sidecar does not fit a file; False where one of them is missing.
+
+    A file that something was appended to is as it was if it still says the same. A sidecar that has
+    another form than Hadoop's fits nothing: `is_sidecar` tells it apart.
+
+    Args:
+        path: Of the sidecar.
+        sidecar: Its bytes; anything else if it could not be read.
+        content: The bytes of the file; anything else if it could not be read.
+        parse: Returns what the bytes of such a file say.
+    """
+    if not isinstance(sidecar, bytes) or not isinstance(content, bytes):
+        return False
+    parsed = parse_sidecar(path, sidecar)
+    if isinstance(parsed, Unparsed):
+        return True
+    if parsed.fits(content):
+        return False
+    beginning = parsed.find_beginning(content)
+    return beginning is None or parse(beginning) != parse(content)
+
+
+def is_sidecar(path: str, raw: object) -> bool:
+    """Return whether the bytes of a file are checksums as Hadoop writes them."""
+    return isinstance(raw, bytes) and isinstance(parse_sidecar(path, raw), Sidecar)
+
+
+def sidecar_of(path: str) -> str:
+    """Return where Hadoop keeps the checksums of a file."""
+    directory, _, name = path.rpartition("/")
+    return f"{directory}/.{name}.crc" if directory else f".{name}.crc"
 
 
 def parse_sidecar(path: str, raw: bytes) -> Sidecar | Unparsed:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.checkpoint.text import parse_json_object, parse_versioned, whole_number
+from holdfast.checkpoint.text import parse_leading_object, parse_versioned, whole_number
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.ids import BatchId
 
@@ -56,7 +56,7 @@ def parse_commit_entry(path: str, batch_id: BatchId, raw: bytes) -> CommitEntry 
     text = parse_versioned(path, raw, newest=NEWEST_COMMIT_VERSION)
     if isinstance(text, Unparsed):
         return text
-    body = parse_json_object(text.lines[0]) if text.lines else {}
+    body = parse_leading_object(text.lines[0]) if text.lines else {}
     if body is None:
         return Unparsed(path=path, reason="line 2 is not a JSON object")
     watermark, state_ids = body.get("nextBatchWatermarkMs"), body.get("stateUniqueIds")

@@ -23,6 +23,7 @@ STATE = "state"
 # Java's long, which is what Spark parses the name as. It takes a sign too; nothing ever writes one.
 _BATCH = re.compile(r"(?P<batch>0|[1-9][0-9]{0,18})(?P<compact>\.compact)?")
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
+_JAVA_LONG = re.compile(r"[+-]?[0-9]{1,40}")
 _LARGEST = 2**63 - 1
 _TEMP = re.compile(r"\.(?P<target>.+?)\.[0-9a-fA-F-]{36}(\.TID[0-9]+)?\.tmp")
 _SIDECAR = re.compile(r"\.(?P<target>.+)\.crc")
@@ -55,6 +56,17 @@ class Name:
 def parse_number(name: str) -> int | None:
     """Return the number that a name or a setting is; None when it is none Spark would write."""
     return int(name) if _NUMBER.fullmatch(name) else None
+
+
+def number_to_spark(name: str) -> int | None:
+    """Return the number that Spark takes a name for, also if it would not write it so: `0007`.
+
+    Java's `Long.parseLong` decides: a sign and zeros in front are part of a number.
+    """
+    if not _JAVA_LONG.fullmatch(name):
+        return None
+    number = int(name)
+    return number if -_LARGEST - 1 <= number <= _LARGEST else None
 
 
 def parse_name(path: str) -> Name:

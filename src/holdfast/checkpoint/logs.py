@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from holdfast.checkpoint.checksums import parse_sidecar
+from holdfast.checkpoint.checksums import is_sidecar, is_stale
 from holdfast.checkpoint.commits import CommitEntry, parse_commit_entry
 from holdfast.checkpoint.layout import COMMITS, OFFSETS, Kind, parse_name
 from holdfast.checkpoint.offsets import OffsetEntry, parse_offset_entry
@@ -33,6 +33,10 @@ class Log(Generic[T]):
     lone_sidecars: tuple[str, ...]
     stale_sidecars: tuple[str, ...]
     foreign: tuple[str, ...]
+    directories: tuple[str, ...] = ()
+    """Paths of directories in it: Spark keeps files only."""
+    unverified: tuple[str, ...] = ()
+    """Paths of entries without a usable checksum; known only when everything was read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +74,7 @@ def with_late(
 ) -> Log[CommitEntry]:
     """Return the commits, and those of batches that were written since, lowest first."""
     found = {**commits.entries, **read_entries(reader, COMMITS, batches, parse=parse_commit_entry)}
-    return Log(
-        entries=dict(sorted(found.items())),
-        leftovers=commits.leftovers,
-        lone_sidecars=commits.lone_sidecars,
-        stale_sidecars=commits.stale_sidecars,
-        foreign=commits.foreign,
-    )
+    return replace(commits, entries=dict(sorted(found.items())))
 
 
 def read_entries(
@@ -118,6 +116,7 @@ def _read_log(reader: Reader, directory: str, parse: Parse[T]) -> Log[T]:
         for batch, path in batches
         if (raw := contents[path]) is not None
     }
+    directories = tuple(f"{directory}/{name}" for name in listing.directories)
     return Log(
         entries=entries,
         leftovers=named(paths, Kind.TEMP),
@@ -125,11 +124,19 @@ def _read_log(reader: Reader, directory: str, parse: Parse[T]) -> Log[T]:
         stale_sidecars=tuple(
             path
             for target, path in sidecars.items()
-            if _is_stale(path, contents.get(path), contents.get(target))
+            if is_stale(
+                path,
+                contents.get(path),
+                contents.get(target),
+                parse=lambda raw: parse("", BatchId(0), raw),
+            )
         ),
-        foreign=(
-            *named(paths, Kind.FOREIGN, Kind.COMPACT),
-            *(f"{directory}/{name}" for name in listing.directories),
+        foreign=(*named(paths, Kind.FOREIGN, Kind.COMPACT), *directories),
+        directories=directories,
+        unverified=tuple(
+            path
+            for _, path in batches
+            if not is_sidecar(path, contents.get(sidecars.get(path, "")))
         ),
     )
 
@@ -159,13 +166,3 @@ def _read_side_by_side(reader: Reader, paths: list[str]) -> dict[str, bytes | Un
     with ThreadPoolExecutor(READERS) as pool:
         found = pool.map(lambda path: read_whole(reader, path), paths)
         return dict(zip(paths, found, strict=True))
-
-
-def _is_stale(
-    path: str, sidecar: bytes | Unparsed | None, content: bytes | Unparsed | None
-) -> bool:
-    """Return whether a sidecar that was read does not fit the entry beside it."""
-    if not isinstance(sidecar, bytes) or not isinstance(content, bytes):
-        return False
-    parsed = parse_sidecar(path, sidecar)
-    return isinstance(parsed, Unparsed) or not parsed.fits(content)

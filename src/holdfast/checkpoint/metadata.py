@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from holdfast.checkpoint.text import parse_json_object
+from holdfast.checkpoint.text import parse_leading_object
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.ids import QueryId
 
@@ -34,7 +34,7 @@ def parse_metadata(path: str, raw: bytes) -> QueryMetadata | Unparsed:
         return Unparsed(path=path, reason="it is not UTF-8 text")
     if not text.strip():
         return Unparsed(path=path, reason="the file is empty")
-    found = parse_json_object(text)
+    found = parse_leading_object(text)
     if found is None:
         return Unparsed(path=path, reason="it is not a JSON object")
     query_id = found.get("id")

@@ -117,6 +117,7 @@ def _log(
         lone_sidecars=tuple(path for path in forgotten if is_kept and reader.stat(path)),
         stale_sidecars=(),
         foreign=(*named(paths, Kind.FOREIGN, Kind.COMPACT), *deeper),
+        directories=tuple(dict.fromkeys("/".join(path.split("/")[:2]) for path in deeper)),
     )
 
 

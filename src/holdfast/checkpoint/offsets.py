@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.checkpoint.text import parse_json_object, parse_versioned, whole_number
+from holdfast.checkpoint.text import parse_leading_object, parse_versioned, whole_number
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.ids import BatchId
 
@@ -97,7 +97,7 @@ def _named(path: str, lines: tuple[str, ...]) -> tuple[SourceOffset, ...] | Unpa
 def _parse_metadata(path: str, line: str) -> OffsetMetadata | Unparsed | None:
     if line == "":
         return None
-    found = parse_json_object(line)
+    found = parse_leading_object(line)
     if found is None:
         return Unparsed(path=path, reason="line 2 is not a JSON object")
     watermark = whole_number(found.get("batchWatermarkMs", 0))

@@ -10,6 +10,7 @@ import posixpath
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from holdfast.checkpoint.checksums import is_sidecar, is_stale, sidecar_of
 from holdfast.checkpoint.commits import CommitEntry
 from holdfast.checkpoint.layout import (
     COMMITS,
@@ -62,6 +63,12 @@ class Checkpoint:
     """Hadoop's checksums that do not fit their entry: it was changed after Spark wrote it."""
     foreign: tuple[str, ...]
     """Files and directories that Spark does not write there."""
+    log_directories: tuple[str, ...] = ()
+    """Directories in `offsets` and `commits`, where Spark keeps files only."""
+    unverified: tuple[str, ...] = ()
+    """Files without a usable checksum beside them; not known where only the newest were read."""
+    keeps_checksums: bool = False
+    """Whether some log entries have a usable checksum beside them."""
     unlisted: tuple[Unparsed, ...] = ()
     """Where a directory should be and a file or a link is: what Spark would find is not known."""
     first_read: BatchId | None = None
@@ -105,6 +112,7 @@ def read_checkpoint(reader: Reader) -> Checkpoint:
     operators = read_state(reader, found.below_state.directories)
     state = BoundedState(operators=operators, unread=None)
     checkpoint = _put_together(reader, found, logs, sources=sources, state=state)
+    checkpoint = _verify_metadata(reader, found.root, checkpoint)
     return replace(checkpoint, is_file=_is_file(reader)) if found.is_nothing else checkpoint
 
 
@@ -150,6 +158,7 @@ def read_logs_again(reader: Reader, before: Checkpoint) -> Checkpoint:
         offsets=logs.offsets.entries,
         commits=logs.commits.entries,
         lone_sidecars=_of((logs.offsets, logs.commits), name="lone_sidecars"),
+        log_directories=_of((logs.offsets, logs.commits), name="directories"),
         first_read=logs.first_read,
     )
 
@@ -214,7 +223,10 @@ def _put_together(
         state=state.operators,
         leftovers=(*named(top, Kind.TEMP), *_of(both, sources, state.operators, name="leftovers")),
         lone_sidecars=_of(both, name="lone_sidecars"),
-        stale_sidecars=_of(both, name="stale_sidecars"),
+        stale_sidecars=_of(both, sources, state.operators, name="stale_sidecars"),
+        log_directories=_of(both, name="directories"),
+        unverified=_of(both, sources, state.operators, name="unverified"),
+        keeps_checksums=any(len(log.unverified) < len(log.entries) for log in both),
         unlisted=unlisted,
         foreign=(
             *named(top, Kind.FOREIGN, Kind.ENTRY, Kind.COMPACT),
@@ -224,6 +236,22 @@ def _put_together(
         ),
         first_read=logs.first_read,
         state_unread=state.unread,
+    )
+
+
+def _verify_metadata(reader: Reader, root: Listing, checkpoint: Checkpoint) -> Checkpoint:
+    """Return the checkpoint with what Hadoop's checksum says of `metadata`."""
+    sidecar = sidecar_of(METADATA)
+    if all(info.path != sidecar for info in root.files):
+        return checkpoint
+    raw, content = read_whole(reader, sidecar), read_whole(reader, METADATA)
+    if not is_stale(sidecar, raw, content, parse=lambda each: parse_metadata("", each)):
+        return checkpoint
+    unusable = () if is_sidecar(sidecar, raw) else (METADATA,)
+    return replace(
+        checkpoint,
+        stale_sidecars=(sidecar, *checkpoint.stale_sidecars),
+        unverified=(*unusable, *checkpoint.unverified),
     )
 
 

@@ -100,6 +100,30 @@ def parse_json_object(text: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
+def parse_leading_object(text: str) -> dict[str, Any] | None:
+    """Return the JSON object that a text begins with, or None when it begins with none.
+
+    Spark's parser stops at the end of the object, and does not look at what follows.
+    """
+    found = parse_json_object(text)
+    if found is not None:
+        return found
+    end = leading_json(text)
+    return None if end is None else parse_json_object(end)
+
+
+def leading_json(text: str) -> str | None:
+    """Return the part of a text that is its first JSON value; None when it begins with none."""
+    import json  # noqa: PLC0415 - only damaged files need it
+
+    begun = text.lstrip(" \t\r\n")
+    try:
+        _, end = json.JSONDecoder().raw_decode(begun)
+    except (ValueError, RecursionError):
+        return None
+    return begun[:end]
+
+
 def whole_number(value: object) -> int | None:
     """Return an integer of a JSON value; None for anything else, and what no Java long can be."""
     if not isinstance(value, int) or isinstance(value, bool):

@@ -41,6 +41,7 @@ _REFUSED: dict[RefusalCode, str] = {
     RefusalCode.ENTRY_WITH_OTHER_SOURCES: _RESTORE,
     RefusalCode.ENTRY_WITHOUT_SETTINGS: _RESTORE,
     RefusalCode.ENTRY_BLOCKED_BY_CHECKSUM: _CHECKSUM,
+    RefusalCode.NAME_TAKEN: "Check that no query runs, then move {path} out of the checkpoint.",
     RefusalCode.SOURCE_LOG_ENTRY_MISSING: _RESTORE,
     RefusalCode.SOURCE_LOG_ENTRY_UNREADABLE: _RESTORE,
     RefusalCode.SOURCE_LOG_BLOCKED_BY_CHECKSUM: _CHECKSUM,

@@ -14,12 +14,18 @@ from holdfast.diagnosis.facts import Fact, find_facts
 from holdfast.evidence.case import Case
 from holdfast.evidence.outcomes import Refuses, RunsAgain, StartsFresh, Unknown
 from holdfast.evidence.outputs.output import NotRead
+from holdfast.evidence.progress import sources_behind
+from holdfast.evidence.read_at_start import unverified_files
 from holdfast.evidence.sources.probe import NotProbed, SourceProbe
 from holdfast.grades import Confidence, Effect, Severity
 from holdfast.redact import redact
 from holdfast.rules import Catalogue, Finding, Needs, catalogue_for
 
 _UNNAMED_LEDGERS = "the ledgers: the record does not say where every sink of the last run is"
+_NO_CHECKSUM = (
+    "Spark reads it, and it has no checksum beside it as other entries have: its form is right, "
+    "its values were not checked"
+)
 _ORDER = (Severity.BLOCKS_RESTART, Severity.DATA_AT_RISK, Severity.RISK, Severity.NOTE)
 
 
@@ -94,14 +100,16 @@ def diagnose_case(case: Case, catalogue: Catalogue | None = None) -> Diagnosis:
     decided_by = _gravest(findings)
     strange = _find_strange(case) if case.outputs else []
     unnamed = (_UNNAMED_LEDGERS,) if _has_unnamed_ledgers(case) else ()
+    behind = tuple(map(_tell_behind, sources_behind(case.checkpoint)))
+    unverified = tuple(f"{path}: {_NO_CHECKSUM}" for path in _unverified(case))
     return Diagnosis(
         case=case,
-        verdict=_verdict(case, decided_by, is_open=bool(failed or strange)),
+        verdict=_verdict(case, decided_by, is_open=bool(failed or strange or behind)),
         is_certain=decided_by is None or decided_by.confidence is Confidence.CERTAIN,
         decided_by=decided_by,
         findings=tuple(findings),
         facts=find_facts(case),
-        not_judged=(*failed, *strange, *unnamed, *case.not_looked_at),
+        not_judged=(*failed, *strange, *unnamed, *behind, *unverified, *case.not_looked_at),
     )
 
 
@@ -141,6 +149,22 @@ def _verdict(case: Case, decided_by: Finding | None, *, is_open: bool) -> Restar
     return _predicted(case)
 
 
+def _tell_behind(source: str) -> str:
+    return (
+        f"source {source}: its Kafka offsets in the newest entry are behind those in the entry "
+        "before it. Unless its topic was created again, records are read again"
+    )
+
+
+def _unverified(case: Case) -> tuple[str, ...]:
+    """Return files of which only the form was checked; a ledger vouches for those of a stream."""
+    if case.stream is not None or not case.checkpoint.keeps_checksums:
+        return ()
+    stores = () if case.overview is None else case.overview.stores
+    state = (each for store in stores for each in store.verified.without)
+    return (*unverified_files(case.checkpoint), *state)
+
+
 def _has_unnamed_ledgers(case: Case) -> bool:
     """Return whether the record of a guarded stream does not say where all its ledgers are."""
     if case.stream is None or case.newest_planned < 0:
@@ -155,6 +179,7 @@ def _is_unseen(case: Case) -> bool:
         case.record_unread is not None
         or any(each.unreadable is not None for each in ledgers)
         or _has_unnamed_ledgers(case)
+        or bool(_unverified(case))
         or any(isinstance(each, NotRead) for each in case.outputs)
         or any(map(_is_half_seen, case.sources))
     )

@@ -87,6 +87,11 @@ def left_out_of(checkpoint: Checkpoint) -> tuple[str, ...]:
     if checkpoint.first_read is not None:
         before = f"log entries before batch {checkpoint.first_read}"
         notes.append(f"{before}: a start does not need them")
+    notes += [
+        f"{path}: only its beginning and its end were read"
+        for log in checkpoint.sources
+        for path in log.partly_read
+    ]
     if checkpoint.state_unread is not None:
         notes.append(f"{STATE}/: {checkpoint.state_unread}")
     return tuple(notes)

@@ -41,6 +41,8 @@ from holdfast.storage.remembered import RememberedReader
 
 MOST_STATE_FILES = 50_000
 """Of one checkpoint among many: a listing of them takes seconds in a bucket."""
+LARGEST_LOOKED_INTO = 4 << 20
+"""In bytes: state of this size is read in a tenth of a second."""
 Row = LedgerRow | Unreadable | None
 """What a ledger says of a stream; None when it has no row of it."""
 
@@ -79,16 +81,23 @@ def collect(reader: Reader, *, rows: bool = False) -> Evidence:
     Args:
         reader: Of the checkpoint.
         rows: Whether every state file that the next start loads is read, and its rows are counted.
+            Small state on disk always is: without it a changed bit is not seen.
 
     Raises:
         ReadError: A directory cannot be listed; nothing can be said then.
     """
     checkpoint = read_checkpoint(reader)
+    rows = rows or _is_small(reader, checkpoint)
     return Evidence(
         checkpoint=checkpoint,
         stores=look_into_state(reader, checkpoint, needed_version(checkpoint), rows=rows),
         pending_files=_count_pending_files(reader, checkpoint),
     )
+
+
+def _is_small(reader: Reader, checkpoint: Checkpoint) -> bool:
+    sizes = (store.size_bytes for operator in checkpoint.state for store in operator.stores)
+    return reader.location.scheme == "file" and sum(sizes) <= LARGEST_LOOKED_INTO
 
 
 def collect_near(reader: Reader, near: BatchId | None) -> Evidence:

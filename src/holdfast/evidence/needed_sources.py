@@ -22,6 +22,9 @@ from holdfast.evidence.outcomes import Refuses, Reread, Unknown, UnknownCause
 from holdfast.evidence.refusal_codes import RefusalCode
 from holdfast.ids import BatchId
 
+_USUAL_INTERVAL = 10
+"""Spark's default of `spark.sql.streaming.fileSource.log.compactInterval`."""
+
 
 def judge_sources(checkpoint: Checkpoint) -> Refuses | Unknown | None:
     """Say whether the log of a file source stops the next start."""
@@ -46,14 +49,14 @@ def _judge_log(source: str, log: SourceLog | None, offset: FileOffset) -> Refuse
     home = f"{SOURCES}/{source}"
     there = set() if log is None else {*log.entries, *log.compacts}
     newest = max((offset.log_offset, *there))
-    base = max(log.compacts, default=-1) if log is not None else -1
-    missing = next((number for number in range(newest, base, -1) if number not in there), None)
+    compacts = () if log is None else log.compacts
+    missing = _missing_file(compacts, there, newest)
     if offset.log_offset >= 0 and missing is not None:
         path = f"{home}/{missing}"
         because = f"{path} is missing, and the file source reads its log at every start"
         return Refuses(
             code=RefusalCode.SOURCE_LOG_ENTRY_MISSING,
-            error="doesn't exist",
+            error="doesn't exist" if missing.isdecimal() else "does not exist",
             because=because,
             follows_from=(path,),
         )
@@ -79,6 +82,36 @@ def _judge_log(source: str, log: SourceLog | None, offset: FileOffset) -> Refuse
             follows_from=(sidecar,),
         )
     return None
+
+
+def _missing_file(compacts: tuple[BatchId, ...], there: set[BatchId], newest: int) -> str | None:
+    """Return the name of a file that Spark reads at every start and that is not there."""
+    compact = _expected_compact(compacts, max(there, default=-1))
+    if compact is not None and compact not in compacts:
+        return f"{compact}.compact"
+    base = max(compacts, default=-1)
+    missing = (number for number in range(newest, base, -1) if number not in there)
+    return next(map(str, missing), None)
+
+
+def _expected_compact(compacts: tuple[BatchId, ...], newest: int) -> int | None:
+    """Return the compact file that Spark begins to read at; None without any compact file.
+
+    From Spark 4.2 `CompactibleFileStreamLog.scala`: the two newest compact files say after how many
+    entries it compacts. A single one says it too: it is the first, or a multiple of ten.
+    """
+    if not compacts:
+        return None
+    last = compacts[-1]
+    interval = last - compacts[-2] if len(compacts) > 1 else _interval_of(last)
+    expected = (newest + 1) // interval * interval - 1
+    return expected if expected >= 0 else None
+
+
+def _interval_of(compact: int) -> int:
+    """Return after how many entries Spark compacts, by a single compact file and its default."""
+    entries = compact + 1
+    return _USUAL_INTERVAL if entries % _USUAL_INTERVAL == 0 else entries
 
 
 def find_rereads(checkpoint: Checkpoint, does: Behaviour) -> tuple[Reread, ...]:

@@ -16,9 +16,10 @@ source still has, what the sink holds and whether the query was changed is not l
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
-from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS, STATE
+from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS, SOURCES, STATE
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.evidence.absent_state import judge_absent_state
@@ -31,6 +32,7 @@ from holdfast.evidence.needed_entries import (
 )
 from holdfast.evidence.needed_sources import find_rereads, judge_sources
 from holdfast.evidence.needed_state import judge_needed_state
+from holdfast.evidence.obstacles import CONCURRENT, Obstacle, find_obstacles
 from holdfast.evidence.outcomes import (
     NextStart,
     Refuses,
@@ -72,12 +74,26 @@ def predict_next_start(
         refused := judge_query(checkpoint, query, batch_id=by_logs.batch_id, does=does)
     ):
         return refused
-    stopped = judge_sources(checkpoint) or judge_needed_state(
+    stopped = _judge_sources(checkpoint) or judge_needed_state(
         checkpoint, by_logs.batch_id, does=does, query=query, looked=looked
     )
+    stopped = stopped or _judge_state_names(checkpoint, by_logs.batch_id)
     if stopped is not None:
         return stopped
     return by_logs if query is not None else judge_absent_state(checkpoint, by_logs)
+
+
+def _judge_sources(checkpoint: Checkpoint) -> Refuses | Unknown | None:
+    """Judge the logs of file sources: what is in them, then what is where the next entry goes."""
+    stopped = judge_sources(checkpoint)
+    if stopped is not None:
+        return stopped
+    for log in checkpoint.sources:
+        newest = max((*log.entries, *log.compacts), default=-1)
+        taken = next(_unwritable(checkpoint, f"{SOURCES}/{log.name}", newest + 1), None)
+        if taken is not None:
+            return _refuse(taken)
+    return None
 
 
 def predict_by_logs(checkpoint: Checkpoint, *, spark: SparkVersion = NEWEST_SPARK) -> NextStart:
@@ -87,10 +103,10 @@ def predict_by_logs(checkpoint: Checkpoint, *, spark: SparkVersion = NEWEST_SPAR
     if stopped is not None:
         return stopped
     if not checkpoint.offsets:
-        return _without_offsets(checkpoint, does)
+        return _judge_misread(checkpoint) or _without_offsets(checkpoint, does)
     newest = max(checkpoint.offsets)
     committed = max(checkpoint.commits, default=None)
-    stopped = judge_needed_entries(checkpoint, does)
+    stopped = _judge_misread(checkpoint) or judge_needed_entries(checkpoint, does)
     if stopped is not None:
         return stopped
     files = tuple(
@@ -125,6 +141,8 @@ def needed_version(checkpoint: Checkpoint) -> int:
 
 def _resume(checkpoint: Checkpoint, batch: BatchId, files: tuple[str, ...]) -> Resumes | Refuses:
     error = _blocked(checkpoint, OFFSETS, batch)
+    if error is not None and f"{OFFSETS}/.{batch}.crc" not in checkpoint.lone_sidecars:
+        return _refuse(next(_unwritable(checkpoint, OFFSETS, batch)))
     if error is not None:
         sidecar = f"{OFFSETS}/.{batch}.crc"
         because = f"{sidecar} blocks the entry {OFFSETS}/{batch}, which Spark writes next"
@@ -140,10 +158,42 @@ def _resume(checkpoint: Checkpoint, batch: BatchId, files: tuple[str, ...]) -> R
 def _blocked(checkpoint: Checkpoint, log: str, batch: BatchId) -> str | None:
     """Return the error with which Spark fails to write an entry; None when it can."""
     if batch in (checkpoint.offsets if log == OFFSETS else checkpoint.commits):
-        return "CONCURRENT_STREAM_LOG_UPDATE"
+        return CONCURRENT
     # Misleading: there is no other query, only a checksum without its entry.
-    is_blocked = f"{log}/.{batch}.crc" in checkpoint.lone_sidecars
-    return "Multiple streaming queries are concurrently using" if is_blocked else None
+    if f"{log}/.{batch}.crc" in checkpoint.lone_sidecars:
+        return "Multiple streaming queries are concurrently using"
+    return next((each.error for each in _unwritable(checkpoint, log, batch)), None)
+
+
+def _unwritable(checkpoint: Checkpoint, log: str, batch: int) -> Iterator[Obstacle]:
+    """Yield what is in the place of an entry that Spark writes."""
+    for each in find_obstacles(checkpoint):
+        if each.entry == f"{log}/{batch}" and not each.is_read:
+            yield each
+
+
+def _judge_misread(checkpoint: Checkpoint) -> Refuses | None:
+    """Judge files that Spark takes for entries because of their names."""
+    found = (each for each in find_obstacles(checkpoint) if each.is_read)
+    first = next(found, None)
+    return None if first is None else _refuse(first)
+
+
+def _judge_state_names(checkpoint: Checkpoint, batch: BatchId) -> Refuses | None:
+    """Judge what is in the place of a state file that a batch loads or writes."""
+    for each in find_obstacles(checkpoint):
+        if each.entry.startswith(f"{STATE}/") and each.number <= batch:
+            return replace(_refuse(each), in_batch=batch)
+    return None
+
+
+def _refuse(obstacle: Obstacle) -> Refuses:
+    return Refuses(
+        code=RefusalCode.NAME_TAKEN,
+        error=obstacle.error,
+        because=obstacle.because,
+        follows_from=(obstacle.path,),
+    )
 
 
 def _judge_directories(checkpoint: Checkpoint) -> Refuses | Unknown | None:

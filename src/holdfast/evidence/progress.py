@@ -124,6 +124,27 @@ def measure(start: Offset | None, end: Offset | None, *, is_first: bool = False)
     return Amount(number=number, unit=unit) if is_known else None
 
 
+def sources_behind(checkpoint: Checkpoint) -> tuple[str, ...]:
+    """Name the Kafka sources that the newest entry takes back behind the entry before it."""
+    newest = max(checkpoint.offsets, default=-1)
+    entry, before = (checkpoint.offsets.get(BatchId(newest - back)) for back in (0, 1))
+    if not isinstance(entry, OffsetEntry) or not isinstance(before, OffsetEntry):
+        return ()
+    old = {each.source: parse_offset(each.text) for each in before.offsets if each.text}
+    new = {each.source: parse_offset(each.text) for each in entry.offsets if each.text}
+    return tuple(source for source in new if _is_behind(new[source], old.get(source)))
+
+
+def _is_behind(new: Offset, old: Offset | None) -> bool:
+    if not isinstance(new, KafkaOffset) or not isinstance(old, KafkaOffset):
+        return False
+    return any(
+        offset < old.partitions.get(topic, {}).get(number, offset)
+        for topic, offsets in new.partitions.items()
+        for number, offset in offsets.items()
+    )
+
+
 def _start(checkpoint: Checkpoint, source: str, starts: Mapping[str, str | None]) -> Offset | None:
     """Return where a source's range begins: the entry before, or of Kafka where it first began."""
     if (text := starts.get(source)) is not None:

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from holdfast.checkpoint.binary import BrokenBytesError
-from holdfast.checkpoint.checksums import parse_sidecar, parse_spark_checksum
+from holdfast.checkpoint.checksums import (
+    is_sidecar,
+    is_stale,
+    parse_sidecar,
+    parse_spark_checksum,
+    sidecar_of,
+)
 from holdfast.checkpoint.state import Chain, Store
 from holdfast.checkpoint.state.files import CHECKSUM_SUFFIX, StateFile, StateFileKind
 from holdfast.checkpoint.state.records import read_lineage
+from holdfast.checkpoint.state.rocksdb import RocksSnapshot
 from holdfast.checkpoint.state.rows import read_rocks_snapshot
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.checkpoint.whole import read_whole
@@ -19,6 +27,8 @@ LARGEST_CHECKED = 16 << 20
 """Spark's checksum of a larger file is not compared: it takes about a second for 10 MB."""
 NO_MATCH = "CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED"
 """In the error when a file does not fit Spark's own checksum."""
+_WITH_SIDECARS = ("file", "memory")
+"""Stores in which Hadoop keeps checksums beside files."""
 _TABLE_END = bytes.fromhex("f7cff485b741e288")
 """How a table of RocksDB ends."""
 
@@ -42,6 +52,40 @@ def find_damage(reader: Reader, store: Store, chain: Chain, *, deeply: bool) -> 
         # The snapshot's last: what is found by nothing else, not every version of Spark compares.
         for file in reversed(chain.files):
             yield from _compare_checksum(reader, store, file)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verified:
+    """What Hadoop's checksums say of the files that make up a version of a store."""
+
+    changed: tuple[str, ...] = ()
+    """Paths of files that do not fit their checksum."""
+    without: tuple[str, ...] = ()
+    """Paths of files without a usable checksum."""
+
+
+def verify_files(reader: Reader, store: Store, chain: Chain) -> Verified:
+    """Compare every file that is loaded with Hadoop's checksums, which are on local disk only."""
+    if reader.location.scheme not in _WITH_SIDECARS:
+        return Verified()
+    changed, without = [], []
+    for path in _loaded_files(reader, store, chain):
+        sidecar = sidecar_of(path)
+        raw = read_whole(reader, sidecar)
+        if not is_sidecar(sidecar, raw):
+            without.append(path)
+        elif is_stale(sidecar, raw, read_whole(reader, path), parse=bytes):
+            changed.append(path)
+    return Verified(changed=tuple(changed), without=tuple(without))
+
+
+def _loaded_files(reader: Reader, store: Store, chain: Chain) -> Iterator[str]:
+    for file in chain.files:
+        path = f"{store.directory}/{file.name}"
+        yield path
+        snapshot = read_rocks_snapshot(reader, path) if file.kind is StateFileKind.ZIP else None
+        if isinstance(snapshot, RocksSnapshot):
+            yield from (f"{store.directory}/{each.name}" for each in snapshot.data_files)
 
 
 def _check_lineage(reader: Reader, store: Store, newest: StateFile) -> Iterator[Unparsed]:
@@ -86,7 +130,7 @@ def _compare_sidecar(reader: Reader, path: str, *, blamed: str) -> Iterator[Unpa
 
     They are on local disk only, so that no bucket is asked for them.
     """
-    if reader.location.scheme not in ("file", "memory"):
+    if reader.location.scheme not in _WITH_SIDECARS:
         return
     directory, _, name = path.rpartition("/")
     raw, content = read_whole(reader, f"{directory}/.{name}.crc"), read_whole(reader, path)

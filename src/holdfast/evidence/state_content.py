@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from holdfast.checkpoint.read import Checkpoint
@@ -27,7 +27,7 @@ from holdfast.checkpoint.state.rocksdb import RocksSnapshot
 from holdfast.checkpoint.state.rows import read_rocks_snapshot
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.evidence.state import Looked, loaded_stores, unique_ids
-from holdfast.evidence.state_checks import NO_MATCH, find_damage
+from holdfast.evidence.state_checks import NO_MATCH, Verified, find_damage, verify_files
 from holdfast.storage.read import Reader
 
 LOOKERS = 16
@@ -47,6 +47,8 @@ class StoreContent:
     """None when they were not asked for, or there is nothing that can be loaded."""
     by_4_0: str | None = None
     """Path of a snapshot that only Spark 4.0 writes and reads; None when there is none."""
+    verified: Verified = field(default_factory=Verified)
+    """What Hadoop's checksums say of the files that are loaded; nothing if they were not read."""
 
 
 def look_into_state(
@@ -102,6 +104,9 @@ def _look_into_store(reader: Reader, look: _Look, *, rows: bool) -> StoreContent
                 damaged=tuple(damaged.values()),
                 rows=counted,
                 by_4_0=_find_by_4_0(reader, look.store, chain),
+                verified=verify_files(reader, look.store, chain)
+                if rows and isinstance(chain, Chain)
+                else Verified(),
             )
 
 

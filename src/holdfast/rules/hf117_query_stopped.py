@@ -26,6 +26,7 @@ from collections.abc import Iterator
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.log_entries import DAY_MS, span_text
+from holdfast.rules.predicted import spark_will
 from holdfast.rules.rule import Finding, Needs, Rule
 
 _LEAST = 2
@@ -40,7 +41,8 @@ def _judge(case: Case) -> Iterator[Finding]:
     yield RULE.find(
         what=(
             f"The newest batch began {span_text(now - newest)} ago, while {len(live)} checkpoints "
-            "that were compared are current. Spark will continue there, if the source still has "
+            f"that were compared are current. {spark_will(case)} continue there, if the "
+            "source still has "
             "what arrived since."
         ),
         how="Find out why the query stopped before you start it, and probe its source.",

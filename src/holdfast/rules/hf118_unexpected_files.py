@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
+from holdfast.evidence.obstacles import find_obstacles
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.rule import Finding, Needs, Rule
 
@@ -28,7 +29,8 @@ _SHOWN = 3
 
 
 def _judge(case: Case) -> Iterator[Finding]:
-    found = case.checkpoint.foreign
+    stops = {each.path for each in find_obstacles(case.checkpoint)}
+    found = tuple(each for each in case.checkpoint.foreign if each not in stops)
     if case.overview is None or not found:
         return
     more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""

@@ -24,6 +24,7 @@ from datetime import timedelta
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.log_entries import MINUTE_MS, span_text, with_settings
+from holdfast.rules.predicted import spark_will
 from holdfast.rules.rule import Finding, Needs, Rule
 
 _LEAST = 5
@@ -40,8 +41,8 @@ def _judge(case: Case) -> Iterator[Finding]:
     yield RULE.find(
         what=(
             f"The checkpoint was copied at {written[-1]:%Y-%m-%d %H:%M} UTC: its batches span "
-            f"{span_text(span)}, and its files were written within a minute. Spark will continue "
-            "from the age of the copy."
+            f"{span_text(span)}, and its files were written within a minute. "
+            f"{spark_will(case)} continue from the age of the copy."
         ),
         how="Check that the original is not started any more, and that the sink has the same age.",
         follows_from=("offsets/",),

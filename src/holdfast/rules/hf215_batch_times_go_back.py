@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from holdfast.evidence.case import Case
+from holdfast.evidence.read_at_start import changed_files
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.log_entries import MINUTE_MS, moment_text, with_settings
 from holdfast.rules.rule import Finding, Needs, Rule
@@ -30,12 +31,15 @@ from holdfast.rules.rule import Finding, Needs, Rule
 def _judge(case: Case) -> Iterator[Finding]:
     if case.overview is None:
         return
+    edited = {path for path, _ in changed_files(case.checkpoint)}
     for (batch, earlier), (after, later) in pairwise(with_settings(case.checkpoint)):
         if later.batch_timestamp_ms + MINUTE_MS >= earlier.batch_timestamp_ms:
             continue
+        if {f"offsets/{batch}", f"offsets/{after}"} & edited:
+            continue  # no driver wrote that time: another rule speaks of it
         yield RULE.find(
             what=(
-                f"Spark will start, but batch {after} began at "
+                f"Batch {after} began at "
                 f"{moment_text(later.batch_timestamp_ms)}, before batch {batch} at "
                 f"{moment_text(earlier.batch_timestamp_ms)}: two drivers wrote the log, an older "
                 "copy was restored, or a clock was set back."

@@ -2,13 +2,14 @@
 
 ## What it finds
 
-By the store's clock, one or two offset entries were written more than a minute after the entry that
-follows them. They were edited or restored by hand, or a second driver wrote them.
+The newest batch is pending, and by the store's clock the offset entry before it was written more
+than a minute after its own. That entry was edited or restored by hand, or a second driver wrote it.
 
 ## What Spark does
 
-Spark does not look at these times. If the entry is one of the two newest, its offsets decide what
-is read next; where they differ from what the sink holds, rows are lost or duplicated.
+Spark does not look at these times. The entry before a pending batch says where the batch begins;
+where that differs from what the sink holds, rows are lost or duplicated. Other older entries do not
+decide what is read.
 
 ## What to do
 
@@ -22,6 +23,7 @@ from datetime import timedelta
 from itertools import pairwise
 
 from holdfast.evidence.case import Case
+from holdfast.evidence.read_at_start import decides_start
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.rule import Finding, Needs, Rule
 
@@ -44,9 +46,12 @@ def _judge(case: Case) -> Iterator[Finding]:
         if written > then + _SLACK
     ]
     for batch, after, by in late if len(late) <= _MOST else ():
+        if not decides_start(case.checkpoint, f"offsets/{batch}"):
+            continue
         yield RULE.find(
             what=(
-                f"Spark will start, but offsets/{batch} was written {by.total_seconds():.0f} s "
+                f"Spark does not notice that offsets/{batch} was written "
+                f"{by.total_seconds():.0f} s "
                 f"after offsets/{after}: the entry was edited or restored, or a second driver "
                 "wrote it."
             ),

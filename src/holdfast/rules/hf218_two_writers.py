@@ -45,7 +45,7 @@ def _judge(case: Case) -> Iterator[Finding]:
         yield RULE.find(
             what=(
                 f"Two drivers wrote {entry} at the same time: {len(paths)} temporary files for it "
-                "were written within a minute. Spark will start, and the sink may hold that batch "
+                "were written within a minute. The sink may hold that batch "
                 "twice, or with another range."
             ),
             how="Find both drivers and stop one, then compare the sink with the newest ranges.",

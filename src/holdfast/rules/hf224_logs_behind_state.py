@@ -28,6 +28,7 @@ from collections.abc import Iterator
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.log_entries import batches_text
+from holdfast.rules.predicted import spark_will
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
@@ -40,6 +41,7 @@ def _judge(case: Case) -> Iterator[Finding]:
         for operator in case.checkpoint.state
         for store in operator.stores
         for file in store.files
+        if file.size_bytes  # Spark writes no empty one
     ]
     newest = max(files, default=None, key=lambda each: each[0])
     # Batch N writes version N + 1; real-time mode, which needs format 2, writes offsets afterwards.
@@ -49,7 +51,7 @@ def _judge(case: Case) -> Iterator[Finding]:
     again = batches_text(range(planned + 1, last + 1))
     yield RULE.find(
         what=(
-            f"Spark will plan {again} again with other ranges: the state "
+            f"{spark_will(case)} plan {again} again with other ranges: the state "
             f"shows that batch {last} has run, but the newest offset entry is {planned}. Rows "
             "that these batches wrote are duplicated, or dropped by a sink that knows their "
             "numbers."

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from holdfast.checkpoint.commits import CommitEntry
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.predicted import spark_will
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
@@ -40,8 +41,8 @@ def _judge(case: Case) -> Iterator[Finding]:
     batch, before = other
     yield RULE.find(
         what=(
-            f"Spark will continue in the sink {', '.join(sorted(newest))}; up to batch {batch} the "
-            f"query wrote to {', '.join(sorted(before))}, which gets no more rows."
+            f"{spark_will(case)} continue in the sink {', '.join(sorted(newest))}; up to batch "
+            f"{batch} the query wrote to {', '.join(sorted(before))}, which gets no more rows."
         ),
         how="Check that the change was meant, and that the new sink needs no earlier batches.",
         follows_from=(f"commits/{batch}", f"commits/{case.newest_committed}"),

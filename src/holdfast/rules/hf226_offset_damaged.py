@@ -1,15 +1,16 @@
-"""HF226: an offset in the newest entry has no longer the form of its source.
+"""HF226: an offset in the newest entry is damaged: its form is another, or it went back.
 
 ## What it finds
 
 The offset of a source in the newest offset entry cannot be read as the entry before it can: it is
-cut off, edited, or no JSON any more. The rest of the entry is intact. It is *likely*: it holds
-unless the source itself was replaced.
+cut off, edited, or no JSON any more. Or the offset of a file source is behind that in the entry
+before it, or that entry has not the form of a file source. The rest of the entry is intact. It is
+*likely*: it holds unless the source itself was replaced.
 
 ## What Spark does
 
-Spark hands the text to the source, which cannot read it. Every start fails at that, before a row
-reaches the sink.
+Spark hands the text to the source, which cannot read it, or cannot go from the later offset to the
+earlier one. Every start fails at that, before a row reaches the sink.
 
 ## What to do
 
@@ -28,6 +29,7 @@ from collections.abc import Iterator
 
 from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.checkpoint.sources import Offset, OpaqueOffset, parse_offset
+from holdfast.checkpoint.sources.files import FileOffset
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.ids import BatchId
@@ -39,20 +41,39 @@ def _judge(case: Case) -> Iterator[Finding]:
     before, after = _offsets(case, newest - 1), _offsets(case, newest)
     for source, offset in after.items():
         known = before.get(source)
+        if _is_behind(offset, known):
+            yield _find(case, newest, f"is behind the one in offsets/{newest - 1}", source=source)
+            continue
+        if isinstance(offset, FileOffset) and isinstance(known, OpaqueOffset):
+            form = f"has not the form that it has in offsets/{newest}"
+            yield _find(case, newest - 1, form, source=source)
+            continue
         if not isinstance(offset, OpaqueOffset) or known is None or isinstance(known, OpaqueOffset):
             continue
-        yield RULE.find(
-            what=(
-                f"The offset of source {source} in offsets/{newest} has not the form that it has "
-                f"in offsets/{newest - 1}. The source cannot read it, and every start fails."
-            ),
-            how=(
-                f"Restore offsets/{newest} from a backup, or take the offset from the progress "
-                f"event of batch {newest}. Do not delete the entry."
-            ),
-            accepting="Spark decides; the source cannot read its offset, and the query fails",
-            follows_from=(f"offsets/{newest}", f"offsets/{newest - 1}"),
-        )
+        form = f"has not the form that it has in offsets/{newest - 1}"
+        yield _find(case, newest, form, source=source)
+
+
+def _is_behind(offset: Offset, before: Offset | None) -> bool:
+    if not isinstance(offset, FileOffset) or not isinstance(before, FileOffset):
+        return False
+    return offset.log_offset < before.log_offset
+
+
+def _find(case: Case, batch: int, what: str, *, source: str) -> Finding:
+    newest = case.newest_planned
+    return RULE.find(
+        what=(
+            f"The offset of source {source} in offsets/{batch} {what}. The source cannot use it, "
+            "and every start fails."
+        ),
+        how=(
+            f"Restore offsets/{batch} from a backup, or take the offset from the progress event "
+            f"of batch {batch}. Do not delete the entry."
+        ),
+        accepting="Spark decides; the source cannot use its offset, and the query fails",
+        follows_from=(f"offsets/{newest}", f"offsets/{newest - 1}"),
+    )
 
 
 def _offsets(case: Case, batch: int) -> dict[str, Offset]:

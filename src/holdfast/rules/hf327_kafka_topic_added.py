@@ -2,8 +2,7 @@
 
 ## What it finds
 
-The query subscribes to a topic that the checkpoint does not name, and the topic already holds
-records.
+The query subscribes to a topic that no offset entry names, and the topic already holds records.
 
 ## What Spark does
 
@@ -24,13 +23,21 @@ from holdfast.evidence.case import Case
 from holdfast.evidence.progress import Amount
 from holdfast.evidence.wording import count
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.kafka_topics import Place, follows_from, kafka_sources, places_where
+from holdfast.rules.kafka_topics import (
+    Place,
+    follows_from,
+    kafka_sources,
+    name_of,
+    places_where,
+    planned_partitions,
+)
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
 def _judge(case: Case) -> Iterator[Finding]:
+    named = planned_partitions(case)
     for source in kafka_sources(case):
-        added = places_where(source, _is_added)
+        added = [place for place in places_where(source, _is_added) if name_of(place) not in named]
         number = sum((each.latest or 0) - (each.earliest or 0) for _, each in added)
         if number <= 0:
             continue

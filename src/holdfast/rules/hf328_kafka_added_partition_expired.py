@@ -32,17 +32,22 @@ from holdfast.rules.kafka_topics import (
     Place,
     follows_from,
     kafka_sources,
+    name_of,
     places_where,
+    planned_partitions,
     tell_places,
 )
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
 def _judge(case: Case) -> Iterator[Finding]:
+    # Batch 0 began where its source says; only a later entry shows that a partition was added.
+    begun = planned_partitions(case) if case.newest_planned == 0 else set()
     for source in kafka_sources(case):
         if source.fail_on_data_loss is False:
             continue
-        added = places_where(source, _is_added_late)
+        late = places_where(source, _is_added_late)
+        added = [place for place in late if name_of(place) not in begun]
         if not added:
             continue
         told = tell_places(added, lambda each: f"begins at {each.earliest}")

@@ -24,6 +24,7 @@ from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.log_entries import HOUR_MS, moment_text, span_text
+from holdfast.rules.predicted import spark_will
 from holdfast.rules.rule import Finding, Needs, Rule
 
 _LEAST = 10
@@ -47,8 +48,8 @@ def _judge(case: Case) -> Iterator[Finding]:
     yield RULE.find(
         what=(
             f"The watermark has been {moment_text(newest.batch_watermark_ms)} for {len(same)} "
-            f"batches and {span_text(span)}, although data arrived. Spark will continue with it: "
-            "state grows, and windows are not emitted."
+            f"batches and {span_text(span)}, although data arrived. {spark_will(case)} continue "
+            "with it: state grows, and windows are not emitted."
         ),
         how="Find the input whose event times do not move.",
         follows_from=(f"offsets/{entries[-1].batch_id}",),

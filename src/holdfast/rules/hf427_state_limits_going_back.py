@@ -35,7 +35,7 @@ def _judge(case: Case) -> Iterator[Finding]:
     yield RULE.find(
         what=(
             f"The query can be taken back {can} only: the logs hold {batches_text(logged)}, but "
-            "the state of the others is gone. Spark will start regardless."
+            "the state of the others is gone. A restart does not need it."
         ),
         how="Nothing needs to be done for a restart.",
         follows_from=("state/",),

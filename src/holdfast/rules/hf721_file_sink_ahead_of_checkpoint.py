@@ -34,6 +34,7 @@ from holdfast.evidence.progress import Amount
 from holdfast.evidence.wording import batch_range
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.file_evidence import file_outputs
+from holdfast.rules.predicted import spark_will
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
@@ -46,7 +47,8 @@ def _judge(case: Case) -> Iterator[Finding]:
         number = newest - planned
         yield RULE.find(
             what=(
-                f"Spark will run {batch_range(planned + 1, newest)} and discard the output: "
+                f"{spark_will(case)} run {batch_range(planned + 1, newest)} and discard the "
+                "output: "
                 f"{output.shown} already has batch {newest} in its log, and the checkpoint has "
                 f"planned up to batch {planned}. The rows are lost without an error."
             ),

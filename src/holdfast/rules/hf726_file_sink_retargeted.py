@@ -30,6 +30,7 @@ from holdfast.evidence.case import Case
 from holdfast.evidence.wording import batch_range
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.file_evidence import file_outputs, when_compacted
+from holdfast.rules.predicted import spark_will
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
@@ -41,7 +42,8 @@ def _judge(case: Case) -> Iterator[Finding]:
         fails = when_compacted(output, committed)
         yield RULE.find(
             what=(
-                f"Spark will go on with batch {committed + 1} in {output.shown}, which is empty, "
+                f"{spark_will(case)} go on with batch {committed + 1} in {output.shown}, which "
+                "is empty, "
                 f"and fail when it compacts the log there, {fails}. The rows "
                 f"of {batch_range(0, committed)} are not in it."
             ),

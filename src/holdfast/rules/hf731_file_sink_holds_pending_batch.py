@@ -25,6 +25,7 @@ from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.ids import BatchId
 from holdfast.rules.file_evidence import file_outputs
+from holdfast.rules.predicted import spark_will
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
@@ -38,8 +39,8 @@ def _judge(case: Case) -> Iterator[Finding]:
             continue
         yield RULE.find(
             what=(
-                f"Spark will run batch {planned} again and write nothing: {output.shown} already "
-                "holds it."
+                f"{spark_will(case)} run batch {planned} again and write nothing: "
+                f"{output.shown} already holds it."
             ),
             how=f"Start the query, and do not delete offsets/{planned}.",
             follows_from=(f"offsets/{planned}", f"_spark_metadata/{planned}"),

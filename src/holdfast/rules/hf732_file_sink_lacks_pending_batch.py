@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.file_evidence import file_outputs
+from holdfast.rules.predicted import spark_will
 from holdfast.rules.rule import Finding, Needs, Rule
 
 
@@ -34,7 +35,10 @@ def _judge(case: Case) -> Iterator[Finding]:
         if planned <= case.newest_committed:
             continue
         yield RULE.find(
-            what=f"Spark will run batch {planned} again and write it: {output.shown} lacks it.",
+            what=(
+                f"{spark_will(case)} run batch {planned} again and write it: {output.shown} lacks "
+                "it."
+            ),
             how="Start the query.",
             follows_from=(f"offsets/{planned}", f"_spark_metadata/{output.newest}"),
         )

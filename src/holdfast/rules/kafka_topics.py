@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from holdfast.checkpoint.sources import parse_offset
+from holdfast.checkpoint.sources.kafka import KafkaOffset
 from holdfast.evidence.case import Case
 from holdfast.evidence.sources.kafka import KafkaPartition, KafkaSource, KafkaTopic
 
@@ -21,6 +23,26 @@ def places_where(source: KafkaSource, holds: Callable[[Place], bool]) -> list[Pl
     """Return the partitions for which something holds."""
     found = [(topic, each) for topic in source.topics for each in topic.partitions]
     return [place for place in found if holds(place)]
+
+
+def name_of(place: Place) -> tuple[str, int]:
+    """Return the topic's name and the partition's number."""
+    topic, each = place
+    return topic.name, each.number
+
+
+def planned_partitions(case: Case) -> set[tuple[str, int]]:
+    """Return the partitions that the newest offset entry names, also of a pending batch."""
+    entry = case.checkpoint.newest_readable
+    texts = () if entry is None else (each.text for each in entry.offsets if each.text)
+    offsets = (parse_offset(text) for text in texts)
+    return {
+        (topic, number)
+        for each in offsets
+        if isinstance(each, KafkaOffset)
+        for topic, partitions in each.partitions.items()
+        for number in partitions
+    }
 
 
 def tell_places(places: Sequence[Place], what: Callable[[KafkaPartition], object]) -> str:

@@ -12,6 +12,15 @@ from holdfast.rules.rule import Finding, Rule
 _EVERY_START = "Spark decides; it fails as described, at every start"
 
 
+def spark_will(case: Case) -> str:
+    """Return `Spark will`; of a start that is refused, that it does so once it starts again.
+
+    A finding about what follows a start must not deny that another one predicts a refusal.
+    """
+    is_refused = isinstance(case.next_start, Refuses)
+    return "Once it starts again, Spark will" if is_refused else "Spark will"
+
+
 def find_refusal(rule: Rule, case: Case, *, how: str) -> Iterator[Finding]:
     """Find the refusal that has the code of a rule.
 

@@ -18,6 +18,7 @@ from holdfast.checkpoint.state.files import StateFile, StateFileKind
 from holdfast.checkpoint.state.rocksdb import LARGEST_METADATA, RocksSnapshot, parse_rocks_snapshot
 from holdfast.checkpoint.text import parse_versioned, split_lines, whole_number
 from holdfast.errors import ReadError
+from holdfast.evidence.read_at_start import changed_files
 from holdfast.ids import BatchId
 from holdfast.storage import local, open_reader
 from holdfast.storage.memory import MemoryStorage
@@ -54,9 +55,13 @@ def test_more_checksums_than_any_entry_has_are_none() -> None:
 
 
 @pytest.mark.parametrize("sidecar", [b"", b"crc\0", b"crc\0\0\0\2\0\1", b"nothing of Hadoop's"])
-def test_checksums_that_cannot_be_read_are_named(sidecar: bytes) -> None:
-    files = {"offsets/0": ENTRY, "offsets/.0.crc": sidecar}
-    assert read_checkpoint(MemoryStorage(files)).stale_sidecars == ("offsets/.0.crc",)
+def test_checksums_that_cannot_be_read_vouch_for_nothing(sidecar: bytes) -> None:
+    files = {f"offsets/{batch}": ENTRY for batch in (0, 1)}
+    sidecars = {"offsets/.0.crc": sidecar, "offsets/.1.crc": writers.sidecar(ENTRY, 512)}
+    found = read_checkpoint(MemoryStorage(files | sidecars))
+    assert found.stale_sidecars == ("offsets/.0.crc",)
+    assert found.unverified == ("offsets/0",)
+    assert list(changed_files(found)) == []
 
 
 @pytest.mark.parametrize("there", [7, 900, 2**63 - 1])

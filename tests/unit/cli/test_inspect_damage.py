@@ -132,7 +132,7 @@ ROWS: dict[str, tuple[Damage, str, str]] = {
         "edited offsets/5 changed after Spark wrote it: its checksum does not match",
     ),
     "edited-commit": (
-        rewrite("commits/1", lambda raw: raw + b" ", sidecars=False),
+        rewrite("commits/1", lambda raw: raw.replace(b":", b":1"), sidecars=False),
         "edited",
         "edited commits/1 changed after Spark wrote it: its checksum does not match",
     ),

@@ -85,6 +85,8 @@ def test_a_query_that_runs_while_it_is_looked_at_loses_nothing(
         batch = max(int(each.name) for each in (checkpoint / "commits").glob("[0-9]*"))
         for log in ("offsets", "commits"):
             shutil.copy(checkpoint / log / str(batch), checkpoint / log / str(batch + 1))
+            sidecars = (checkpoint / log / f".{each}.crc" for each in (batch, batch + 1))
+            shutil.copy(*sidecars)
         shutil.rmtree(sink, ignore_errors=True)
         _table(sink, application=query_id, batch=batch + 1)
 
@@ -123,3 +125,22 @@ def test_topic_ids_that_cannot_be_read_make_a_safe_verdict_unknown(tmp_path: Pat
         "the topic ids of the last run, for source 0: runs/000004-a.json is not JSON."
         in found.not_judged
     )
+
+
+def test_a_needed_entry_without_a_checksum_beside_others_with_one_is_not_called_safe(
+    tmp_path: Path,
+) -> None:
+    checkpoint = unpack("4.2-stateless", tmp_path)
+    assert _alone(checkpoint).verdict == "safe"
+    newest = max(int(each.name) for each in (checkpoint / "offsets").glob("[0-9]*"))
+    (checkpoint / "offsets" / f".{newest}.crc").unlink()
+    found = _alone(checkpoint)
+    assert found.verdict == "not-known"
+    assert [each for each in found.not_judged if each.startswith(f"offsets/{newest}: ")]
+    for each in checkpoint.rglob(".*.crc"):
+        each.unlink()
+    assert _alone(checkpoint).verdict == "safe"
+
+
+def _alone(checkpoint: Path) -> Diagnosis:
+    return diagnose_case(collect_case(Looks(location=str(checkpoint))))

@@ -46,6 +46,7 @@ DAMAGES: dict[str, tuple[str, Damage]] = {
     "HF204": (COUNTS, rewrite("offsets/5", lambda raw: raw + b"\n-")),
     "HF205": (COUNTS, rewrite("offsets/5", on_line(1, ""))),
     "HF206": (COUNTS, write("offsets/.6.crc", b"crc\0")),
+    "HF228": (COUNTS, write("offsets/0006", b"")),
     "HF311": (COUNTS, remove("sources/0/4")),
     "HF312": (COUNTS, rewrite("sources/0/4", halve)),
     "HF313": (COUNTS, write("sources/0/.5.crc", b"crc\0")),

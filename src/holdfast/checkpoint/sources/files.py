@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 
 from holdfast.checkpoint.file_log import parse_entries
-from holdfast.checkpoint.text import whole_number
+from holdfast.checkpoint.text import leading_json, whole_number
 from holdfast.checkpoint.unparsed import Unparsed
 
 
@@ -53,4 +53,19 @@ def make_file_offset(found: dict[str, Any]) -> FileOffset | None:
 
 def parse_file_log(path: str, chunks: Iterator[bytes]) -> Iterator[FileEntry | Unparsed]:
     """Yield the entries of one file of the log, in constant memory."""
-    return parse_entries(path, chunks, _DECODER.decode)
+    return parse_entries(path, chunks, _decode)
+
+
+def _decode(line: str) -> FileEntry:
+    """Decode one entry; Spark's parser does not look at what follows it in its line.
+
+    Raises:
+        DecodeError: The line does not begin with an entry.
+    """
+    try:
+        return _DECODER.decode(line)
+    except msgspec.DecodeError:
+        begun = leading_json(line)
+        if begun is None:
+            raise
+        return _DECODER.decode(begun)

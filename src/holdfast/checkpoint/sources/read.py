@@ -7,9 +7,11 @@ began; Iceberg keeps `offsets/0`. What else stands in directories is named and l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from enum import Enum
 
+from holdfast.checkpoint.checksums import is_sidecar, is_stale, sidecar_of
 from holdfast.checkpoint.file_log import MOST_LINE_BYTES
 from holdfast.checkpoint.layout import OFFSETS, SOURCES, Kind, Name, parse_name
 from holdfast.checkpoint.sources.files import parse_file_log
@@ -25,6 +27,8 @@ from holdfast.storage.read import FileInfo, Reader, read_chunks
 
 _LONGEST_START_TIME = 64
 _LARGEST_CHECKED = 4 << 20
+_LARGEST_VERIFIED = 64 << 20
+"""In bytes: Hadoop's checksums of a larger file are not compared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +58,16 @@ class SourceLog:
     """Hadoop's checksums of files that are not there."""
     directories: tuple[str, ...] = ()
     """Names of the directories in it; known only when everything was read."""
+    stale_sidecars: tuple[str, ...] = ()
+    """Hadoop's checksums that do not fit a file that Spark reads at every start."""
+    unverified: tuple[str, ...] = ()
+    """Files that Spark reads at every start and that have no usable checksum beside them."""
+    misplaced: tuple[str, ...] = ()
+    """Files that Spark reads at every start, and whose number no entry names."""
+    foreign: tuple[str, ...] = ()
+    """Files that Spark does not write there."""
+    partly_read: tuple[str, ...] = ()
+    """Files that Spark reads at every start and of which only the ends were looked at."""
 
 
 def read_sources(reader: Reader) -> tuple[SourceLog, ...]:
@@ -99,24 +113,74 @@ def read_source(reader: Reader, name: str, files: Iterable[FileInfo]) -> SourceL
     """Read what one source keeps in these files of its directory."""
     named = [(parse_name(info.path), info) for info in files]
     entries = {each.batch_id: info for each, info in named if each.kind is Kind.ENTRY}
-    compacts = [each.batch_id for each, _ in named if each.kind is Kind.COMPACT]
+    compacts = {each.batch_id: info for each, info in named if each.kind is Kind.COMPACT}
     began = _read_beginning(reader, entries[BatchId(0)]) if list(entries) == [0] else None
-    newest = max((number for number in compacts if number is not None), default=-1)
-    compact = next(
-        (info for each, info in named if each.kind is Kind.COMPACT and each.batch_id == newest),
-        None,
-    )
+    newest = max((number for number in compacts if number is not None), default=BatchId(-1))
+    compact = compacts.get(newest)
     tail = [info for number, info in entries.items() if number is not None and number > newest]
+    read_by_spark = {info.path: info.size_bytes for info in (*tail, compact) if info is not None}
+    verified = _verify(reader, read_by_spark, named)
+    checked = _check_log(reader, tail, compact) if began is None else _Checked()
     return SourceLog(
         name=name,
         began=began,
         entries=tuple(sorted(batch for batch in entries if batch is not None)),
         compacts=tuple(sorted(batch for batch in compacts if batch is not None)),
-        unparsed=tuple(_check_log(reader, tail, compact)) if began is None else (),
+        unparsed=checked.unparsed,
         size_bytes=sum(info.size_bytes for each, info in named if each.batch_id is not None),
         leftovers=tuple(info.path for each, info in named if each.kind is Kind.TEMP),
         lone_sidecars=tuple(_lone_sidecars(named)),
+        stale_sidecars=tuple(
+            sidecar_of(path) for path, fit in verified.items() if fit is not _Fit.FITS
+        ),
+        unverified=tuple(
+            path for path in read_by_spark if verified.get(path, _Fit.UNUSABLE) is _Fit.UNUSABLE
+        ),
+        misplaced=checked.misplaced,
+        foreign=tuple(info.path for each, info in named if each.kind is Kind.FOREIGN),
+        partly_read=tuple(
+            path
+            for path, size in read_by_spark.items()
+            if verified.get(path) is not _Fit.FITS and size > _most_parsed(path)
+        ),
     )
+
+
+def _most_parsed(path: str) -> int:
+    return MOST_LINE_BYTES if parse_name(path).kind is Kind.COMPACT else _LARGEST_CHECKED
+
+
+class _Fit(Enum):
+    """How Hadoop's checksums fit a file."""
+
+    FITS = "fits"
+    STALE = "stale"
+    UNUSABLE = "unusable"
+
+
+def _verify(
+    reader: Reader, files: Mapping[str, int], named: list[tuple[Name, FileInfo]]
+) -> dict[str, _Fit]:
+    """Say of each file with Hadoop's checksums beside it how they fit."""
+    sidecars = {info.path for each, info in named if each.kind is Kind.SIDECAR}
+    found = {}
+    for path, size in files.items():
+        sidecar = sidecar_of(path)
+        if sidecar not in sidecars or size > _LARGEST_VERIFIED:
+            continue
+        raw = read_whole(reader, sidecar)
+        content = read_whole(reader, path)
+        if not is_sidecar(sidecar, raw):
+            found[path] = _Fit.UNUSABLE
+        elif is_stale(sidecar, raw, content, parse=_parse_entries):
+            found[path] = _Fit.STALE
+        else:
+            found[path] = _Fit.FITS
+    return found
+
+
+def _parse_entries(raw: bytes) -> object:
+    return list(parse_file_log("", iter((raw,))))
 
 
 def _lone_sidecars(named: list[tuple[Name, FileInfo]]) -> Iterator[str]:
@@ -126,16 +190,57 @@ def _lone_sidecars(named: list[tuple[Name, FileInfo]]) -> Iterator[str]:
             yield info.path
 
 
-def _check_log(
-    reader: Reader, tail: list[FileInfo], compact: FileInfo | None
-) -> Iterator[Unparsed]:
-    """Yield what cannot be read of the files that Spark reads at every start."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Checked:
+    """What the files that Spark reads at every start say."""
+
+    unparsed: tuple[Unparsed, ...] = ()
+    misplaced: tuple[str, ...] = ()
+
+
+def _check_log(reader: Reader, tail: list[FileInfo], compact: FileInfo | None) -> _Checked:
+    """Check the files that Spark reads at every start.
+
+    Every entry names the file of the log that it was written to. A number that no entry names shows
+    that the file of that number, or the compact one, is not what Spark wrote.
+    """
+    unparsed: list[Unparsed] = []
+    numbers: set[int] = set()
+    for each in _entries(reader, tail, compact):
+        if isinstance(each, Unparsed):
+            unparsed.append(each)
+        else:
+            numbers.add(each)
+    if unparsed:
+        return _Checked(unparsed=tuple(unparsed))
+    names = [info.path for info in tail if info.size_bytes <= _LARGEST_CHECKED]
     if compact is not None:
-        yield from _check_compact(reader, compact)
-    yield from _check_tail(reader, tail)
+        names.append(compact.path)
+    last = {path: parse_name(path).batch_id for path in names}
+    return _Checked(misplaced=tuple(path for path in names if last[path] not in numbers))
 
 
-def _check_compact(reader: Reader, info: FileInfo) -> Iterator[Unparsed]:
+def _entries(
+    reader: Reader, tail: list[FileInfo], compact: FileInfo | None
+) -> Iterator[Unparsed | int]:
+    """Yield the number that each entry names, and what cannot be read."""
+    if compact is not None:
+        yield from _compact_entries(reader, compact)
+    for info in tail:
+        if info.size_bytes <= _LARGEST_CHECKED:
+            raw = read_whole(reader, info.path)
+            if isinstance(raw, Unparsed):
+                yield raw
+            elif raw is not None:
+                yield from _numbers(info.path, raw)
+
+
+def _numbers(path: str, raw: bytes) -> Iterator[Unparsed | int]:
+    for each in parse_file_log(path, iter((raw,))):
+        yield each if isinstance(each, Unparsed) else each.log_offset
+
+
+def _compact_entries(reader: Reader, info: FileInfo) -> Iterator[Unparsed | int]:
     """Look at the beginning and the end of a compact file, which can have gigabytes."""
     head = read_whole(reader, info.path, length=_LONGEST_START_TIME)
     if isinstance(head, Unparsed):
@@ -147,26 +252,12 @@ def _check_compact(reader: Reader, info: FileInfo) -> Iterator[Unparsed]:
     except ReadError as error:
         yield Unparsed(path=info.path, reason=f"it could not be read: {error.why}", unread=True)
         return
-    lines = end.splitlines()
-    shown = lines if start == 0 else [b"v1", *lines[-1:]]
     if start and not (head or b"").startswith(b"v1\n"):
         yield Unparsed(path=info.path, reason="its first line is not 'v1'", spark_says="malformed")
         return
-    entries = parse_file_log(info.path, iter((b"\n".join(shown),)))
-    yield from (each for each in entries if isinstance(each, Unparsed))
-
-
-def _check_tail(reader: Reader, tail: list[FileInfo]) -> Iterator[Unparsed]:
-    """Yield what cannot be read of the log's newest files: Spark reads them all at every start."""
-    for info in tail:
-        if info.size_bytes > _LARGEST_CHECKED:
-            continue
-        raw = read_whole(reader, info.path)
-        if isinstance(raw, Unparsed):
-            yield raw
-        elif raw is not None:
-            entries = parse_file_log(info.path, iter((raw,)))
-            yield from (each for each in entries if isinstance(each, Unparsed))
+    lines = end.splitlines()
+    shown = lines if start == 0 else [b"v1", *lines[-1:]]
+    yield from _numbers(info.path, b"\n".join(shown))
 
 
 def _read_beginning(reader: Reader, info: FileInfo) -> KafkaOffset | StartTime | Unparsed | None:

@@ -13,9 +13,18 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from holdfast.checkpoint.layout import STATE, Kind, parse_name, parse_number
-from holdfast.checkpoint.state.files import CHECKSUM_SUFFIX, StateFile, parse_state_name
+from holdfast.checkpoint.state.files import (
+    CHECKSUM_SUFFIX,
+    StateFile,
+    parse_state_name,
+)
 from holdfast.checkpoint.state.operators import OperatorMetadata, parse_operator_metadata
 from holdfast.checkpoint.state.schema import StateSchema, parse_state_schema
+from holdfast.checkpoint.state.verify import (
+    find_directories,
+    find_schema_directories,
+    verify_descriptions,
+)
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.checkpoint.whole import read_whole
 from holdfast.ids import BatchId
@@ -70,6 +79,12 @@ class Operator:
     lone_sidecars: tuple[str, ...]
     """Hadoop's checksums of metadata and schemas that are not there."""
     foreign: tuple[str, ...]
+    directories: tuple[str, ...] = ()
+    """Paths of directories among the files of a store; known on local disk only."""
+    stale_sidecars: tuple[str, ...] = ()
+    """Hadoop's checksums that do not fit the metadata or the schema beside them."""
+    unverified: tuple[str, ...] = ()
+    """Metadata and schemas without a usable checksum beside them."""
 
     @property
     def name(self) -> str | None:
@@ -118,21 +133,18 @@ def read_operator(
         found = list(
             pool.map(lambda each: _read_partition(listed, f"{home}/{each}", each), partitions)
         )
-    described = [
-        info.path
-        for directory in DESCRIPTIONS
-        if directory in names
-        for info in listed.walk(f"{home}/{directory}")
-    ]
+    described = _described(listed, home, names)
     described += [path for part in found for path in part.described]
     schemas = [path for path in described if path.startswith(f"{home}/{_SCHEMA}/")]
     schemas += [path for path in described if path.endswith(f"/{_METADATA}/schema")]
+    verified = list(verify_descriptions(reader, described))
+    homes = [store.directory for part in found for store in part.stores]
     known = {*DESCRIPTIONS, *map(str, partitions)}
     strangers = [name for name in names if name not in known]
     return Operator(
         operator_id=number,
         metadata=tuple(read_metadata(reader, home, described)),
-        schemas=tuple(read_schemas(reader, sorted(schemas))),
+        schemas=(*read_schemas(reader, sorted(schemas)), *find_schema_directories(reader, homes)),
         stores=tuple(store for part in found for store in part.stores),
         leftovers=tuple(path for part in found for path in part.leftovers),
         lone_sidecars=tuple(_lone_sidecars(described)),
@@ -140,7 +152,16 @@ def read_operator(
             *(f"{home}/{name}" for name in strangers),
             *(path for part in found for path in part.foreign),
         ),
+        directories=tuple(find_directories(reader, homes)),
+        stale_sidecars=tuple(path for path, fits in verified if fits is False),
+        unverified=tuple(path for path, fits in verified if fits is None),
     )
+
+
+def _described(listed: Lister, home: str, names: Collection[str]) -> list[str]:
+    """Return the files in the directories that describe an operator."""
+    there = [each for each in DESCRIPTIONS if each in names]
+    return [info.path for each in there for info in listed.walk(f"{home}/{each}")]
 
 
 def numbers(names: Iterable[str]) -> list[int]:
