@@ -50,6 +50,11 @@ class Change:
     may_take_others: bool = False
     """Whether an undo has said that it takes rows away, and was allowed to."""
 
+    @property
+    def goals(self) -> tuple[str, ...]:
+        """The goals of the plans that an undo takes back, one behind the other."""
+        return () if self.undoes is None else (self.undoes.goal, *self.undoes.goals)
+
     def rows_after(self, table: TableAccount) -> list[Expected]:
         """Return the rows of a table once the plan has changed it."""
         effect, stream = self.effects[table.name], self.before.name

@@ -29,6 +29,7 @@ from holdfast.errors import HoldfastError
 from holdfast.ledger.decide import Apply, Decision
 from holdfast.plan.plan_file import Plan
 from holdfast.plan.requests import Request
+from holdfast.streams.refusal import StartRefusedError
 
 MAIN, OTHER, STRANGER = "a", "b", "x"
 _EPOCH_S = 1_790_000_000
@@ -59,6 +60,8 @@ class Machine:
         self.paused: tuple[Driver, Iterator[str]] | None = None
         self.copy: dict[str, bytes] | None = None
         self.fenced = False
+        self.is_tampered = False
+        """Whether something was done by hand since the last start: then a start may be refused."""
         self.refusal: HoldfastError | None = None
         """The newest refusal of a plan, a continuation or an undo."""
         self.told: list[str] = []
@@ -129,6 +132,12 @@ class Machine:
         changed = [key for key in before.keys() | after.keys() if before.get(key) != after.get(key)]
         if changed:
             self.fail(Wrong("changed", f"{what}, and {sorted(changed)[:3]} changed"))
+
+    def judge_refusal(self, stream: StreamAccount, error: HoldfastError) -> None:
+        """Refuse a refusal after nothing but runs, and repairs that said they were done."""
+        may_be_refused = stream is not self.main or self.is_tampered or self.pending is not None
+        if not may_be_refused and isinstance(error, StartRefusedError):
+            self.fail(Wrong("refused", f"Nothing speaks against it: {first_line(error)}"))
 
     def add_files(self, stream: str, count: int) -> None:
         """Give a stream new files to read."""
@@ -231,9 +240,9 @@ class Machine:
         except HoldfastError as error:
             self.tell(f"start of {stream.name} refused: {first_line(error)}")
             self.must_be(before, f"The start of {stream.name} was refused")
+            self.judge_refusal(stream, error)
             return error
-        for sink in stream.sinks:
-            sink.started = sink.table
+        self.has_started(stream)
         try:
             for number, point in enumerate(driver.run()):
                 if number == kill:
@@ -245,6 +254,13 @@ class Machine:
         finally:
             driver.close()
         return None
+
+    def has_started(self, stream: StreamAccount) -> None:
+        """Account for a start that was not refused."""
+        for sink in stream.sinks:
+            sink.started = sink.table
+        if stream is self.main:
+            self.is_tampered = False
 
     def checkpoint_of(self, stream: StreamAccount) -> Path:
         """Return where a stream's checkpoint is, by its newest generation."""

@@ -19,11 +19,12 @@ from campaigns.histories.generate import all_of
 from campaigns.histories.history import History
 from campaigns.histories.play import Played
 from campaigns.histories.shrink import signature
-from holdfast.apply import apply, checks, undo, undo_sinks
+from holdfast.apply import apply, applying, undo, undo_sinks
 from holdfast.apply.standing import NotDone
 from holdfast.ledger.decide import LINES
+from holdfast.ledger.output import KeepOutput
 from holdfast.plan import make
-from holdfast.plan.goals import put_back, reset
+from holdfast.plan.goals import clone, cut, position, put_back, rebuild, replay, reset
 from holdfast.sinks.delta import ledger as delta_ledger
 from holdfast.streams import guard
 
@@ -46,6 +47,10 @@ def _nothing(*_: Any, **__: Any) -> tuple[()]:
 
 def _none(*_: Any, **__: Any) -> None:
     return None
+
+
+def _is_not_done(*_: Any) -> NotDone:
+    return NotDone()
 
 
 def _steps_not_begun(plan: Any) -> frozenset[int]:
@@ -78,14 +83,14 @@ def _decide_without(name: str) -> Patch:
 
 PLANTS = (
     Plant(
-        "preconditions are not looked at",
+        "nothing is looked at before the first step",
         "A3",
-        lambda: patch.object(apply, "find_moved", _nothing),
+        lambda: patch.object(apply, "_find_moved", _nothing),
     ),
     Plant(
-        "a ledger row that has changed is not noticed",
-        "A3",
-        lambda: patch.object(checks, "_ledger", lambda *_: iter(())),
+        "a sink is settled whatever its row is",
+        "A6",
+        lambda: patch.object(applying, "look_at_sink", _is_not_done),
     ),
     Plant(
         "another plan may be half applied",
@@ -134,9 +139,42 @@ PLANTS = (
         "15",
         lambda: patch.object(put_back, "settle_back", _settle_back_anyway(put_back.settle_back)),
     ),
-    Plant("a fenced driver may write", "S3", _decide_without("_epoch")),
-    Plant("a batch that is there is written again", "S3", _decide_without("_same_batch")),
-    Plant("a gap is not noticed", "S3", _decide_without("_gap")),
+    Plant("a batch that is there is run again", "S3", _decide_without("_same_batch")),
+    Plant(
+        "a start looks at nothing",
+        "G3",
+        lambda: patch.object(guard, "judge", _nothing),
+    ),
+    Plant(
+        "an undo keeps the rows that a reset has emptied",
+        "01",
+        lambda: patch.object(undo_sinks.UndoingSinks, "_output", lambda *_: KeepOutput()),
+    ),
+    Plant(
+        "a resume writes no file log",
+        "resume",
+        lambda: patch.object(rebuild, "file_log_files", lambda *_: {}),
+    ),
+    Plant(
+        "a reset from here begins at the newest file",
+        "reset",
+        lambda: patch.object(position, "read_source_files", _nothing),
+    ),
+    Plant(
+        "a rewind keeps the logs of later batches",
+        "rewind",
+        lambda: patch.object(cut, "_later", _nothing),
+    ),
+    Plant(
+        "a replay leaves the ledger row where it is",
+        "replay",
+        lambda: patch.object(replay, "_settle", _nothing),
+    ),
+    Plant(
+        "a move leaves the ledger rows where they are",
+        "move",
+        lambda: patch.object(clone, "_rebind", _nothing),
+    ),
     Plant(
         "a step that is done is carried out again",
         "A5",

@@ -68,7 +68,8 @@ def signature(history: History, played: Played) -> str:
     for op in history.ops:
         said = op.get("goal") or op.get("what") or ""
         if op["do"] == "plan":
-            words.append(" ".join(filter(None, (said, op.get("start"), op.get("output")))))
+            output = "/".join(op["outputs"]) if "outputs" in op else op.get("output")
+            words.append(" ".join(filter(None, (said, op.get("start"), output))))
         elif op["do"] != "apply" or "kill" in op or "intrude" in op:
             more = "killed" if "kill" in op else "intruded" if "intrude" in op else ""
             words.append(" ".join(filter(None, (op["do"], said, more))))
