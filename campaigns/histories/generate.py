@@ -11,6 +11,9 @@ from collections.abc import Callable, Iterator
 from campaigns.histories.history import History, Op, SinkShape
 
 MOST_OPS = 14
+STORIES = 0.5
+"""The part of the histories that are about one repair."""
+Weights = tuple[float, ...]
 _GOALS = (
     ("reset", 8),
     ("replay", 4),
@@ -30,10 +33,7 @@ def generate(seed: int, index: int, *, most: int = MOST_OPS) -> History:
     rng = random.Random(f"{seed}:{index}")  # noqa: S311 - a seed is the point
     sinks = tuple(_sink(rng) for _ in range(rng.choice((1, 1, 2))))
     unsequenced = any(each.by_key and not each.sequenced for each in sinks)
-    ops: list[Op] = [{"do": "run", "files": rng.randint(1, 4)}]
-    length = rng.randint(3, most)
-    while len(ops) < length:
-        ops += _MAKING[rng.choices(list(_MAKING), weights=list(_WEIGHTS), k=1)[0]](rng)
+    ops = _story(rng) if rng.random() < STORIES else _anything(rng, most)
     return History(
         sinks=sinks,
         ops=tuple(ops),
@@ -41,6 +41,37 @@ def generate(seed: int, index: int, *, most: int = MOST_OPS) -> History:
         files_per_batch=1 if unsequenced else rng.choice((1, 1, 2)),
         name=f"{seed}:{index}",
     )
+
+
+def _anything(rng: random.Random, most: int) -> list[Op]:
+    """Return operations of every kind, in any order."""
+    ops: list[Op] = [{"do": "run", "files": rng.randint(1, 4)}]
+    length = rng.randint(3, most)
+    while len(ops) < length:
+        ops += _any(rng, _MAKING, _WEIGHTS)
+    return ops
+
+
+def _story(rng: random.Random) -> list[Op]:
+    """Return what mostly happens around one repair: before it, after it, and its undo."""
+    ops: list[Op] = _alter(rng) if rng.random() < 0.3 else []
+    ops.append({"do": "run", "files": rng.randint(1, 4)})
+    for make in (_run, _lookup, _stranger, _checkpoint):
+        ops += make(rng) if rng.random() < 0.2 else []
+    ops += _repair(rng)
+    for _ in range(rng.randint(0, 2)):
+        ops += _any(rng, _SINCE, (3, 2, 2, 3, 1))
+    if rng.random() < 0.75:
+        ops += _undo(rng)
+    if rng.random() < 0.3:
+        ops += _repair(rng)
+    return [*ops, {"do": "run", "files": 0}]
+
+
+def _any(
+    rng: random.Random, makers: dict[str, Callable[[random.Random], list[Op]]], weights: Weights
+) -> list[Op]:
+    return makers[rng.choices(list(makers), weights=list(weights), k=1)[0]](rng)
 
 
 def _sink(rng: random.Random) -> SinkShape:
@@ -84,7 +115,7 @@ def _checkpoint(rng: random.Random) -> list[Op]:
 
 def _repair(rng: random.Random) -> list[Op]:
     ops = [plan_op(rng)]
-    if rng.random() < 0.12:
+    if rng.random() < 0.2:
         ops += _MAKING[rng.choice(("run", "other", "stranger"))](rng)
     apply: Op = {"do": "apply"}
     if rng.random() < 0.25:
@@ -148,7 +179,12 @@ def _second(rng: random.Random) -> list[Op]:
 def _intruder(rng: random.Random) -> list[Op]:
     """Pause a driver within a batch, and let it go on while a plan is applied."""
     pause: Op = {"do": "pause", "files": 1, "at": 1}
-    return [pause, plan_op(rng), {"do": "apply", "intrude": rng.randint(0, 16)}, {"do": "go-on"}]
+    return [pause, plan_op(rng), {"do": "apply", "intrude": rng.randint(0, 40)}, {"do": "go-on"}]
+
+
+def _forge(rng: random.Random) -> list[Op]:
+    what = rng.choice(("checkpoint", "record", "source"))
+    return [{"do": "plan", "goal": "snapshot", "target": "f"}, {"do": "forge", "what": what}]
 
 
 _MAKING: dict[str, Callable[[random.Random], list[Op]]] = {
@@ -163,8 +199,10 @@ _MAKING: dict[str, Callable[[random.Random], list[Op]]] = {
     "lookup": _lookup,
     "second": _second,
     "intruder": _intruder,
+    "forge": _forge,
 }
-_WEIGHTS = (8, 2, 4, 2.5, 2, 10, 5, 1, 1.5, 0.5, 0.3)
+_SINCE = {each: _MAKING[each] for each in ("run", "other", "stranger", "alter", "continue")}
+_WEIGHTS = (8, 2, 4, 2.5, 2, 10, 5, 1, 1.5, 0.5, 0.4, 0.3)
 
 
 def all_of(seed: int, count: int, *, first: int = 0) -> Iterator[History]:

@@ -22,6 +22,9 @@ from holdfast.points import reached
 from holdfast.record.contracts import SinkContract
 from holdfast.sinks.sink import BeforeCommit, SinkSpec, SinkWriter
 
+LOOKING = "ledger-read"
+"""A point before each look into a ledger: a driver that was replaced can come in just there."""
+
 
 @dataclass(frozen=True)
 class MemorySink(SinkSpec):
@@ -98,6 +101,7 @@ class MemoryLedger(LedgerStore):
 
     def read(self, stream: str) -> LedgerRow | None:
         """Return the row of a stream."""
+        reached(LOOKING)
         held = None if self.table is None else self.table.ledger.get(stream)
         return None if held is None else held.row
 

@@ -19,7 +19,7 @@ from campaigns.histories.generate import all_of
 from campaigns.histories.history import History
 from campaigns.histories.play import Played
 from campaigns.histories.shrink import signature
-from holdfast.apply import apply, checks, undo, undo_output, undo_sinks
+from holdfast.apply import apply, applying, undo, undo_output, undo_sinks
 from holdfast.apply.standing import NotDone
 from holdfast.ledger.decide import LINES
 from holdfast.ledger.output import KeepOutput
@@ -47,6 +47,10 @@ def _nothing(*_: Any, **__: Any) -> tuple[()]:
 
 def _none(*_: Any, **__: Any) -> None:
     return None
+
+
+def _is_not_done(*_: Any) -> NotDone:
+    return NotDone()
 
 
 def _steps_not_begun(plan: Any) -> frozenset[int]:
@@ -79,14 +83,14 @@ def _decide_without(name: str) -> Patch:
 
 PLANTS = (
     Plant(
-        "preconditions are not looked at",
+        "nothing is looked at before the first step",
         "A3",
-        lambda: patch.object(apply, "find_moved", _nothing),
+        lambda: patch.object(apply, "_find_moved", _nothing),
     ),
     Plant(
-        "a ledger row that has changed is not noticed",
-        "A3",
-        lambda: patch.object(checks, "_ledger", lambda *_: iter(())),
+        "a sink is settled whatever its row is",
+        "A6",
+        lambda: patch.object(applying, "look_at_sink", _is_not_done),
     ),
     Plant(
         "another plan may be half applied",

@@ -12,6 +12,7 @@ from typing import Any
 
 from campaigns.histories.backend import Backend
 from campaigns.histories.describe import first_line, name_of
+from campaigns.histories.forging import apply_forged
 from campaigns.histories.history import History, Op
 from campaigns.histories.machine import MAIN, STRANGER, FoundError, Machine
 from campaigns.histories.model import Wrong
@@ -233,6 +234,16 @@ def _apply(machine: Machine, op: Op) -> None:
     apply_last(machine, _around(op))
 
 
+def _forge(machine: Machine, op: Op) -> None:
+    """Apply a plan file that was edited to delete something: nothing may be deleted."""
+    victim = {
+        "checkpoint": machine.checkpoint_of(machine.main),
+        "record": Path(machine.main.root, "_holdfast", MAIN, "generations"),
+        "source": machine.home / f"in-{MAIN}",
+    }[op["what"]]
+    apply_forged(machine, victim)
+
+
 def _continue(machine: Machine, op: Op) -> None:
     go_on(machine, None, _around(op))
 
@@ -256,6 +267,7 @@ _DOING: dict[str, Callable[[Machine, Op], None]] = {
     "checkpoint": _checkpoint,
     "plan": _plan,
     "apply": _apply,
+    "forge": _forge,
     "continue": _continue,
     "undo": _undo,
 }

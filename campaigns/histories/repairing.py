@@ -11,6 +11,7 @@ from pathlib import Path
 from campaigns.histories.change import APPLIED, PENDING, REFUSED, UNDONE, Change, foresee
 from campaigns.histories.describe import first_line
 from campaigns.histories.machine import MAIN, OTHER, Machine
+from campaigns.histories.memory_sink import LOOKING
 from campaigns.histories.model import (
     Expected,
     StreamAccount,
@@ -183,15 +184,18 @@ def _is_open(change: Change) -> bool:
 
 
 def _listener(machine: Machine, change: Change, around: Interference) -> points.Listener:
-    seen = 0
+    seen = looks = 0
 
     def tell(name: str) -> None:
-        nonlocal seen
+        nonlocal seen, looks
         if "=" in name:
             return
-        number, seen = seen, seen + 1
-        if number == around.intrude:
+        looks += 1
+        if looks - 1 == around.intrude:
             resume_paused(machine, change)
+        if name == LOOKING:
+            return  # nothing has changed since the last point: a kill here is a kill there
+        number, seen = seen, seen + 1
         if number == around.kill:
             machine.tell(f"{change.goal} killed at {name}")
             raise Killed

@@ -6,6 +6,7 @@ sinks are then as a kill leaves them, and one session serves every history.
 
 from __future__ import annotations
 
+import logging
 import shutil
 import tempfile
 import threading
@@ -255,6 +256,8 @@ def spark_backend() -> Iterator[SparkBackend]:
     """Start a session and a server; end both."""
     home = Path(tempfile.mkdtemp(prefix="holdfast-histories-spark-"))
     spark = start_session(home, _SETTINGS)
+    spark.sparkContext.setLogLevel("OFF")  # every kill is an error in its log
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
     try:
         with Postgres() as server:
             backend = SparkBackend(spark, server.create_database("histories"))

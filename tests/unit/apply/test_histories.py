@@ -77,11 +77,11 @@ def test_a_failing_history_is_made_short(campaign: Campaign) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["a batch that is there is run again", "a start goes ahead while a plan is half applied"],
+    ["a sink is settled whatever its row is", "nothing is looked at before the first step"],
 )
 def test_a_planted_bug_is_found(name: str, campaign: Campaign) -> None:
     plant = next(each for each in PLANTS if each.name == name)
-    found = find_plant(campaign, plant, seed=3, most=60)
+    found = find_plant(campaign, plant, seed=3, most=12)
     assert found.history is not None
 
 
