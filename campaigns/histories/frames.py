@@ -22,7 +22,30 @@ class _Field:
     dataType: _Text = _Text()  # noqa: N815 - Spark's own word
 
 
-SCHEMA = tuple(map(_Field, COLUMNS))
+class _Schema(tuple[_Field, ...]):
+    def jsonValue(self) -> list[str]:  # noqa: N802 - Spark's own word
+        return [each.name for each in self]
+
+    @classmethod
+    def fromJson(cls, value: list[str]) -> _Schema:  # noqa: N802 - Spark's own word
+        return cls(map(_Field, value))
+
+
+SCHEMA = _Schema(map(_Field, COLUMNS))
+
+
+class _Settings:
+    """A session without settings of its own."""
+
+    def get(self, name: str, default: str | None = None) -> str | None:
+        del name
+        return default
+
+    def set(self, name: str, value: str) -> None:
+        """Take a setting, and do nothing with it."""
+
+    def unset(self, name: str) -> None:
+        """Forget nothing."""
 
 
 class Frame:
@@ -37,6 +60,16 @@ class Frame:
     @property
     def sparkSession(self) -> Frame:  # noqa: N802 - Spark's own word
         """Itself: it reads too."""
+        return self
+
+    @property
+    def conf(self) -> _Settings:
+        """The settings of the session."""
+        return _Settings()
+
+    def select(self, *columns: Any) -> Frame:
+        """Return the same rows: all columns are asked for."""
+        del columns
         return self
 
     @property
@@ -57,6 +90,10 @@ class Frame:
 
 
 class _Reader:
+    def options(self, **options: Any) -> _Reader:
+        del options
+        return self
+
     def schema(self, schema: Any) -> _Reader:
         del schema
         return self
@@ -68,6 +105,10 @@ class _Reader:
 class _Writer:
     def __init__(self, rows: list[Row]) -> None:
         self._rows = rows
+
+    def option(self, name: str, value: str) -> _Writer:
+        del name, value
+        return self
 
     def mode(self, mode: str) -> _Writer:
         del mode

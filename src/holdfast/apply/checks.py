@@ -34,6 +34,7 @@ from holdfast.plan.steps import (
     SettleSink,
     digest_of,
     row_value,
+    says_the_same,
 )
 from holdfast.plan.trees import list_files
 from holdfast.record.generations import newest_generation
@@ -151,10 +152,10 @@ def _ledger(each: LedgerIs, stores: Stores) -> Iterator[str]:
         yield f"The ledger of {each.sink.label} cannot be read: {found.why}"
         return
     value = None if found is None else row_value(found)
-    if value != each.row:
+    if not says_the_same(value, each.row):
         now = "gone" if value is None else f"at batch {value.last_batch}, epoch {value.epoch}"
         yield f"The ledger row of {each.stream} in {each.sink.label} has changed: it is {now}."
-    elif ledger.table_version(each.stream) != each.table:
+    elif ledger.has_changed(each.stream, each.table):
         yield f"The table of the sink {each.sink.label} has changed."
 
 

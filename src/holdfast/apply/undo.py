@@ -18,7 +18,7 @@ from holdfast.apply.applying import Applying, Telling
 from holdfast.apply.journal import UNDONE, Journal, read_journalled_plan, split_journal
 from holdfast.apply.standing import Done, Moved, NotDone, Standing
 from holdfast.apply.stores import Stores
-from holdfast.apply.undo_checks import find_deleted, find_unlike_before
+from holdfast.apply.undo_checks import find_deleted, find_unlike_before, has_undone_half
 from holdfast.apply.undo_files import UndoingFiles
 from holdfast.apply.undo_readers import Readers, reset_readers
 from holdfast.apply.undo_sinks import SinkUndo, UndoingSinks, next_generation
@@ -62,6 +62,11 @@ def _plan_undo(journal: str, stores: Stores) -> Plan | NoPlan:
     undoing = _Undoing(plan=plan, stores=stores, plan_id=new_plan_id())
     if undoing.journal.ended() == UNDONE:
         return NoPlan(reason=f"Plan {plan_id} was taken back already.", is_fine=True)
+    if has_undone_half(undoing.applying):
+        return NoPlan(
+            reason=f"Plan {plan_id} has taken back a plan that was not carried out to its end, and "
+            "to go back to that would leave it half applied. Make the first plan again."
+        )
     if find_deleted(plan, stores):
         return NoPlan(reason=f"Plan {plan_id} deletes files for good: {plan.undo}")
     undo = undoing.make()

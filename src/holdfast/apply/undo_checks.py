@@ -11,6 +11,7 @@ import msgspec
 from holdfast.apply.applying import Applying, Telling
 from holdfast.apply.checks import find_moved
 from holdfast.apply.file_steps import change_file
+from holdfast.apply.journal import read_journalled_plan
 from holdfast.apply.standing import NotDone
 from holdfast.apply.stores import RehearsalStores, Stores
 from holdfast.errors import HoldfastError
@@ -29,6 +30,16 @@ def find_deleted(plan: Plan, stores: Stores) -> bool:
         for step in plan.steps
         if isinstance(step, DiscardTree)
     )
+
+
+def has_undone_half(applying: Applying) -> bool:
+    """Return whether a plan is a complete undo of one that was cut short."""
+    plan, journal = applying.plan, applying.journal
+    if plan.undoes is None or journal.ended() is None:
+        return False
+    undone = read_journalled_plan(journal.record, plan.undoes)
+    done = Applying(plan=undone, stores=applying.stores, telling=Telling()).journal.done()
+    return len(done) < len(undone.steps)
 
 
 def find_unlike_before(plan: Plan, undo: Plan, stores: Stores) -> tuple[str, ...]:

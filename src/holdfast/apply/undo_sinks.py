@@ -37,6 +37,7 @@ from holdfast.plan.steps import (
     row_value,
     says_the_same,
 )
+from holdfast.record.contracts import SinkContract
 from holdfast.record.generations import UNDONE, Generation
 from holdfast.record.layout import GENERATIONS
 
@@ -94,19 +95,19 @@ class UndoingSinks:
         return is_other and step.old is not None and self._is_at(step, step.old)
 
     def _is_at(self, step: SettleSink, row: RowValue) -> bool:
-        found = self._read(step)
+        found = self._read(step.stream, step.sink)
         return found is not None and _life(row_value(found)) == _life(row)
 
     def is_rewritten(self, step: SettleSink) -> bool:
         """Return whether taking a step back replaces the rows of a table that keeps versions."""
-        found = self._read(step)
+        found = self._read(step.stream, step.sink)
         has_run = found is not None and not says_the_same(row_value(found), step.new)
         ledger = self.stores.ledger(step.sink, writes=False)
         return ledger.keeps_versions and not is_kept(step, has_run=has_run)
 
     def put_back(self, step: SettleSink, number: int, why: str) -> SinkUndo | NoPlan:
         """Return what brings a sink to what it was before a step of the plan."""
-        found, old = self._read(step), step.old or self._no_row(step)
+        found, old = self._read(step.stream, step.sink), step.old or self._no_row(step)
         if old is None or found is None:
             return self._refuse(step, "its ledger row cannot be read, or is gone")
         opens = step.new.generation > old.generation
@@ -172,23 +173,21 @@ class UndoingSinks:
         """
         changed = [each.sink for each in settled if isinstance(each, SettleSink)]
         found: list[SettleSink] = []
-        for each in self.plan.preconditions:
-            if not isinstance(each, LedgerIs) or each.stream != stream or each.sink in changed:
+        for sink, before in self._rows_before(stream):
+            row = None if sink in changed else self._read(stream, sink)
+            if row is None:
                 continue
-            row = self._read(each)
-            if each.row is None or row is None:
-                continue
-            if _life(row_value(row)) != _life(each.row):
+            if _life(row_value(row)) != _life(before):
                 return NoPlan(
                     reason=f"Plan {self.plan.id} cannot be taken back: the ledger row of {stream} "
-                    f"in {each.sink.label} was changed by something else."
+                    f"in {sink.label} was changed by something else."
                 )
             # As it is: a driver that was paused may have brought one more batch meanwhile.
             new = msgspec.structs.replace(row_value(row), generation=opened.number)
             found.append(
                 SettleSink(
                     stream=stream,
-                    sink=each.sink,
+                    sink=sink,
                     old=row_value(row),
                     new=new,
                     output=KeepOutput(),
@@ -197,8 +196,26 @@ class UndoingSinks:
             )
         return tuple(found)
 
-    def _read(self, of: SettleSink | LedgerIs) -> LedgerRow | None:
-        found = self.stores.ledger(of.sink, writes=False).read(of.stream)
+    def _rows_before(self, stream: str) -> list[tuple[SinkContract, RowValue]]:
+        """Return the sinks of a stream, each with the row that it had before the plan."""
+        seen = [(each.sink, each.row) for each in self._held(stream)]
+        seen += [(each.sink, each.old) for each in self._settled(stream)]
+        found: list[tuple[SinkContract, RowValue]] = []
+        for sink, row in seen:
+            if row is not None and sink not in [known for known, _ in found]:
+                found.append((sink, row))
+        return found
+
+    def _held(self, stream: str) -> list[LedgerIs]:
+        held = (each for each in self.plan.preconditions if isinstance(each, LedgerIs))
+        return [each for each in held if each.stream == stream]
+
+    def _settled(self, stream: str) -> list[SettleSink]:
+        settled = (each for each in self.plan.steps if isinstance(each, SettleSink))
+        return [each for each in settled if each.stream == stream]
+
+    def _read(self, stream: str, sink: SinkContract) -> LedgerRow | None:
+        found = self.stores.ledger(sink, writes=False).read(stream)
         return found if isinstance(found, LedgerRow) else None
 
     def _no_row(self, step: SettleSink) -> RowValue | None:

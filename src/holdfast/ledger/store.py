@@ -123,6 +123,15 @@ class LedgerStore(Complete, abstract=True):
         del stream
         return None
 
+    def has_changed(self, stream: str, seen: str | None) -> bool:
+        """Return whether the table has other content than when it was looked at.
+
+        Args:
+            stream: Whose table.
+            seen: What `table_version` said then; None: it told nothing.
+        """
+        return seen is not None and self.table_version(stream) != seen
+
     def count_rows(self) -> int | None:
         """Return how many rows the sink holds; None when that is not known without a scan."""
         return None

@@ -28,7 +28,7 @@ from holdfast.sinks.delta.change import find_change
 from holdfast.sinks.delta.commit import Identity, append
 from holdfast.sinks.delta.failures import SAME_APPLICATION, failure_of
 from holdfast.sinks.delta.settle import Settling
-from holdfast.sinks.delta.since import find_opening, find_other_writers
+from holdfast.sinks.delta.since import changes_rows, find_opening, find_other_writers
 from holdfast.sinks.delta.table import open_target, sql_name
 from holdfast.sinks.delta.target import Target
 from holdfast.sinks.delta.versions import (
@@ -189,6 +189,12 @@ class DeltaLedgerStore(LedgerStore):
         """Return the newest version of the table; None when there is no table."""
         standing = self.standing(stream)
         return None if standing is None else str(standing.newest)
+
+    def has_changed(self, stream: str, seen: str | None) -> bool:
+        """Return whether a commit since then has changed rows: a fence has not."""
+        if seen is None or not seen.isdecimal():
+            return seen is not None
+        return changes_rows(self.target.reader, self._newest(stream), after=int(seen))
 
     def other_streams(self, stream: str) -> tuple[str, ...]:
         """Return the other streams whose rows the newest commits carry."""

@@ -109,5 +109,16 @@ def find_other_writers(reader: Reader, newest: int, *, stream: str, after: int) 
     return found
 
 
+def changes_rows(reader: Reader, newest: int, *, after: int) -> bool:
+    """Return whether rows have changed after a version; also if the log does not tell.
+
+    Raises:
+        ReadError: The store did not let us read.
+    """
+    if newest < after:
+        return True
+    return any(_changes(read_file_changes(reader, at)) for at in range(after + 1, newest + 1))
+
+
 def _changes(found: FileChanges | None) -> bool:
     return found is None or bool(found.added) or found.removes_data
