@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from holdfast.apply import apply
+from holdfast.apply import movement
 from holdfast.apply.apply import apply_plan
 from holdfast.apply.stores import Stores
 from holdfast.diagnosis.case import Looks
@@ -213,7 +213,7 @@ def main() -> None:
     parser.add_argument("--applies", action="store_true", help="be one of the appliers")
     asked = parser.parse_args()
     # A checkpoint that was made just now looks as if a query had written to it.
-    with patch.object(apply, "find_movement", return_value=None):
+    with patch.object(movement, "find_movement", return_value=None):
         if asked.applies:
             act_as_told()
         elif not race_everywhere(asked):

@@ -14,7 +14,7 @@ import msgspec
 
 from campaigns.repair_kills.telling import TellingStores
 from holdfast import points
-from holdfast.apply import apply, leases
+from holdfast.apply import leases, movement
 from holdfast.apply.apply import apply_plan, continue_plan
 from holdfast.apply.stores import Stores
 from holdfast.plan.plan_file import Plan, encode_plan
@@ -40,7 +40,7 @@ def act(plan: Plan, way: Way, stores: Stores, *, tell: Callable[[str], None]) ->
     points.listen(tell)
     try:
         # A checkpoint that was put back just now looks as if a query had written to it.
-        with patch.object(apply, "find_movement", return_value=None):
+        with patch.object(movement, "find_movement", return_value=None):
             if way is Way.CONTINUE:
                 return continue_plan(plan, stores)
             return apply_plan(plan, stores, allowed={each.word for each in plan.needs})

@@ -6,12 +6,12 @@ import os
 
 import pytest
 
-from holdfast.apply import apply
+from holdfast.apply import movement
 
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda _: None)
     monkeypatch.setattr(
-        apply, "find_movement", lambda *_, **__: None
+        movement, "find_movement", lambda *_, **__: None
     )  # files of a test are always new

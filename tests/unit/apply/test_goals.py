@@ -17,6 +17,7 @@ from holdfast.apply.stores import RehearsalStores, Stores
 from holdfast.apply.undo import plan_undo
 from holdfast.diagnosis.case import Looks
 from holdfast.errors import ConfigError, ReadError
+from holdfast.ids import BatchId
 from holdfast.ledger.output import EmptyOutput, ExchangeOutput, KeepOutput
 from holdfast.ledger.row import LedgerRow
 from holdfast.plan import world
@@ -292,7 +293,7 @@ def test_a_retired_stream_is_archived_and_fenced(bench: Bench) -> None:
 
 def test_a_ledger_that_advances_makes_a_plan_stale(bench: Bench) -> None:
     plan = bench.planned(GOALS["reset"][0])
-    bench.ledger.row = replace(bench.ledger.row, epoch=7)
+    bench.ledger.row = replace(bench.ledger.row, last_batch=BatchId(99), digest="late")
     with pytest.raises(StalePlanError, match="ledger row"):
         bench.apply(plan)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.apply import apply
+from holdfast.apply import movement
 from holdfast.apply.apply import apply_plan, continue_plan
 from holdfast.apply.errors import StalePlanError, StreamRunsError
 from holdfast.apply.movement import find_movement
@@ -160,7 +160,7 @@ def test_a_bare_checkpoint_that_moves_is_neither_continued_nor_taken_back(
     checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the plan itself has written a moment ago is no movement."""
-    monkeypatch.setattr(apply, "find_movement", find_movement)
+    monkeypatch.setattr(movement, "find_movement", find_movement)
     quieten(checkpoint)
     plan = plan_resume(checkpoint)
     assert kill_at(6, plan)
@@ -181,6 +181,6 @@ def test_a_bare_checkpoint_that_moves_is_neither_continued_nor_taken_back(
 def test_a_bare_checkpoint_that_was_written_just_now_is_refused(
     checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(apply, "find_movement", find_movement)
+    monkeypatch.setattr(movement, "find_movement", find_movement)
     with pytest.raises(StreamRunsError, match="s ago"):
         apply_plan(plan_resume(checkpoint), Stores(), allowed={"repeats-data:readings"})

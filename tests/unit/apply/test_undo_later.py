@@ -97,6 +97,9 @@ class Ledger:
     def table_version(self, _: str) -> None:
         return None
 
+    def has_changed(self, _: str, seen: str | None) -> bool:
+        return seen is not None
+
     def since(self, _: str, *, generation: int) -> Since:
         del generation
         return self.written

@@ -158,9 +158,6 @@ def test_an_undo_that_was_cut_short_is_taken_back_itself(
     def die(*_: object, **__: object) -> bool:
         raise KeyboardInterrupt
 
-    held = LedgerIs(stream=STREAM, sink=SINK, row=row(tmp_path, 2, -1), table=None)
-    back = msgspec.structs.replace(back, preconditions=(held,))
-    ledger.row = Ledger(row(tmp_path, 2, -1)).row
     with monkeypatch.context() as patched:
         patched.setattr(ledger, "settle", die)
         with dying(), pytest.raises(KeyboardInterrupt):
