@@ -44,11 +44,8 @@ class TwoSinks(FileStream):
     def frame(self) -> DataFrame:
         """Return the query."""
         path = str(self.bench.place / _LOOKUP)
-
-        def found(value: str) -> str:
-            return value + Path(path).read_text()
-
-        return super().frame().select(udf(found, "string")("value").alias("value"))
+        look_up = udf(lambda value: value + Path(path).read_text(), "string")
+        return super().frame().select(look_up("value").alias("value"))
 
     def sink(self) -> Any:
         """Return where it writes."""

@@ -25,11 +25,8 @@ TABLES = ("first", "second")
 def corrected(source: DataFrame, factor: Path) -> DataFrame:
     """Return rows with a value that is looked up in a file, so that every batch is materialised."""
     path = str(factor)
-
-    def look_up(value: str) -> str:
-        return f"{value} by {Path(path).read_text()}"
-
-    return source.select("value", udf(look_up, "string")("value").alias("found"))
+    look_up = udf(lambda value: f"{value} by {Path(path).read_text()}", "string")
+    return source.select("value", look_up("value").alias("found"))
 
 
 def test_both_sinks_get_the_corrected_rows(
