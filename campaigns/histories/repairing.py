@@ -202,6 +202,10 @@ def resume_paused(machine: Machine, change: Change | None = None) -> None:
     if machine.paused is None:
         return
     (driver, points_left), machine.paused = machine.paused, None
+    labels = [each.label for each in driver.code.sinks]
+    if labels != [sink.table for sink in machine.main.sinks]:
+        driver.close()  # the code names another table by now, and the old one is left alone
+        return
     counted = [set(sink.counted) for sink in machine.main.sinks]
     try:
         for _ in points_left:
