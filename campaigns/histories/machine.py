@@ -116,6 +116,17 @@ class Machine:
         if wrong:
             self.fail(*wrong)
 
+    def check_complete(self) -> None:
+        """See that every file has reached every sink of a stream that has run to its end."""
+        is_ending = self.pending is not None and self.pending.goal == "retire"
+        for stream in (self.other,) if is_ending else (self.main, self.other):
+            files = {f"{number:04d}.json" for number in range(self._files[stream.name])}
+            for sink in stream.sinks if not stream.is_retired else ():
+                missing = sorted(files - sink.counted)
+                if missing:
+                    said = f"{len(missing)} files never came to {sink.table}: {missing[0]}"
+                    self.fail(Wrong("lost", said))
+
     def world(self) -> dict[str, Any]:
         """Return everything that a refusal must leave as it was."""
         found: dict[str, Any] = {}

@@ -79,6 +79,7 @@ def finish(machine: Machine) -> None:
         machine.add_files(machine.other.name, 1)
         follow(machine, machine.other)
         machine.check()
+    machine.check_complete()
 
 
 def _run(machine: Machine, op: Op) -> None:

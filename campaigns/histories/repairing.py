@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,15 +9,10 @@ from pathlib import Path
 
 from campaigns.histories.change import APPLIED, PENDING, REFUSED, UNDONE, Change, foresee
 from campaigns.histories.describe import first_line
-from campaigns.histories.machine import MAIN, OTHER, Machine
+from campaigns.histories.machine import MAIN, Machine
 from campaigns.histories.memory_sink import LOOKING
-from campaigns.histories.model import (
-    Expected,
-    StreamAccount,
-    TableAccount,
-    Wrong,
-    stands_for,
-)
+from campaigns.histories.model import Wrong, stands_for
+from campaigns.histories.undo_ends import accept_undo
 from holdfast import points
 from holdfast.apply.apply import apply_plan, continue_plan
 from holdfast.apply.errors import InterruptedPlanError
@@ -208,6 +202,10 @@ def resume_paused(machine: Machine, change: Change | None = None) -> None:
     if machine.paused is None:
         return
     (driver, points_left), machine.paused = machine.paused, None
+    labels = [each.label for each in driver.code.sinks]
+    if labels != [sink.table for sink in machine.main.sinks]:
+        driver.close()  # the code names another table by now, and the old one is left alone
+        return
     counted = [set(sink.counted) for sink in machine.main.sinks]
     try:
         for _ in points_left:
@@ -260,7 +258,7 @@ def _ended(machine: Machine, change: Change) -> None:
     for name in change.effects:
         table = machine.tables[name]
         if change.undoes is not None:
-            _accept_undo(machine, change, name, now=now)
+            accept_undo(machine, change, name, now=now)
         change.carry_out(table)
     if change.undoes is not None:
         _mark_undone(change, change.undoes)
@@ -276,29 +274,3 @@ def _mark_undone(change: Change, undone: Change) -> None:
     again = undone.undoes
     if again is not None and was_applied:
         again.state, again.done = undone.state_before, dict(undone.done_before)
-
-
-def _accept_undo(machine: Machine, change: Change, name: str, *, now: StreamAccount) -> None:
-    """See which of the right ends of an undo a table has: both lose and repeat nothing."""
-    table, actual = machine.tables[name], machine.backend.rows(name)
-    if stands_for(change.rows_after(table), actual):
-        return
-    undone = change.undoes
-    assert undone is not None
-    before = undone.rows_before.get(name, [])
-    if change.may_take_others and stands_for(before, actual) and not _harms(table, before):
-        change.effects[name].whole = copy.deepcopy(before)
-        return
-    if stands_for(table.rows, actual):
-        # The rows of batches that came since stay: then these batches must go on to count.
-        change.effects[name].kind = "stay"
-        for sink, known in zip(machine.main.sinks, now.sinks, strict=True):
-            if sink.table == name:
-                sink.counted = set(known.counted)
-        machine.main.values |= now.values
-
-
-def _harms(table: TableAccount, after: list[Expected]) -> bool:
-    """Return whether rows of another stream would be gone: no word allows that."""
-    kept = {row.id for row in after}
-    return any(row.id not in kept for row in table.of(OTHER))
