@@ -134,7 +134,8 @@ class _Rows:
         from holdfast.sinks.postgres.large import budget_of
         from holdfast.spark.arrow import arrow_schema
 
-        spark, wanted = self.df.sparkSession, _nullable(self.comparable(self.df))
+        spark = self.df.sparkSession
+        wanted = spark.createDataFrame([], _nullable(self.comparable(self.df).schema))
         name, columns = self.target.name, self.columns
         (size,) = connection.execute(_SIZE, (name, name)).fetchone() or (0,)
         if size > budget_of(spark):
@@ -147,17 +148,16 @@ class _Rows:
                 schema=arrow_schema(wanted),
             )
             return spark.range(0, 1, 1, 1).mapInArrow(task, wanted.schema)
-        rows = spark.createDataFrame([], wanted.schema)
+        rows = wanted
         for chunk in read_rows(connection, name, columns):
             rows = rows.union(spark.createDataFrame(chunk, wanted.schema, verifySchema=False))
         return rows
 
 
-def _nullable(df: Any) -> Any:
-    """Return a DataFrame whose columns and elements may be NULL: in the table they can be."""
-    text = df.schema.json().replace('"nullable":false', '"nullable":true')
-    schema = type(df.schema).fromJson(json.loads(text.replace('Null":false', 'Null":true')))
-    return df.to(schema)
+def _nullable(schema: Any) -> Any:
+    """Return a schema whose columns and elements may be NULL: in the table they can be."""
+    text = schema.json().replace('"nullable":false', '"nullable":true')
+    return type(schema).fromJson(json.loads(text.replace('Null":false', 'Null":true')))
 
 
 def _scale(kind: Any) -> int | None:
