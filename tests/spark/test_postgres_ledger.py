@@ -104,7 +104,7 @@ def test_a_row_is_found_by_stream_and_sink(connection: Connection) -> None:
     assert fence(connection, elsewhere, epoch=10, nonce="n10") is None
 
 
-@pytest.mark.parametrize("version", [0, 3])
+@pytest.mark.parametrize("version", [0, 4])
 def test_tables_of_another_version_are_refused(connection: Connection, version: int) -> None:
     connection.execute("UPDATE holdfast.version SET version = %s", (version,))
     with pytest.raises(LedgerTablesError, match=f"of version {version}"):
