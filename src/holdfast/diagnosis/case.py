@@ -58,7 +58,7 @@ class Looks:
     """The version that will be started; by default the newest that can have written it."""
     deep: bool = False
     """Whether every log entry is read, and every state file that the next start loads. On disk log
-    entries always are: it costs nothing there."""
+    entries always are, and state files up to 4 MB: it costs little there."""
     probe: bool = False
     """Whether the sources are asked what they can still give."""
     sources: Mapping[str, str] = field(default_factory=dict)
@@ -134,7 +134,7 @@ def _has_moved(place: _Place, case: Case) -> bool:
 
 
 def _collect_case(place: _Place, looks: Looks) -> Case:
-    evidence = _collect(place.checkpoint, looks)
+    evidence = _collect(place, looks)
     record = place.guard
     overview = settle_state(overview_of(evidence, spark=looks.spark), record)
     case = Case(
@@ -231,9 +231,12 @@ def _find_neighbours(own: Checkpoint, looks: Looks) -> tuple[Neighbour, ...]:
     return find_neighbours(open_reader(looks.among, looks.options), own)
 
 
-def _collect(reader: Reader, looks: Looks) -> Evidence:
-    is_whole = looks.deep or reader.location.scheme == "file"
-    return collect(reader, rows=looks.deep) if is_whole else collect_among_many(reader)
+def _collect(place: _Place, looks: Looks) -> Evidence:
+    reader = place.checkpoint
+    if not looks.deep and reader.location.scheme != "file":
+        return collect_among_many(reader)
+    # A bundle leaves out what is in the state files.
+    return collect(reader, rows=looks.deep, small_rows=not place.is_bundle)
 
 
 def _find(looks: Looks) -> _Place:

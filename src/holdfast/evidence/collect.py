@@ -75,19 +75,19 @@ class StreamPlaces:
     sources_before: tuple[str, ...] | None = None
 
 
-def collect(reader: Reader, *, rows: bool = False) -> Evidence:
+def collect(reader: Reader, *, rows: bool = False, small_rows: bool = False) -> Evidence:
     """Collect everything that a checkpoint tells.
 
     Args:
         reader: Of the checkpoint.
         rows: Whether every state file that the next start loads is read, and its rows are counted.
-            Small state on disk always is: without it a changed bit is not seen.
+        small_rows: Whether that is done where the state is small and on disk.
 
     Raises:
         ReadError: A directory cannot be listed; nothing can be said then.
     """
     checkpoint = read_checkpoint(reader)
-    rows = rows or _is_small(reader, checkpoint)
+    rows = rows or (small_rows and _is_small(reader, checkpoint))
     return Evidence(
         checkpoint=checkpoint,
         stores=look_into_state(reader, checkpoint, needed_version(checkpoint), rows=rows),

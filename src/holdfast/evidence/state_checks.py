@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from holdfast.checkpoint.binary import BrokenBytesError
 from holdfast.checkpoint.checksums import (
@@ -74,9 +75,14 @@ def verify_files(reader: Reader, store: Store, chain: Chain) -> Verified:
         raw = read_whole(reader, sidecar)
         if not is_sidecar(sidecar, raw):
             without.append(path)
-        elif is_stale(sidecar, raw, read_whole(reader, path), parse=bytes):
+        elif is_stale(sidecar, raw, read_whole(reader, path), parse=partial(_parse_loaded, path)):
             changed.append(path)
     return Verified(changed=tuple(changed), without=tuple(without))
+
+
+def _parse_loaded(path: str, raw: bytes) -> object:
+    """Return what Spark takes from a file: nothing behind the end mark of a delta or a snapshot."""
+    return None if path.endswith((".delta", ".snapshot")) else raw
 
 
 def _loaded_files(reader: Reader, store: Store, chain: Chain) -> Iterator[str]:

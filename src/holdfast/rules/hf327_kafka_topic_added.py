@@ -35,9 +35,10 @@ from holdfast.rules.rule import Finding, Needs, Rule
 
 
 def _judge(case: Case) -> Iterator[Finding]:
-    named = planned_partitions(case)
     for source in kafka_sources(case):
-        added = [place for place in places_where(source, _is_added) if name_of(place) not in named]
+        added = places_where(source, _is_added)
+        named = planned_partitions(case) if added else set()
+        added = [place for place in added if name_of(place) not in named]
         number = sum((each.latest or 0) - (each.earliest or 0) for _, each in added)
         if number <= 0:
             continue

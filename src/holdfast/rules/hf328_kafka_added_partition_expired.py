@@ -41,12 +41,12 @@ from holdfast.rules.rule import Finding, Needs, Rule
 
 
 def _judge(case: Case) -> Iterator[Finding]:
-    # Batch 0 began where its source says; only a later entry shows that a partition was added.
-    begun = planned_partitions(case) if case.newest_planned == 0 else set()
     for source in kafka_sources(case):
         if source.fail_on_data_loss is False:
             continue
         late = places_where(source, _is_added_late)
+        # Batch 0 began where its source says; only a later entry shows that one was added.
+        begun = planned_partitions(case) if late and case.newest_planned == 0 else set()
         added = [place for place in late if name_of(place) not in begun]
         if not added:
             continue

@@ -18,6 +18,7 @@ from holdfast.bundle.pack import left_out, pack
 from holdfast.bundle.unpack import BadBundle, Bundle, BundleError, read_bundle
 from holdfast.cli.main import run
 from holdfast.errors import ConfigError, ReadError
+from holdfast.evidence import collect as collecting
 from holdfast.storage.local import LocalReader
 from holdfast.storage.location import parse_location
 from holdfast.storage.memory import MemoryStorage
@@ -116,9 +117,14 @@ def test_it_is_inspected_like_the_checkpoint(
         assert (found, in_bundle) == (there, code)
 
 
-def test_it_is_diagnosed_like_the_checkpoint(
-    checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_it_is_diagnosed_like_the_checkpoint_whose_state_is_not_read(
+    checkpoint: Path,
+    tmp_path: Path,
+    *,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(collecting, "LARGEST_LOOKED_INTO", 0)
     (tmp_path / "log").write_text("[INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION] x")
     bundle = str(tmp_path / "case.zip")
     assert run_verb("evidence", str(checkpoint), "-o", bundle) == 0

@@ -12,6 +12,7 @@ import pytest
 from holdfast.cli.diagnosis_form import DiagnosisJson, FactsJson
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.main import run
+from holdfast.evidence import collect as collecting
 from holdfast.rules import RULES
 from tests.house.repository import ROOT
 from tests.unit.cli.inspecting import unpack
@@ -40,8 +41,7 @@ def test_the_first_line_is_the_answer(call: Call, healthy: Path) -> None:
     assert code == ExitCode.DONE
     assert out.splitlines()[0] == (
         "Nothing in the checkpoint speaks against a restart. "
-        "Not looked at: the source (--probe), the sink (--sink LOCATION), "
-        "what is in the state files (--deep)."
+        "Not looked at: the source (--probe), the sink (--sink LOCATION)."
     )
 
 
@@ -115,6 +115,15 @@ def test_a_source_that_the_checkpoint_does_not_have_is_an_error(call: Call, heal
     assert code == ExitCode.USAGE
 
 
+def test_state_that_is_large_is_named_as_not_looked_at(
+    call: Call, healthy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collecting, "LARGEST_LOOKED_INTO", 0)
+    code, out = call("diagnose", healthy)
+    assert code == ExitCode.DONE
+    assert out.splitlines()[0].endswith("what is in the state files (--deep).")
+
+
 def test_the_json_has_the_same_answer(call: Call, healthy: Path) -> None:
     _, text = call("diagnose", healthy)
     code, out = call("diagnose", healthy, "--format", "json")
@@ -124,7 +133,7 @@ def test_the_json_has_the_same_answer(call: Call, healthy: Path) -> None:
     assert found["verdict"] == "safe"
     assert found["summary"] == text.splitlines()[0]
     assert [each["number"] for each in found["facts"]] == list(range(1, 10))
-    assert found["notAsked"] == ["source", "output", "state"]
+    assert found["notAsked"] == ["source", "output"]
 
 
 def test_the_sarif_names_every_rule(call: Call, healthy: Path) -> None:
