@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass, field
 
-from campaigns.histories.model import Expected, StreamAccount, TableAccount
+from campaigns.histories.model import Expected, StreamAccount, TableAccount, before_files
 from holdfast.plan.requests import Request
 
 APPLIED, PENDING, UNDONE, REFUSED = "applied", "pending", "undone", "refused"
@@ -62,11 +62,11 @@ class Change:
             case "empty":
                 return []
             case "drop":
-                return [
-                    row
+                kept = (
+                    row if row.writer != stream else before_files(row, effect.files)
                     for row in table.rows
-                    if row.writer != stream or row.file not in effect.files
-                ]
+                )
+                return [row for row in kept if row is not None]
             case "back" if effect.whole is not None:
                 return effect.whole
             case "back":
@@ -158,5 +158,6 @@ def _reset(request: Request, after: StreamAccount, effects: dict[str, Effect]) -
 def _go_back(batch: int, after: StreamAccount, effects: dict[str, Effect], *, output: str) -> None:
     dropped = frozenset(after.go_back(batch))
     for sink in after.sinks:
-        if output == "restore" and not sink.by_key:
+        goes_back = sink.sequenced and sink.keeps_versions
+        if output == "restore" and (not sink.by_key or goes_back):
             effects[sink.known] = Effect("drop", files=dropped)

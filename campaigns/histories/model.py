@@ -32,11 +32,21 @@ class Expected:
     file: str = ""
     stamp: int | None = None
     """What a trigger has set when the row was inserted; None until it was seen."""
+    older: Expected | None = None
+    """The row of the same key that it took the place of."""
 
     @property
     def order(self) -> tuple[str, str]:
         """Which of two rows with one key is newer."""
         return (self.seq, self.id)
+
+
+def before_files(row: Expected, files: Collection[str]) -> Expected | None:
+    """Return the row that was there before these files came; None if none was."""
+    at: Expected | None = row
+    while at is not None and at.file in files:
+        at = at.older
+    return at
 
 
 @dataclass
@@ -64,10 +74,12 @@ class TableAccount:
             if at is None:
                 self.rows.append(row)
             elif not sequenced or row.order >= self.rows[at].order:
-                row.stamp = self.rows[at].stamp
-                if sequenced and row.order == self.rows[at].order:
+                there = self.rows[at]
+                row.stamp, row.older = there.stamp, there
+                if sequenced and row.order == there.order:
                     # The same row again: of two values the larger one stays.
-                    row.value = Value(row.value.allowed | self.rows[at].value.allowed)
+                    row.value = Value(row.value.allowed | there.value.allowed)
+                    row.older = there.older
                 self.rows[at] = row
 
 

@@ -21,7 +21,7 @@ from holdfast.apply.stores import Stores
 from holdfast.apply.undo_checks import find_deleted, find_unlike_before, has_undone_half
 from holdfast.apply.undo_files import UndoingFiles
 from holdfast.apply.undo_readers import Readers, reset_readers
-from holdfast.apply.undo_sinks import SinkUndo, UndoingSinks, next_generation
+from holdfast.apply.undo_sinks import SinkUndo, UndoingSinks, find_sinks_now, next_generation
 from holdfast.plan.draft import new_plan_id
 from holdfast.plan.plan_file import Impact, Need, NoPlan, Plan
 from holdfast.plan.steps import (
@@ -263,6 +263,7 @@ class _Undoing:
         """Return the plan."""
         plan = self.plan
         back = [each for each in plan.streams if each not in readers.streams]
+        reopened = [each for each in back if self._opens_generation(each)]
         needs = (*taken.needs, *(each for part in readers.parts for each in part.needs))
         done = sum(each.is_carried_out for each in looks)
         return Plan(
@@ -290,7 +291,7 @@ class _Undoing:
             undo="`holdfast undo` of this undo, with the journal that it prints.",
             afterwards=("Start the streams as before.",),
             roots=plan.roots,
-            preconditions=readers.preconditions,
+            preconditions=(*find_sinks_now(plan, reopened, self.stores), *readers.preconditions),
             steps=(*taken.steps, *(each for part in readers.parts for each in part.steps)),
         )
 

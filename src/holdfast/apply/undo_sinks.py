@@ -7,7 +7,7 @@ them again; they are kept aside. Rows of other writers stay where they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -15,6 +15,7 @@ import msgspec
 from holdfast import clock
 from holdfast.apply.stores import Stores
 from holdfast.apply.undo_output import SinkGoingBack, is_kept, tell_output
+from holdfast.diagnosis.case import Looks
 from holdfast.ledger.coverage import NOTHING_READ
 from holdfast.ledger.output import (
     ExchangeOutput,
@@ -37,6 +38,7 @@ from holdfast.plan.steps import (
     row_value,
     says_the_same,
 )
+from holdfast.plan.world import look_at_stream
 from holdfast.record.contracts import SinkContract
 from holdfast.record.generations import UNDONE, Generation
 from holdfast.record.layout import GENERATIONS
@@ -59,6 +61,16 @@ def next_generation(stores: Stores, step: PutFile) -> Generation:
         was=before.made_as,
         opened_at=clock.now().isoformat(timespec="seconds"),
     )
+
+
+def find_sinks_now(plan: Plan, streams: Iterable[str], stores: Stores) -> Iterator[LedgerIs]:
+    """Yield the sinks that streams have now: what takes an undo back goes back to them."""
+    for stream in streams:
+        looks = Looks(location=stream, root=plan.root, options=stores.options)
+        for sink in look_at_stream(looks).sinks:
+            if sink.row is not None:
+                row = row_value(sink.row)
+                yield LedgerIs(stream=stream, sink=sink.contract, row=row, table=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
