@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from campaigns.histories.model import Expected, StreamAccount, TableAccount, before_files
 from holdfast.plan.requests import Request
 
+LEAVES_ALONE = ("snapshot", "clone", "prune")
+"""Goals that do not change what a stream is: neither does their undo."""
 APPLIED, PENDING, UNDONE, REFUSED = "applied", "pending", "undone", "refused"
 
 
@@ -18,6 +20,8 @@ class Effect:
     kind: str
     """`stay`, `empty`, `drop` the rows of files, or `back` to what they were."""
     files: frozenset[str] = frozenset()
+    may_stay: bool = False
+    """Of `drop`: whether the rows can also stay, because the same ones are merged again."""
     own: list[Expected] = field(default_factory=list)
     """Of `back`: the stream's rows as they were."""
     returned: list[Expected] = field(default_factory=list)
@@ -87,6 +91,12 @@ class Change:
         table.rows = list(after)
         self.done[table.name] = True
 
+    def forget_row(self, table: str, row_id: str) -> None:
+        """Account for a row that another program has deleted: nothing must bring it back."""
+        for kept in (self.own_before, self.rows_before):
+            if table in kept:
+                kept[table] = [row for row in kept[table] if row.id != row_id]
+
     def taking_back(self, journal: str, now: StreamAccount) -> Change:
         """Return the change that takes this one back."""
         effects = {}
@@ -99,7 +109,7 @@ class Change:
                     own=copy.deepcopy(self.own_before[name]),
                     returned=copy.deepcopy(self.taken[name]),
                 )
-        after = self.before.copied()
+        after = (now if self.goal in LEAVES_ALONE else self.before).copied()
         after.moves = now.moves + 1
         return Change(
             journal=journal,
@@ -160,4 +170,4 @@ def _go_back(batch: int, after: StreamAccount, effects: dict[str, Effect], *, ou
     for sink in after.sinks:
         goes_back = sink.sequenced and sink.keeps_versions
         if output == "restore" and (not sink.by_key or goes_back):
-            effects[sink.known] = Effect("drop", files=dropped)
+            effects[sink.known] = Effect("drop", files=dropped, may_stay=sink.by_key)

@@ -135,7 +135,7 @@ PLANTS = (
             _patch("plan.make._refuse_shared", _none),
             _patch("plan.goals.reset.refuse_shared", _none),
             _patch("sinks.delta.ledger.DeltaLedgerStore.other_streams"),
-            _patch("memory_sink.MemoryLedger.other_streams", package="campaigns.histories"),
+            _patch("memory_ledger.MemoryLedger.other_streams", package="campaigns.histories"),
         ),
     ),
     Plant("a batch that is there is run again", "S3", _decide_without("_same_batch")),

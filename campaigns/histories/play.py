@@ -166,6 +166,8 @@ def _stranger(machine: Machine, op: Op) -> None:
     else:
         machine.is_tampered = machine.is_tampered or writer == MAIN
         account.rows.remove(row)
+        for change in machine.changes:
+            change.forget_row(name, row.id)
         machine.backend.delete(name, row.id)
 
 

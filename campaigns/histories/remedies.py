@@ -112,6 +112,8 @@ def obey(machine: Machine, command: Command, *, depth: int = 0) -> bool:
         is_done, text = _go_on_or_back(machine, command), ""
     if machine.refusal is not None:
         text += f" {machine.refusal.how}"
+    if "Start the stream as before" in text:
+        return True  # the plan is closed, and the next round starts it
     return is_done or (
         depth < NESTED and any(obey(machine, each, depth=depth + 1) for each in find_commands(text))
     )

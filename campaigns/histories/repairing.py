@@ -10,7 +10,7 @@ from pathlib import Path
 from campaigns.histories.change import APPLIED, PENDING, REFUSED, UNDONE, Change, foresee
 from campaigns.histories.describe import first_line
 from campaigns.histories.machine import MAIN, Machine
-from campaigns.histories.memory_sink import LOOKING
+from campaigns.histories.memory_ledger import LOOKING
 from campaigns.histories.model import Wrong, stands_for
 from campaigns.histories.undo_ends import accept_undo
 from holdfast import points
@@ -257,6 +257,9 @@ def _ended(machine: Machine, change: Change) -> None:
     machine.main.snapshots = {**now.snapshots, **machine.main.snapshots}
     for name in change.effects:
         table = machine.tables[name]
+        effect = change.effects[name]
+        if effect.may_stay and stands_for(table.rows, machine.backend.rows(name)):
+            effect.kind = "stay"
         if change.undoes is not None:
             accept_undo(machine, change, name, now=now)
         change.carry_out(table)

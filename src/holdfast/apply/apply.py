@@ -83,18 +83,27 @@ def apply_plan(
         reached("A2")
         _check(applying)  # A3
         refuse_movement(applying)
-        unsaid = sorted(set(recheck()) - set(allowed))
-        if unsaid:
-            raise NotAllowedError(plan.id, tuple((word, _UNSAID) for word in unsaid))
+        _refuse_unsaid(plan, recheck(), allowed)
         reached("A3")
         _open(applying)  # A4
         _refuse_obstacles(applying)
         moved = fence_sinks(applying, leases)
         if moved:
             _end(applying, "abandoned")
-            raise StalePlanError(plan.id, moved)
+            raise StalePlanError(plan.id, moved, is_closed=True)
         reached("A4-fenced")
         return _carry_out(applying, leases)
+
+
+def _refuse_unsaid(plan: Plan, needed: Collection[str], allowed: Collection[str]) -> None:
+    """Refuse a plan that needs a permission which its file does not name.
+
+    Raises:
+        NotAllowedError: It does.
+    """
+    unsaid = sorted(set(needed) - set(allowed))
+    if unsaid:
+        raise NotAllowedError(plan.id, tuple((word, _UNSAID) for word in unsaid))
 
 
 def continue_plan(plan: Plan, stores: Stores, *, telling: Telling | None = None) -> str:
@@ -127,7 +136,7 @@ def continue_plan(plan: Plan, stores: Stores, *, telling: Telling | None = None)
             raise DriftedPlanError(at, moved)
         if moved:
             _end(applying, "abandoned")
-            raise StalePlanError(plan.id, moved)
+            raise StalePlanError(plan.id, moved, is_closed=True)
         _open(applying)  # A4
         return _carry_out(applying, leases)
 

@@ -13,15 +13,17 @@ class StalePlanError(HoldfastError):
 
     code = "STALE_PLAN"
 
-    def __init__(self, plan_id: str, moved: tuple[str, ...]) -> None:
+    def __init__(self, plan_id: str, moved: tuple[str, ...], *, is_closed: bool = False) -> None:
         self.moved = moved
         """What is no longer as the plan was made for, one sentence each."""
         shown = " ".join(moved[:5])
         more = f" And {len(moved) - 5} more." if len(moved) > 5 else ""
+        again = "make the plan again with the same `holdfast plan` command, and look at it again."
+        closed = f"The plan is closed. Start the stream as before, or {again}"
         super().__init__(
             what=f"Plan {plan_id} was not applied; nothing was changed.",
             why=f"Something has changed since the plan was made. {shown}{more}",
-            how="Make the plan again with the same `holdfast plan` command, and look at it again.",
+            how=closed if is_closed else again.capitalize(),
         )
 
 

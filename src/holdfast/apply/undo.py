@@ -18,7 +18,12 @@ from holdfast.apply.applying import Applying, Telling
 from holdfast.apply.journal import UNDONE, Journal, read_journalled_plan, split_journal
 from holdfast.apply.standing import Done, Moved, NotDone, Standing
 from holdfast.apply.stores import Stores
-from holdfast.apply.undo_checks import find_deleted, find_unlike_before, has_undone_half
+from holdfast.apply.undo_checks import (
+    find_deleted,
+    find_unlike_before,
+    is_generation,
+    refuse_half,
+)
 from holdfast.apply.undo_files import UndoingFiles
 from holdfast.apply.undo_readers import Readers, reset_readers
 from holdfast.apply.undo_sinks import SinkUndo, UndoingSinks, find_sinks_now, next_generation
@@ -35,7 +40,6 @@ from holdfast.plan.steps import (
     Step,
 )
 from holdfast.record.documents import encode
-from holdfast.record.layout import GENERATIONS
 
 FilesStep = PutFile | RestoreFile | RemoveFile | CopyTree | RemoveTree | DiscardTree
 _COPIES = ("clone", "move")
@@ -62,14 +66,9 @@ def _plan_undo(journal: str, stores: Stores) -> Plan | NoPlan:
     undoing = _Undoing(plan=plan, stores=stores, plan_id=new_plan_id())
     if undoing.journal.ended() == UNDONE:
         return NoPlan(reason=f"Plan {plan_id} was taken back already.", is_fine=True)
-    if has_undone_half(undoing.applying):
-        return NoPlan(
-            reason=f"Plan {plan_id} has taken back a plan that was not carried out to its end, and "
-            "to go back to that would leave it half applied. Make the first plan again."
-        )
     if find_deleted(plan, stores):
         return NoPlan(reason=f"Plan {plan_id} deletes files for good: {plan.undo}")
-    undo = undoing.make()
+    undo = refuse_half(undoing.applying) or undoing.make()
     unlike = () if isinstance(undo, NoPlan) else find_unlike_before(plan, undo, stores)
     if unlike:
         return NoPlan(
@@ -219,7 +218,7 @@ class _Undoing:
 
     def _opens(self, step: Step) -> bool:
         """Return whether a step opens the next generation of a stream that is there already."""
-        return self.plan.goal not in _COPIES and _is_generation(step)
+        return self.plan.goal not in _COPIES and is_generation(step)
 
     def _invert(
         self, step: Step, number: int, carried_out: list[Step]
@@ -294,7 +293,3 @@ class _Undoing:
             preconditions=(*find_sinks_now(plan, reopened, self.stores), *readers.preconditions),
             steps=(*taken.steps, *(each for part in readers.parts for each in part.steps)),
         )
-
-
-def _is_generation(step: Step) -> bool:
-    return isinstance(step, PutFile) and step.path.startswith(f"{GENERATIONS}/")

@@ -6,6 +6,8 @@ checkpoint since, or the checkpoint to go back to was deleted, there is nothing 
 
 from __future__ import annotations
 
+from shlex import quote
+
 import msgspec
 
 from holdfast.apply.applying import Applying, Telling
@@ -15,9 +17,16 @@ from holdfast.apply.journal import read_journalled_plan
 from holdfast.apply.standing import NotDone
 from holdfast.apply.stores import RehearsalStores, Stores
 from holdfast.errors import HoldfastError
-from holdfast.plan.plan_file import Plan
+from holdfast.plan.plan_file import NoPlan, Plan
 from holdfast.plan.preconditions import FileIs, ListingIs, Precondition
-from holdfast.plan.steps import DiscardTree, PutFile, RemoveFile, RestoreFile, Step
+from holdfast.plan.steps import (
+    DiscardTree,
+    PutFile,
+    RemoveFile,
+    RestoreFile,
+    SettleSink,
+    Step,
+)
 from holdfast.plan.trees import list_files
 from holdfast.record.generations import Generation
 from holdfast.record.layout import GENERATIONS
@@ -32,14 +41,37 @@ def find_deleted(plan: Plan, stores: Stores) -> bool:
     )
 
 
-def has_undone_half(applying: Applying) -> bool:
-    """Return whether a plan is a complete undo of one that was cut short."""
+def refuse_half(applying: Applying) -> NoPlan | None:
+    """Refuse to take back the undo of a plan that was cut short: that would leave it half applied.
+
+    An undo that was cut short itself, and has changed files only, can be taken back: what it took
+    back is then continued.
+    """
     plan, journal = applying.plan, applying.journal
-    if plan.undoes is None or journal.ended() is None:
-        return False
+    if plan.undoes is None:
+        return None
     undone = read_journalled_plan(journal.record, plan.undoes)
     done = Applying(plan=undone, stores=applying.stores, telling=Telling()).journal.done()
-    return len(done) < len(undone.steps)
+    if len(done) == len(undone.steps):
+        return None
+    if journal.ended() is not None:
+        return NoPlan(
+            reason=f"Plan {plan.id} has taken back a plan that was not carried out to its end, and "
+            "to go back to that would leave it half applied. Make the first plan again."
+        )
+    begun = (plan.steps[number - 1] for number in journal.begun())
+    if not any(isinstance(each, SettleSink) or is_generation(each) for each in begun):
+        return None
+    return NoPlan(
+        reason=f"Plan {plan.id} was begun and has not ended: it takes back a plan that was not "
+        "carried out to its end either. Continue it.",
+        nearest=f"holdfast apply {quote(str(journal.location))} --continue",
+    )
+
+
+def is_generation(step: Step) -> bool:
+    """Return whether a step writes down a generation."""
+    return isinstance(step, PutFile) and step.path.startswith(f"{GENERATIONS}/")
 
 
 def find_unlike_before(plan: Plan, undo: Plan, stores: Stores) -> tuple[str, ...]:

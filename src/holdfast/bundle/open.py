@@ -3,28 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from holdfast.bundle.opened import Opened
 from holdfast.storage.open import open_reader
-from holdfast.storage.read import Reader
-
-if TYPE_CHECKING:
-    from holdfast.bundle.unpack import Bundle
 
 _SUFFIX = ".zip"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
-    """A checkpoint, where it is or in a bundle."""
-
-    checkpoint: Reader
-    root: Reader | None
-    """Reads the directory that the checkpoint is in, with the record; None if it is in none."""
-    bundle: Bundle | None = None
-    """None when the checkpoint is read where it is."""
 
 
 def open_checkpoint(location: str, options: Mapping[str, str] | None = None) -> Opened:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from holdfast.bundle.manifest import CHECKPOINT, RECORD
-from holdfast.bundle.open import Opened
+from holdfast.bundle.opened import Opened
 from holdfast.bundle.unpack import BadBundle, Bundle, BundleError, read_bundle
 from holdfast.errors import HoldfastError, ReadError
 from holdfast.record.layout import HOME

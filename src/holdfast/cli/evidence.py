@@ -9,7 +9,8 @@ from pathlib import Path
 
 import click
 
-from holdfast.bundle.open import Opened, open_checkpoint
+from holdfast.bundle.open import open_checkpoint
+from holdfast.bundle.opened import Opened
 from holdfast.bundle.pack import Packed, left_out, pack
 from holdfast.cli.diagnosis_json import render_diagnosis_json, render_facts_json
 from holdfast.cli.exit_codes import ExitCode

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdfast.bundle.open import Opened, open_checkpoint
+from holdfast.bundle.open import open_checkpoint
+from holdfast.bundle.opened import Opened
 from holdfast.cli.check_text import say_check
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.inspect_directory import DirectoryInspection, inspect_directory

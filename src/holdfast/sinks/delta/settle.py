@@ -23,6 +23,7 @@ from holdfast.ledger.output import (
 )
 from holdfast.sinks.delta.commit import Identity, append, overwrite
 from holdfast.sinks.delta.since import Opened, find_opening, find_other_writers
+from holdfast.sinks.delta.versions import find_other_streams
 from holdfast.storage.location import spark_location
 
 if TYPE_CHECKING:
@@ -76,13 +77,21 @@ class Settling:
                     )
                 if opened.since.unclear:
                     return f"{self.shown} cannot be put back: {opened.since.unclear}."
-                return self._find_unfit(_source(output, opened))
+                shared = None if opened.others else self._say_shared()
+                return shared or self._find_unfit(_source(output, opened))
 
     def find_opening(self, output: ExchangeOutput) -> Opened | None:
         """Return what came since the generation was opened whose rows are taken away."""
         return find_opening(
             self.target.reader, self.newest, stream=self.stream, generation=output.generation
         )
+
+    def _say_shared(self) -> str | None:
+        """Say which other streams would see their rows taken out, although they come back."""
+        names = find_other_streams(self.target.reader, self.newest, stream=self.stream)
+        if not names:
+            return None
+        return f"{', '.join(names)} write to {self.shown} too, and all its rows would be replaced."
 
     def _say_others(self, *, after: int | None) -> str | None:
         if after is None:
