@@ -68,7 +68,7 @@ class World:
         self.checkpoints[name] = MemoryStorage(logs or {})
         opened = Generation(
             number=self.number,
-            checkpoint=f"file:///root/{name}",
+            checkpoint=f"file:///srv/{name}",
             query_id=f"{QUERY}{self.number}",
             first_batch=0,
             why=why,
