@@ -115,15 +115,10 @@ def test_resets_rewinds_undos_and_moves(history: History) -> None:
     history.run(pipeline)
     history.assert_exact(pipeline, 3)
 
-    shutil.rmtree(history.home / "streams/readings.g6")  # its checkpoint
-    history.apply("resume")
-    history.run(pipeline)
-    history.assert_exact(pipeline, 4)
-
     history.apply("move", "--to", str(history.home / "other"))
     moved = history.pipeline("other")
     history.run(moved)
-    history.assert_exact(moved, 5)
+    history.assert_exact(moved, 4)
 
     history.stream.execute("INSERT INTO readings SELECT * FROM readings LIMIT 1")
     found = history.prove(moved)
@@ -160,7 +155,7 @@ def test_a_backfill_is_part_of_it_and_gives_back_what_is_lost(history: History) 
         assert found.compared is not None
         assert found.compared.lost == 2
         if name == "appended":  # a second copy of the others would come with it
-            assert "backfill" not in found.next_step
+            assert "holdfast backfill" not in found.next_step
             continue
         options = shlex.split(found.next_step.partition("holdfast backfill ")[2])
         given = dict(zip(options[2:-1:2], options[3:-1:2], strict=True))

@@ -151,23 +151,33 @@ class _Sides:
 
     def _examples(self, identities: list[int]) -> tuple[CounterExample, ...]:
         """Return what is wrong with the rows of some identities."""
+        found = [self._copies(df, identities) for df in (self.expected, self.found)]
+        return make_examples(*found, is_unique=self.is_unique)
+
+    def _copies(self, df: Any, identities: list[int]) -> list[Copies]:
+        """Return the rows of some identities, and how often each is there."""
         from pyspark.sql import functions as F
 
-        found = []
-        for df in (self.expected, self.found):
-            identity = self._identity(df)
-            hashes = F.concat_ws(" ", *(hashed.cast("string") for hashed in self._hashes(df)))
-            named = df.select(
-                identity.alias("id"), hashes.alias("hash"), F.struct(F.col("*")).alias("row")
-            ).where(F.col("id").isin(identities))
-            counted = named.groupBy("id", "hash").agg(F.first("row"), F.count("*"))
-            found.append(
-                [
-                    Copies(identity=of, hash=hashed, row=row.asDict(recursive=True), count=count)
-                    for of, hashed, row, count in counted.collect()
-                ]
-            )
-        return make_examples(*found, is_unique=self.is_unique)
+        hashes = F.concat_ws(" ", *(hashed.cast("string") for hashed in self._hashes(df)))
+        named = df.select(
+            self._identity(df).alias("id"),
+            hashes.alias("hash"),
+            F.struct(*map(_showable, df.schema)).alias("row"),
+        ).where(F.col("id").isin(identities))
+        counted = named.groupBy("id", "hash").agg(F.first("row"), F.count("*"))
+        return [
+            Copies(identity=of, hash=hashed, row=row.asDict(recursive=True), count=count)
+            for of, hashed, row, count in counted.collect()
+        ]
+
+
+def _showable(field: Any) -> Column:
+    """Return a column for people; dates and times as text, because Python has not all of them."""
+    from pyspark.sql import functions as F
+
+    column, kind = F.col(quoted(field.name)), field.dataType.simpleString()
+    has_time = "date" in kind or "timestamp" in kind
+    return (column.cast("string") if has_time else column).alias(field.name)
 
 
 def _counts() -> tuple[Column, Column]:
