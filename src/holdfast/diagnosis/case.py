@@ -236,7 +236,7 @@ def _collect(place: _Place, looks: Looks) -> Evidence:
     if not looks.deep and reader.location.scheme != "file":
         return collect_among_many(reader)
     # A bundle leaves out what is in the state files.
-    return collect(reader, rows=looks.deep, small_rows=not place.is_bundle)
+    return collect(reader, rows=looks.deep, verify=not place.is_bundle)
 
 
 def _find(looks: Looks) -> _Place:

@@ -75,22 +75,24 @@ class StreamPlaces:
     sources_before: tuple[str, ...] | None = None
 
 
-def collect(reader: Reader, *, rows: bool = False, small_rows: bool = False) -> Evidence:
+def collect(reader: Reader, *, rows: bool = False, verify: bool = False) -> Evidence:
     """Collect everything that a checkpoint tells.
 
     Args:
         reader: Of the checkpoint.
         rows: Whether every state file that the next start loads is read, and its rows are counted.
-        small_rows: Whether that is done where the state is small and on disk.
+        verify: Whether state files that are read are compared with Hadoop's checksums beside them,
+            and small state on disk is read for it.
 
     Raises:
         ReadError: A directory cannot be listed; nothing can be said then.
     """
     checkpoint = read_checkpoint(reader)
-    rows = rows or (small_rows and _is_small(reader, checkpoint))
+    rows = rows or (verify and _is_small(reader, checkpoint))
+    version = needed_version(checkpoint)
     return Evidence(
         checkpoint=checkpoint,
-        stores=look_into_state(reader, checkpoint, needed_version(checkpoint), rows=rows),
+        stores=look_into_state(reader, checkpoint, version, rows=rows, verify=verify),
         pending_files=_count_pending_files(reader, checkpoint),
     )
 

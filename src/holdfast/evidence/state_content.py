@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from holdfast.checkpoint.read import Checkpoint
@@ -52,9 +52,17 @@ class StoreContent:
 
 
 def look_into_state(
-    reader: Reader, checkpoint: Checkpoint, version: int, *, rows: bool
+    reader: Reader, checkpoint: Checkpoint, version: int, *, rows: bool, verify: bool = False
 ) -> tuple[StoreContent, ...]:
-    """Look into every store at the version that the next start loads."""
+    """Look into every store at the version that the next start loads.
+
+    Args:
+        reader: Of the checkpoint.
+        checkpoint: As read.
+        version: The state version that is loaded.
+        rows: Whether the files are read and their rows counted.
+        verify: Whether files that are read are compared with Hadoop's checksums beside them.
+    """
     places = [
         _Look(operator.operator_id, store, version, ids.get((store.partition, store.name)))
         for operator in checkpoint.state
@@ -62,7 +70,10 @@ def look_into_state(
         for store in loaded_stores(checkpoint, operator)
     ]
     with ThreadPoolExecutor(LOOKERS) as pool:
-        return tuple(pool.map(lambda look: _look_into_store(reader, look, rows=rows), places))
+        found = pool.map(lambda look: _look_into_store(reader, look, rows=rows), places)
+        if not rows or not verify:
+            return tuple(found)
+        return tuple(pool.map(lambda each: _verified(reader, each), found))
 
 
 def seen_by(stores: tuple[StoreContent, ...]) -> Looked:
@@ -104,10 +115,13 @@ def _look_into_store(reader: Reader, look: _Look, *, rows: bool) -> StoreContent
                 damaged=tuple(damaged.values()),
                 rows=counted,
                 by_4_0=_find_by_4_0(reader, look.store, chain),
-                verified=verify_files(reader, look.store, chain)
-                if rows and isinstance(chain, Chain)
-                else Verified(),
             )
+
+
+def _verified(reader: Reader, found: StoreContent) -> StoreContent:
+    if isinstance(found.chain, BrokenChain):
+        return found
+    return replace(found, verified=verify_files(reader, found.store, found.chain))
 
 
 def _find_by_4_0(reader: Reader, store: Store, chain: Chain | BrokenChain) -> str | None:
