@@ -159,7 +159,7 @@ def _reset(request: Request, after: StreamAccount, effects: dict[str, Effect]) -
         choice = request.outputs.get(f"{after.name}/{sink.known}", request.output)
         if choice == "truncate":
             effects[sink.known] = Effect("empty")
-        sink.table = f"{sink.known}n" if choice == "new-table" else sink.known
+        sink.table = f"{sink.known}n{after.moves}" if choice == "new-table" else sink.known
         sink.counted = set(kept)
     after.batches = {0: tuple(kept)} if kept else {}
     after.values = {file: value for file, value in after.values.items() if file in kept}

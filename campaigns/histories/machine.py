@@ -213,7 +213,7 @@ class Machine:
 
         def written(number: int, batch: MicroBatch, decision: Decision) -> None:
             stream = self.account(name)
-            stream.moves += 1
+            stream.moves += isinstance(decision, Apply)
             self.fenced = self.fenced or isinstance(decision, Apply)
             for file in (each.name for each in batch.files):
                 self.deliver(stream, number, file, is_new=isinstance(decision, Apply))

@@ -124,8 +124,10 @@ class StreamAccount:
 
     def attempt(self, files: Iterable[str], value: str) -> None:
         """Account for an attempt to write files with the value that the query computes now."""
-        self.moves += 1
-        for file in files:
+        given = list(files)
+        if not all(file in sink.counted for sink in self.sinks for file in given):
+            self.moves += 1  # else every sink has them, and nothing changes
+        for file in given:
             if any(file in sink.counted for sink in self.sinks):
                 continue  # one sink has it: the others must get the same
             self.values.setdefault(file, Value(set())).allowed.add(value)

@@ -7,7 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from campaigns.histories.change import APPLIED, PENDING, REFUSED, UNDONE, Change, foresee
+from campaigns.histories.change import (
+    APPLIED,
+    LEAVES_ALONE,
+    PENDING,
+    REFUSED,
+    UNDONE,
+    Change,
+    foresee,
+)
 from campaigns.histories.describe import first_line
 from campaigns.histories.machine import MAIN, Machine
 from campaigns.histories.memory_ledger import LOOKING
@@ -252,9 +260,10 @@ def _ended(machine: Machine, change: Change) -> None:
         machine.changes.append(change)
     change.state = APPLIED
     now = machine.main
-    machine.main = change.after.copied()
+    is_same = change.goal in LEAVES_ALONE  # and a driver may have come in meanwhile
+    machine.main = (now if is_same else change.after).copied()
     machine.main.moves = now.moves + 1
-    machine.main.snapshots = {**now.snapshots, **machine.main.snapshots}
+    machine.main.snapshots = {**now.snapshots, **change.after.snapshots}
     for name in change.effects:
         table = machine.tables[name]
         effect = change.effects[name]

@@ -87,12 +87,21 @@ def apply_plan(
         reached("A3")
         _open(applying)  # A4
         _refuse_obstacles(applying)
-        moved = fence_sinks(applying, leases)
-        if moved:
-            _end(applying, "abandoned")
-            raise StalePlanError(plan.id, moved, is_closed=True)
-        reached("A4-fenced")
+        _fence(applying, leases)
         return _carry_out(applying, leases)
+
+
+def _fence(applying: Applying, leases: Leases) -> None:
+    """Fence the sinks, and close the plan if a driver has committed in the same moment.
+
+    Raises:
+        StalePlanError: One has; nothing was changed.
+    """
+    moved = fence_sinks(applying, leases)
+    if moved:
+        _end(applying, "abandoned")
+        raise StalePlanError(applying.plan.id, moved, is_closed=True)
+    reached("A4-fenced")
 
 
 def _refuse_unsaid(plan: Plan, needed: Collection[str], allowed: Collection[str]) -> None:

@@ -24,18 +24,7 @@ from holdfast.plan.preconditions import (
     TreeIs,
     fingerprint,
 )
-from holdfast.plan.steps import (
-    CopyTree,
-    DiscardTree,
-    PutFile,
-    RemoveFile,
-    RemoveTree,
-    RestoreFile,
-    SettleSink,
-    digest_of,
-    row_value,
-    says_the_same,
-)
+from holdfast.plan.steps import SettleSink, digest_of, row_value, says_the_same
 from holdfast.plan.trees import list_files
 from holdfast.record.generations import newest_generation
 from holdfast.record.layout import HOME, is_stream_name, record_location
@@ -58,24 +47,23 @@ def find_moved(plan: Plan, stores: Stores) -> tuple[str, ...]:
 
 
 def find_moved_rest(applying: Applying) -> tuple[str, ...]:
-    """Return what has changed since the plan was made, apart from what it has changed itself."""
+    """Return what has changed what the remaining steps of a plan were made for.
+
+    Each step compares the files and the row that it changes. What is left are sinks that it does
+    not change, and the source.
+    """
     plan, stores = applying.plan, applying.stores
     stores.forget_ledgers()
     done = applying.journal.done()
-    ours = {each.place for each in plan.steps if isinstance(each, PutFile | RemoveFile)}
-    ours |= {each.place for each in plan.steps if isinstance(each, RestoreFile)}
-    ours |= {each.target for each in plan.steps if isinstance(each, CopyTree | RemoveTree)}
-    ours |= {each.place for each in plan.steps if isinstance(each, DiscardTree)}
+    rest = [step for number, step in enumerate(plan.steps, start=1) if number not in done]
+    if not rest:
+        return ()
     settled = [each.sink for each in plan.steps if isinstance(each, SettleSink)]
     found: list[str] = []
     for each in plan.preconditions:
-        own_place = getattr(each, "place", None) in ours
-        if own_place or isinstance(each, GenerationIs):
-            continue
-        if isinstance(each, LedgerIs) and each.sink in settled:
-            continue  # the step itself compares it
-        found += _moved(each, plan, stores)
-    rest = (step for number, step in enumerate(plan.steps, start=1) if number not in done)
+        is_other = isinstance(each, LedgerIs) and each.sink not in settled
+        if is_other or isinstance(each, TopicHolds):
+            found += _moved(each, plan, stores)
     found += [each.why for each in map(applying.look, rest) if isinstance(each, Moved)]
     return tuple(dict.fromkeys(found))
 

@@ -62,7 +62,7 @@ class StepDone(Document, frozen=True, kw_only=True, tag="holdfast.step-done"):
         return f"{journal_path(self.id)}/{self.number:04d}-done.json"
 
 
-UNDONE = "undone"
+APPLIED, UNDONE = "applied", "undone"
 
 
 class PlanEnded(Document, frozen=True, kw_only=True, tag="holdfast.plan-ended"):
@@ -165,6 +165,11 @@ class Journal:
     def is_open(self) -> bool:
         """Return whether the plan was begun."""
         return self._record.read(f"{self._home}/plan.json", length=1) is not None
+
+    def was_applied(self) -> bool:
+        """Return whether every step was carried out once, whatever was taken back since."""
+        found = read_document(self._record, f"{self._home}/ended.json", PlanEnded)
+        return found is not None and found.how == APPLIED
 
     def ended(self) -> str | None:
         """Return how the plan has ended; None when it has not."""

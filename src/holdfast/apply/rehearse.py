@@ -21,6 +21,7 @@ from holdfast.evidence.overview import Overview, overview_of
 from holdfast.plan.plan_file import Plan
 from holdfast.plan.steps import CopyTree, PutFile, RemoveFile, RestoreFile, Step
 from holdfast.record.layout import HOME
+from holdfast.storage.location import parse_location
 from holdfast.storage.overlay import Change, OverlayWriter
 
 
@@ -65,7 +66,7 @@ def _rehearse(plan: Plan, stores: RehearsalStores) -> Rehearsal:
         raise PlanBlockedError(plan.id, obstacles)
     next_starts = list(_next_starts(plan, stores))
     return Rehearsal(
-        changes=tuple(_changes(stores)),
+        changes=tuple(_changes(plan, stores)),
         next_starts=tuple(each for each in next_starts if isinstance(each, Overview)),
         not_rehearsed=(*skipped, *(each for each in next_starts if isinstance(each, str))),
     )
@@ -83,11 +84,13 @@ def _carry_out(applying: Applying, step: Step, number: int) -> list[str]:
             return []
 
 
-def _changes(stores: RehearsalStores) -> list[tuple[str, Change]]:
+def _changes(plan: Plan, stores: RehearsalStores) -> list[tuple[str, Change]]:
+    """Return what was changed, in the order of the plan's places."""
+    places = dict.fromkeys(str(parse_location(each)) for each in plan.places)
     return [
         (place, change)
-        for place, overlay in stores.overlays.items()
-        if isinstance(overlay, OverlayWriter)
+        for place in dict.fromkeys((*places, *stores.overlays))
+        if isinstance(overlay := stores.overlays.get(place), OverlayWriter)
         for change in overlay.changes()
         if not change.path.startswith("journal/")
     ]

@@ -78,7 +78,7 @@ def fence_sink(step: SettleSink, ledger: LedgerStore, lease: Lease) -> str | Non
     found = ledger.read(step.stream)
     if isinstance(found, LedgerRow):
         # None: this plan was cut short after a fence of the generation that it opens.
-        fenced = ledger.fence(found, epoch=lease.epoch, nonce=lease.token)
+        fenced = ledger.hold(found, epoch=lease.epoch, nonce=lease.token)
         found = fenced or ledger.read(step.stream)
     value = row_value(found) if isinstance(found, LedgerRow) else None
     if says_the_same(value, step.old):

@@ -23,6 +23,7 @@ from holdfast.apply.undo_checks import (
     find_unlike_before,
     is_generation,
     refuse_half,
+    refuse_overtaken,
 )
 from holdfast.apply.undo_files import UndoingFiles
 from holdfast.apply.undo_readers import Readers, reset_readers
@@ -68,7 +69,8 @@ def _plan_undo(journal: str, stores: Stores) -> Plan | NoPlan:
         return NoPlan(reason=f"Plan {plan_id} was taken back already.", is_fine=True)
     if find_deleted(plan, stores):
         return NoPlan(reason=f"Plan {plan_id} deletes files for good: {plan.undo}")
-    undo = refuse_half(undoing.applying) or undoing.make()
+    refused = refuse_half(undoing.applying) or refuse_overtaken(undoing.applying)
+    undo = refused or undoing.make()
     unlike = () if isinstance(undo, NoPlan) else find_unlike_before(plan, undo, stores)
     if unlike:
         return NoPlan(

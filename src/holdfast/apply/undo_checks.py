@@ -18,7 +18,7 @@ from holdfast.apply.standing import NotDone
 from holdfast.apply.stores import RehearsalStores, Stores
 from holdfast.errors import HoldfastError
 from holdfast.plan.plan_file import NoPlan, Plan
-from holdfast.plan.preconditions import FileIs, ListingIs, Precondition
+from holdfast.plan.preconditions import FileIs, GenerationIs, ListingIs, Precondition
 from holdfast.plan.steps import (
     DiscardTree,
     PutFile,
@@ -28,8 +28,11 @@ from holdfast.plan.steps import (
     Step,
 )
 from holdfast.plan.trees import list_files
-from holdfast.record.generations import Generation
+from holdfast.record.generations import Generation, newest_generation
 from holdfast.record.layout import GENERATIONS
+
+_COPIES_ONLY = ("clone", "move", "snapshot")
+"""Goals whose undo removes a copy, whatever the stream has become."""
 
 
 def find_deleted(plan: Plan, stores: Stores) -> bool:
@@ -51,8 +54,7 @@ def refuse_half(applying: Applying) -> NoPlan | None:
     if plan.undoes is None:
         return None
     undone = read_journalled_plan(journal.record, plan.undoes)
-    done = Applying(plan=undone, stores=applying.stores, telling=Telling()).journal.done()
-    if len(done) == len(undone.steps):
+    if Applying(plan=undone, stores=applying.stores, telling=Telling()).journal.was_applied():
         return None
     if journal.ended() is not None:
         return NoPlan(
@@ -67,6 +69,28 @@ def refuse_half(applying: Applying) -> NoPlan | None:
         "carried out to its end either. Continue it.",
         nearest=f"holdfast apply {quote(str(journal.location))} --continue",
     )
+
+
+def refuse_overtaken(applying: Applying) -> NoPlan | None:
+    """Refuse to take back a plan after which another one has opened a generation of its stream."""
+    plan = applying.plan
+    if plan.goal in _COPIES_ONLY:
+        return None
+    left = {
+        each.stream: each.number for each in plan.preconditions if isinstance(each, GenerationIs)
+    }
+    for step in plan.steps:
+        if isinstance(step, PutFile) and is_generation(step) and step.stream in plan.streams:
+            opened = msgspec.json.decode(step.content, type=Generation)
+            left[step.stream] = max(left.get(step.stream, 0), opened.number)
+    for stream, number in left.items():
+        found = newest_generation(applying.record(stream))
+        if found > number:
+            return NoPlan(
+                reason=f"Plan {plan.id} cannot be taken back: another plan has opened generation "
+                f"{found} of {stream} since. Take that one back first."
+            )
+    return None
 
 
 def is_generation(step: Step) -> bool:

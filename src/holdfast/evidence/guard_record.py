@@ -19,10 +19,11 @@ from holdfast.evidence.overview import Overview
 from holdfast.record.contracts import Contract, read_contract
 from holdfast.record.epochs import newest_epoch
 from holdfast.record.generations import UNDONE, Generation, read_generations
+from holdfast.record.last_run import last_run_of
 from holdfast.record.layout import HOME, is_stream_name, lease_path
 from holdfast.record.leases import Lease, read_lease
 from holdfast.record.owner import is_certainly_dead
-from holdfast.record.runs import Run, newest_run
+from holdfast.record.runs import Run
 from holdfast.storage.below import ReaderBelow
 from holdfast.storage.local import is_same_place
 from holdfast.storage.location import Location, parse_location
@@ -44,9 +45,9 @@ class GuardRecord:
     renewed: datetime | None
     """When the lease was last written, by the store's clock."""
     run: Run | None
-    """The newest."""
+    """The newest on this checkpoint."""
     contract: Contract | None
-    """Of the newest run."""
+    """Of that run."""
     is_running: bool = False
     """Whether a driver holds the lease, and had renewed it within its term when it was read."""
 
@@ -133,7 +134,7 @@ def _read(record: Reader, stream: str, own: Generation, *, newest: int) -> Guard
     lease = read_lease(record, epoch) if epoch else None
     written = record.stat(lease_path(epoch)) if lease else None
     renewed = None if written is None else written.modified
-    run = newest_run(record)
+    run = last_run_of(record, own)
     return GuardRecord(
         stream=stream,
         generation=own,

@@ -68,6 +68,13 @@ class LedgerStore(Complete, abstract=True):
         None if a newer driver, or another checkpoint, owns the row.
         """
 
+    def hold(self, row: LedgerRow, *, epoch: int, nonce: str) -> LedgerRow | None:
+        """Let nobody write but a plan, which replaces the row next.
+
+        None if a newer driver, or another checkpoint, owns the row.
+        """
+        return self.fence(row, epoch=epoch, nonce=nonce)
+
     @abstractmethod
     def replace(self, old: LedgerRow | None, new: LedgerRow) -> bool:
         """Put a row in the place of another, or of none, and so fence the sink with its epoch (G5).

@@ -10,8 +10,9 @@ from graphlib import CycleError, TopologicalSorter
 
 from holdfast.errors import ConfigError, HoldfastError, LocationError
 from holdfast.record.contracts import Contract, read_contract
+from holdfast.record.generations import current_generation
+from holdfast.record.last_run import last_run_of
 from holdfast.record.layout import HOME, is_stream_name
-from holdfast.record.runs import newest_run
 from holdfast.storage.below import ReaderBelow
 from holdfast.storage.location import parse_location
 from holdfast.storage.read import Reader
@@ -49,7 +50,8 @@ def _edges(root: Reader, stream: str) -> StreamEdges:
     nothing = StreamEdges(stream=stream, reads=frozenset(), writes=frozenset())
     record = ReaderBelow(root, f"{HOME}/{stream}")
     try:
-        run = newest_run(record)
+        current = current_generation(record)
+        run = None if current is None else last_run_of(record, current)
         contract = None if run is None else read_contract(record, run.contract)
     except HoldfastError as error:
         return StreamEdges(

@@ -27,6 +27,7 @@ from holdfast.record.documents import refuse_directory
 from holdfast.record.generations import (
     ADOPTED,
     OPENED,
+    RETIRED,
     Generation,
     check_checkpoint,
     current_generation,
@@ -42,11 +43,13 @@ from holdfast.record.layout import (
     record_location,
 )
 from holdfast.record.neighbours import NeighbourError, find_conflict
+from holdfast.record.repairs import unfinished_repair
 from holdfast.record.shape import check_shape
 from holdfast.sinks.session import place_of, writer_of
 from holdfast.storage.location import Location, parse_location
 from holdfast.storage.read import Reader
 from holdfast.storage.write import Writer
+from holdfast.streams.refusal import UnfinishedRepairStartError
 
 _LOG = logging.getLogger("holdfast")
 _NEEDS_A_SESSION = ("hdfs:", "viewfs:")
@@ -149,6 +152,8 @@ def find_place(
             f"{stream} runs on {generation.checkpoint} already; it cannot take over {adopted} too."
         )
     own = checkpoint_location(home, stream, generation.number)
+    if generation.why == RETIRED:
+        _refuse_unfinished(record, stream)
     check_checkpoint(record, generation, own)
     place = Place(
         stream=stream,
@@ -222,6 +227,17 @@ def _check_adopted(record: Reader, generation: Generation, there: Reader) -> Non
 def _read_metadata(there: Reader) -> QueryMetadata | Unparsed | None:
     raw = read_whole(there, METADATA)
     return parse_metadata(METADATA, raw) if isinstance(raw, bytes) else raw
+
+
+def _refuse_unfinished(record: Reader, stream: str) -> None:
+    """Name a retirement that was begun and has not ended, or its undo: either can be finished.
+
+    Raises:
+        UnfinishedRepairStartError: There is one.
+    """
+    found = unfinished_repair(record)
+    if found is not None:
+        raise UnfinishedRepairStartError(stream, goal=found.goal, journal=found.journal)
 
 
 def _first(spark: Any, home: Location, stream: str, *, adopted: Location | None) -> Generation:

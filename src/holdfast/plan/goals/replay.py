@@ -44,6 +44,7 @@ from holdfast.plan.goals.resume import newest_rows, remove_file_alone
 from holdfast.plan.plan_file import Impact, Need, NoPlan, Plan
 from holdfast.plan.steps import PutFile, RemoveFile, SettleSink, Step, digest_of, row_value
 from holdfast.plan.world import SinkNow, StreamNow
+from holdfast.record.generations import RESET
 from holdfast.storage.overlay import OverlayWriter
 
 
@@ -67,10 +68,13 @@ def plan_replay(
         return NoPlan(
             reason=reason if planned >= 0 else f"{now.stream} has run no batch.", is_fine=True
         )
-    if batches > planned + 1:
-        return NoPlan(reason=f"{now.stream} has run {planned + 1:,} batches, not {batches:,}.")
+    first = planned - batches + 1
+    seeded = _seeded(now)
+    if first < seeded:
+        ran = planned + 1 - seeded
+        return NoPlan(reason=f"{now.stream} has run {ran:,} batches, not {batches:,}.")
     plan_id = new_plan_id()
-    part = _part(now, planned - batches + 1, output=output, plan_id=plan_id)
+    part = _part(now, first, output=output, plan_id=plan_id)
     if isinstance(part, NoPlan):
         return part
     heading = Heading(
@@ -85,9 +89,20 @@ def plan_replay(
     return put_together(heading, (now, *below), (part, *parts), plan_id=plan_id)
 
 
+def _seeded(now: StreamNow) -> int:
+    """Return how many entries a reset has written itself: they stand for no batch that was run."""
+    generation = None if now.guard is None else now.guard.generation
+    return generation.first_batch if generation and generation.made_as == RESET else 0
+
+
 def _part(now: StreamNow, first: int, *, output: str, plan_id: str) -> Part | NoPlan:
     """Return what a replay from a batch on does to one stream."""
     newest = now.case.newest_planned
+    if first > 0 and BatchId(first - 1) not in now.case.checkpoint.commits:
+        return NoPlan(
+            reason=f"Where batch {first} began is not known: commits/{first - 1} is not there. A "
+            "checkpoint that was given back from the ledgers has it only from its next batch on."
+        )
     entries = _refuse_as_one(now, first) or _one_entry(now, first)
     if isinstance(entries, NoPlan):
         return entries

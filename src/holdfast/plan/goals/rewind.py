@@ -36,6 +36,7 @@ from holdfast.plan.goals.put_back import (
 )
 from holdfast.plan.goals.refusals import refuse_locked
 from holdfast.plan.goals.relocate import relocate
+from holdfast.plan.goals.resume import newest_rows
 from holdfast.plan.plan_file import Impact, NoPlan, Plan
 from holdfast.plan.steps import PutFile, SettleSink, Step, row_value
 from holdfast.plan.world import SinkNow, StreamNow, at_snapshot
@@ -99,6 +100,9 @@ def _plan(
     refused = refuse_locked(now) or now.refuse_unreadable()
     if now.guard is None or refused is not None:
         return refused or NoPlan(reason=f"{now.stream} has no record of a guarded run.")
+    rows = newest_rows(now)
+    if isinstance(rows, NoPlan):
+        return rows
     part = _part(now, batch=batch, output=output, plan_id=plan_id)
     if isinstance(part, NoPlan):
         return part

@@ -101,17 +101,25 @@ class DeltaLedgerStore(LedgerStore):
 
     def fence(self, row: LedgerRow, *, epoch: int, nonce: str) -> LedgerRow | None:
         """Let only this epoch write from now on; None if the row is not this start's to take."""
-        standing = self.standing(row.stream)
-        found = None if standing is None else standing.row
-        if found is None or found.epoch >= epoch or found.binding != row.binding:
-            return None
-        fenced = self._fence(row.stream, found.generation, epoch=epoch, nonce=nonce)
+        fenced = self._take(row, epoch=epoch, nonce=nonce)
         if fenced is None or fenced.row is None:
             return None
         is_old = fenced.newest - fenced.row_version > COMMITS_BEFORE_ANEW
         if is_old and self.find_change(row.stream, fenced) is None:
             return fenced.row if self._commit_row(fenced.row, fenced) else None
         return fenced.row
+
+    def hold(self, row: LedgerRow, *, epoch: int, nonce: str) -> LedgerRow | None:
+        """Let nobody write but a plan; the row is not written anew, the plan's comes next."""
+        fenced = self._take(row, epoch=epoch, nonce=nonce)
+        return None if fenced is None else fenced.row
+
+    def _take(self, row: LedgerRow, *, epoch: int, nonce: str) -> Standing | None:
+        standing = self.standing(row.stream)
+        found = None if standing is None else standing.row
+        if found is None or found.epoch >= epoch or found.binding != row.binding:
+            return None
+        return self._fence(row.stream, found.generation, epoch=epoch, nonce=nonce)
 
     def replace(self, old: LedgerRow | None, new: LedgerRow) -> bool:
         """Put a row in the place of another, or of none, and so fence the table with its epoch.
@@ -145,29 +153,26 @@ class DeltaLedgerStore(LedgerStore):
         reached("settled")
         settled = self.find(new.stream, identity)
         if settled is not None:
-            self._refuse_slipped_in(settling, settled, output)
+            self._refuse_slipped_in(settling, settled)
         return settled is not None
 
     def _settling(self, stream: str, newest: int) -> Settling:
         keys, shown = tuple(self._sink.keys), self._sink.shown
         return Settling(target=self.target, shown=shown, stream=stream, newest=newest, keys=keys)
 
-    def _refuse_slipped_in(self, settling: Settling, settled: Standing, output: Output) -> None:
+    def _refuse_slipped_in(self, settling: Settling, settled: Standing) -> None:
         """Say so when another writer's commit came between the last look and the one that settles.
 
         Delta has no lock: the rows of that commit are in an older version, and not in the table.
         """
-        own = settled.own
-        before = -1 if own is None else own.version - 1
+        before = -1 if settled.own is None else settled.own.version - 1
         found = find_other_writers(
             self.target.reader, before, stream=settling.stream, after=settling.newest
         )
-        if found and not isinstance(output, KeepOutput):
-            raise CannotSettleError(
-                self._sink.shown,
-                f"Another writer committed version {found[0].version} in the same moment, and its "
-                "rows may have been taken away. Compare that version with the table.",
-            )
+        if found:
+            why = f"Another writer committed version {found[0].version} in the same moment, and "
+            why += "its rows may have been taken away. Compare that version with the table."
+            raise CannotSettleError(self._sink.shown, why)
 
     def since(self, stream: str, *, generation: int) -> Since:
         """Say what the log has since a generation was opened."""
