@@ -31,6 +31,7 @@ from holdfast.plan.draft import (
     remove_file,
     sidecar_of,
 )
+from holdfast.plan.goals.ledger_rows import newest_rows
 from holdfast.plan.goals.nearest import go_back_instead
 from holdfast.plan.goals.old_batches import forget_materialised, forget_state
 from holdfast.plan.goals.put_back import (
@@ -40,7 +41,7 @@ from holdfast.plan.goals.put_back import (
     say_put_back,
     settle_back,
 )
-from holdfast.plan.goals.resume import newest_rows, remove_file_alone
+from holdfast.plan.goals.resume import remove_file_alone
 from holdfast.plan.plan_file import Impact, Need, NoPlan, Plan
 from holdfast.plan.steps import PutFile, RemoveFile, SettleSink, Step, digest_of, row_value
 from holdfast.plan.world import SinkNow, StreamNow

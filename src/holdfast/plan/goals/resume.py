@@ -20,9 +20,9 @@ from holdfast.ledger.coverage import Coverage, read_coverage
 from holdfast.ledger.row import LedgerRow
 from holdfast.plan.draft import Heading, Part, new_plan_id, put_together, remove_file, sidecar_of
 from holdfast.plan.entries import metadata_file
+from holdfast.plan.goals.ledger_rows import newest_rows
 from holdfast.plan.goals.nearest import go_on_instead
 from holdfast.plan.goals.rebuild import Rebuilt, rebuild
-from holdfast.plan.goals.refusals import say_reset
 from holdfast.plan.plan_file import Impact, Need, NoPlan, Plan
 from holdfast.plan.steps import Permission, PutFile, Step, digest_of
 from holdfast.plan.world import StreamNow
@@ -59,32 +59,6 @@ def plan_resume(now: StreamNow) -> Plan | NoPlan:
     impact = Impact(stream=now.stream, position=found.position, outputs=found.outputs)
     part = Part(steps=steps, impact=impact, needs=found.needs)
     return put_together(heading, (now,), (part,), plan_id=new_plan_id())
-
-
-def newest_rows(now: StreamNow) -> tuple[LedgerRow, ...] | NoPlan:
-    """Return the ledger rows of a stream that belong to its checkpoint.
-
-    They are what the data says; one that cannot be read, or is of another checkpoint, is no ground
-    to build on.
-    """
-    for sink in now.sinks:
-        if sink.unreadable:
-            return NoPlan(reason=f"The ledger of {sink.shown} cannot be read: {sink.unreadable}")
-    rows = [sink.row for sink in now.sinks if sink.row is not None]
-    guard = now.guard
-    for row in rows:
-        if guard is None or row.generation != guard.generation.number:
-            return NoPlan(
-                reason=f"The ledger row in {row.sink} is of generation {row.generation}.",
-                nearest=say_reset(now),
-            )
-        if row.binding.checkpoint != guard.generation.checkpoint:
-            return NoPlan(
-                reason=f"The ledger row in {row.sink} is of the checkpoint "
-                f"{row.binding.checkpoint}, and this one is {guard.generation.checkpoint}.",
-                nearest=say_reset(now),
-            )
-    return tuple(rows)
 
 
 def _is_missing_entry(now: StreamNow, held: int) -> bool:

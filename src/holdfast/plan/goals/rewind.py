@@ -26,6 +26,7 @@ from holdfast.plan.draft import (
     sidecar_of,
 )
 from holdfast.plan.goals.cut import Cut, cut_at
+from holdfast.plan.goals.ledger_rows import newest_rows
 from holdfast.plan.goals.put_back import (
     RESTORE,
     needs_of,
@@ -36,7 +37,6 @@ from holdfast.plan.goals.put_back import (
 )
 from holdfast.plan.goals.refusals import refuse_locked
 from holdfast.plan.goals.relocate import relocate
-from holdfast.plan.goals.resume import newest_rows
 from holdfast.plan.plan_file import Impact, NoPlan, Plan
 from holdfast.plan.steps import PutFile, SettleSink, Step, row_value
 from holdfast.plan.world import SinkNow, StreamNow, at_snapshot

@@ -127,9 +127,8 @@ class DeltaLedgerStore(LedgerStore):
         Fenced first: then nothing comes in between what is compared and what is written.
         """
         fenced = self._fence(new.stream, new.generation, epoch=new.epoch, nonce=new.nonce)
-        if fenced is None:
-            return False
-        return _is_row(fenced.row, old, new) and self._commit_row(new, fenced)
+        is_old = fenced is not None and _is_row(fenced.row, old, new)
+        return fenced is not None and is_old and self._commit_row(new, fenced)
 
     def settle(
         self, old: LedgerRow | None, new: LedgerRow, output: Output, *, seen: str | None = None
@@ -166,9 +165,8 @@ class DeltaLedgerStore(LedgerStore):
         Delta has no lock: the rows of that commit are in an older version, and not in the table.
         """
         before = -1 if settled.own is None else settled.own.version - 1
-        found = find_other_writers(
-            self.target.reader, before, stream=settling.stream, after=settling.newest
-        )
+        after, stream = settling.newest, settling.stream
+        found = find_other_writers(self.target.reader, before, stream=stream, after=after)
         if found:
             why = f"Another writer committed version {found[0].version} in the same moment, and "
             why += "its rows may have been taken away. Compare that version with the table."
@@ -176,9 +174,8 @@ class DeltaLedgerStore(LedgerStore):
 
     def since(self, stream: str, *, generation: int) -> Since:
         """Say what the log has since a generation was opened."""
-        opened = find_opening(
-            self.target.reader, self._newest(stream), stream=stream, generation=generation
-        )
+        newest = self._newest(stream)
+        opened = find_opening(self.target.reader, newest, stream=stream, generation=generation)
         if opened is None:
             return Since(unclear="the log does not reach back to where the generation was opened")
         return opened.since
