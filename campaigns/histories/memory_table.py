@@ -23,6 +23,8 @@ COLUMNS = ("id", "key", "seq", "v")
 class UnmergeableError(CannotSettleError):
     """A key comes twice in one batch, and nothing says which row is later."""
 
+    code = "UNMERGEABLE"
+
 
 @dataclass
 class Held:

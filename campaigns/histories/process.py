@@ -61,7 +61,9 @@ class _Serial:
 @contextmanager
 def one_process() -> Iterator[None]:
     """Have everything within done by processes that are gone once they have ended."""
-    logging.getLogger("holdfast").setLevel(logging.CRITICAL)
+    log = logging.getLogger("holdfast")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
     named = [
         module
         for name, module in list(sys.modules.items())
@@ -80,6 +82,7 @@ def one_process() -> Iterator[None]:
     try:
         yield
     finally:
+        log.setLevel(level)
         gc.unfreeze()
         for each in patches:
             each.stop()

@@ -12,7 +12,7 @@ from obstore.exceptions import GenericError
 
 from holdfast.errors import WriteError
 from holdfast.storage import write_objects
-from holdfast.storage.copying import SMALL_BYTES, Progress, copy_tree, list_tree
+from holdfast.storage.copying import Progress, copy_tree, list_tree
 from holdfast.storage.options import from_hadoop
 from holdfast.storage.read import CHUNK_BYTES, Reader
 from holdfast.storage.write import Writer, open_writer
@@ -22,7 +22,7 @@ from lab.s3 import READER
 FILES = {
     **{f"offsets/{number}": f"v1\n{number}".encode() for number in range(1200)},
     "offsets/.0.crc": b"crc",
-    "state/a b/ü%20+.zip": os.urandom(SMALL_BYTES + 1),
+    "state/a b/ü%20+.zip": os.urandom((1 << 20) + 1),
     "state/large.zip": os.urandom(3 * CHUNK_BYTES + 5),
 }
 

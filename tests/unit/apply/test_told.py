@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ def test_a_journal_with_a_space_is_one_word_of_a_command(error: HoldfastError) -
 def test_also_after_it_was_applied(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     root = make_root(tmp_path / "my streams")
     plan = plan_of(root, *four_steps(root))
-    given = dict.fromkeys(("storage_options", "allowed", "roots"), ())
+    given: dict[str, Any] = dict.fromkeys(("storage_options", "allowed", "roots"), ())
     run_plan(plan, execute=True, kafka_config=None, form="text", **given)
     last = capsys.readouterr().out.splitlines()[-1]
     assert shlex.split(last) == ["Undo:", "holdfast", "undo", str(journal_of(plan).location)]

@@ -94,6 +94,9 @@ class Ledger:
         self.row = replace(row, epoch=epoch, nonce=nonce)
         return self.row
 
+    def hold(self, row: LedgerRow, *, epoch: int, nonce: str) -> LedgerRow:
+        return self.fence(row, epoch=epoch, nonce=nonce)
+
     def table_version(self, _: str) -> None:
         return None
 

@@ -25,7 +25,7 @@ from tests.unit.apply.plans import (
     with_id,
 )
 
-MARKED, LAST = 4, 24
+MARKED, LAST = 4, 25
 """Of the points of a plan of four steps: that at which its mark is there, and the last one."""
 
 
