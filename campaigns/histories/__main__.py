@@ -43,7 +43,7 @@ def main() -> int:
         if given.replay:
             return _replay(campaign, _history(given.replay))
         if given.planted:
-            return find_plants(campaign, seed=given.seed, most=given.count)
+            return find_plants(campaign, seed=given.seed, most=given.count, where=given.where)
         for each in all_of(given.seed, given.count, first=given.first):
             found = campaign.add(each)
             if found is not None:

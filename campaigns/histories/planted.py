@@ -2,47 +2,25 @@
 
     python -m campaigns.histories --planted [--count N] [--seed S]
 
-A plant is a patch of shipped code while histories are played. It counts as found when a history
-fails with it that does not fail so without it: holes that are there anyway do not count. What a
-plant patches is named by text, so that one that does not fit the code any more is told as such.
+It counts as found when a history fails with it that does not fail so without it: holes that are
+there anyway do not count.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from typing import Any
-from unittest.mock import patch
 
 from campaigns.histories.campaign import Campaign
 from campaigns.histories.generate import all_of
 from campaigns.histories.history import History
+from campaigns.histories.plant import Patch, Plant, all_patched, none, patched
+from campaigns.histories.planted_fixes import FIXES
 from campaigns.histories.play import Played
 from campaigns.histories.shrink import signature
 from holdfast.apply.standing import NotDone
 from holdfast.ledger.decide import LINES, decide
 from holdfast.ledger.output import KeepOutput
-
-Patch = Callable[[], AbstractContextManager[Any]]
-
-
-@dataclass(frozen=True)
-class Plant:
-    """One bug to put in."""
-
-    name: str
-    finding: str
-    """The number of the finding whose fix it takes out, or the guard that it removes."""
-    put_in: Patch
-
-
-def _nothing(*_: Any, **__: Any) -> tuple[()]:
-    return ()
-
-
-def _none(*_: Any, **__: Any) -> None:
-    return None
 
 
 def _is_not_done(*_: Any) -> NotDone:
@@ -54,27 +32,10 @@ def _all_steps(journal: Any) -> frozenset[int]:
     return frozenset(range(1, len(journal._plan.steps) + 1))  # noqa: SLF001 - a patch of it
 
 
-def _patch(name: str, new: Any = _nothing, *, package: str = "holdfast") -> Patch:
-    """Return what puts something in the place of a name, while it is entered."""
-    return lambda: patch(f"{package}.{name}", new)
-
-
-def _all_of(*patches: Patch) -> Patch:
-    """Return several patches as one."""
-
-    def put_in() -> AbstractContextManager[Any]:
-        with ExitStack() as stack:
-            for each in patches:
-                stack.enter_context(each())
-            return stack.pop_all()
-
-    return put_in
-
-
 def _decide_without(name: str) -> Patch:
     """Return a patch that takes a line out of the table by which sinks decide."""
     lines = tuple(each for each in LINES if each.__name__ != name)
-    return _patch(
+    return patched(
         "memory_sink.decide",
         lambda row, attempt: decide(row, attempt, lines=lines),
         package="campaigns.histories",
@@ -82,80 +43,80 @@ def _decide_without(name: str) -> Patch:
 
 
 PLANTS = (
-    Plant("nothing is looked at before the first step", "A3", _patch("apply.apply._find_moved")),
+    Plant("nothing is looked at before the first step", "A3", patched("apply.apply._find_moved")),
     Plant(
         "a sink is settled whatever its row is",
         "A6",
-        _patch("apply.applying.look_at_sink", _is_not_done),
+        patched("apply.applying.look_at_sink", _is_not_done),
     ),
     Plant(
         "another plan may be half applied",
         "A3",
-        _patch("apply.apply._refuse_other_repairs", _none),
+        patched("apply.apply._refuse_other_repairs", none),
     ),
     Plant(
         "a plan is made beside one that is half applied",
         "A3",
-        _patch("plan.make._refuse_half_applied", _none),
+        patched("plan.make._refuse_half_applied", none),
     ),
     Plant(
         "a start goes ahead while a plan is half applied",
         "A4",
-        _patch("streams.guard.refuse_unfinished_repair", _none),
+        patched("streams.guard.refuse_unfinished_repair", none),
     ),
     Plant(
         "an undo takes back steps that were not begun",
         "14",
-        _patch("apply.journal.Journal.begun", _all_steps),
+        patched("apply.journal.Journal.begun", _all_steps),
     ),
     Plant(
         "an undo does not look whether it gives back what was there",
         "02",
-        _patch("apply.undo.find_unlike_before"),
+        patched("apply.undo.find_unlike_before"),
     ),
     Plant(
         "an undo leaves sinks alone that were not settled",
         "14",
-        _patch("apply.undo_sinks.UndoingSinks.rebind"),
+        patched("apply.undo_sinks.UndoingSinks.rebind"),
     ),
     Plant(
         "an undo keeps the rows that a reset has emptied",
         "01",
-        _patch("apply.undo_output.SinkGoingBack.find", lambda *_, **__: KeepOutput()),
+        patched("apply.undo_output.SinkGoingBack.find", lambda *_, **__: KeepOutput()),
     ),
     Plant(
         "the version of before is not looked for",
         "01",
-        _patch("sinks.delta.ledger.DeltaLedgerStore.version_before", _none),
+        patched("sinks.delta.ledger.DeltaLedgerStore.version_before", none),
     ),
     Plant(
         "a table of two streams is emptied",
         "01",
-        _all_of(
-            _patch("plan.make._refuse_shared", _none),
-            _patch("plan.goals.reset.refuse_shared", _none),
-            _patch("sinks.delta.ledger.DeltaLedgerStore.other_streams"),
-            _patch("memory_ledger.MemoryLedger.other_streams", package="campaigns.histories"),
+        all_patched(
+            patched("plan.make._refuse_shared", none),
+            patched("plan.goals.reset.refuse_shared", none),
+            patched("sinks.delta.ledger.DeltaLedgerStore.other_streams"),
+            patched("memory_ledger.MemoryLedger.other_streams", package="campaigns.histories"),
         ),
     ),
     Plant("a batch that is there is run again", "S3", _decide_without("_same_batch")),
-    Plant("a start looks at nothing", "G3", _patch("streams.guard.judge")),
+    Plant("a start looks at nothing", "G3", patched("streams.guard.judge_or_ask")),
     Plant(
         "a resume writes no file log",
         "resume",
-        _patch("plan.goals.rebuild.file_log_files", lambda *_: {}),
+        patched("plan.goals.rebuild.file_log_files", lambda *_: {}),
     ),
     Plant(
         "a reset from here forgets which files were read",
         "reset",
-        _patch("plan.goals.position.read_source_files"),
+        patched("plan.goals.position.read_source_files"),
     ),
-    Plant("a rewind keeps the logs of later batches", "rewind", _patch("plan.goals.cut._later")),
+    Plant("a rewind keeps the logs of later batches", "rewind", patched("plan.goals.cut._later")),
     Plant(
-        "a replay leaves the ledger row where it is", "replay", _patch("plan.goals.replay._settle")
+        "a replay leaves the ledger row where it is", "replay", patched("plan.goals.replay._settle")
     ),
     Plant(
-        "a move leaves the ledger rows where they are", "move", _patch("plan.goals.clone._rebind")
+        "a move leaves the ledger rows where they are", "move", patched("plan.goals.clone._rebind")
     ),
 )
 
@@ -181,10 +142,11 @@ def find_plant(campaign: Campaign, plant: Plant, *, seed: int, most: int) -> Fou
     return FoundPlant(plant, most, None, None)
 
 
-def find_plants(campaign: Campaign, *, seed: int, most: int) -> int:
+def find_plants(campaign: Campaign, *, seed: int, most: int, where: str = "memory") -> int:
     """Put every plant in, and print how many histories it took to find it."""
     missed = 0
-    for plant in PLANTS:
+    plants = [each for each in (*FIXES, *PLANTS) if where in each.where]
+    for plant in plants:
         try:
             found = find_plant(campaign, plant, seed=seed, most=most)
         except AttributeError as error:  # only of the patch: a history catches its own
@@ -201,5 +163,5 @@ def find_plants(campaign: Campaign, *, seed: int, most: int) -> int:
             f"{found.history.name}: {shown[:160]}",
             flush=True,
         )
-    print(f"{len(PLANTS) - missed} of {len(PLANTS)} plants found, seed {seed}")
+    print(f"{len(plants) - missed} of {len(plants)} plants found, seed {seed}")
     return 1 if missed else 0
