@@ -303,3 +303,13 @@ def test_one_rule_that_raises_does_not_silence_the_others() -> None:
     case = Case(checkpoint=ADOPTED.checkpoint, stream=ADOPTED)
     found = judge_or_ask(case, [failing(Severity.NOTE), *RULES])
     assert found[1:] == judge_case(case)
+
+
+def test_a_finding_of_another_sink_is_not_covered_by_one_that_was_accepted() -> None:
+    """After the fence, what is new must speak, also if its rule was accepted for one sink."""
+    found = [each for each in judge(ADOPTED) if each.sink is not None]
+    first = next(each for each in found if each.sink == "first")
+    second = next(each for each in found if (each.code, each.sink) == (first.code, "second"))
+    accepted = Accepted((first,))
+    assert accepted.covers(first)
+    assert not accepted.covers(second)

@@ -1,0 +1,76 @@
+"""A plan that comes from a file is made again: what its file says is not believed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from holdfast.cli.exit_codes import ExitCode
+from holdfast.cli.main import _run
+from holdfast.plan.plan_file import Plan, encode_plan
+from holdfast.plan.steps import PutFile
+from tests.docs.repair_root import STREAM
+from tests.unit.apply.test_goals import GOALS, Bench, bench
+
+__all__ = ["bench"]
+
+
+def write(at: Path, plan: Plan) -> str:
+    at.write_bytes(encode_plan(plan))
+    return str(at)
+
+
+@pytest.mark.parametrize("name", ["reset-here", "rewind-keep", "snapshot", "clone", "new-table"])
+def test_a_plan_as_it_was_made_is_applied(bench: Bench, name: str, tmp_path: Path) -> None:
+    plan = bench.planned(GOALS[name][0])
+    words = [each for word in plan.words for each in ("--allow", word)]
+    file = write(tmp_path / "plan.json", plan)
+    assert _run(["apply", file]) == ExitCode.DONE
+    assert _run(["apply", file, "--execute", *words]) == ExitCode.DONE
+
+
+def test_a_permission_that_was_taken_out_of_the_file_is_still_needed(
+    bench: Bench, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = bench.planned(GOALS["rewind-keep"][0])
+    assert plan.words == (f"repeats-data:{STREAM}",)
+    before, row = bench.files(), bench.ledger.row
+    file = write(tmp_path / "plan.json", msgspec.structs.replace(plan, needs=()))
+    assert _run(["apply", file, "--execute"]) == ExitCode.REFUSED
+    assert f"--allow repeats-data:{STREAM}" in capsys.readouterr().err
+    assert (bench.files(), bench.ledger.row) == (before, row)
+
+
+def edited(plan: Plan) -> dict[str, Plan]:
+    """Return the plan with something else in its steps."""
+    entry = next(
+        step for step in plan.steps if isinstance(step, PutFile) and "offsets/" in step.path
+    )
+    *before, offset = entry.content.splitlines()
+    content = "\n".join((*before, re.sub(r"[0-9]+(?=[^0-9]*$)", "7", offset)))
+    other = msgspec.structs.replace(entry, content=content)
+    assert other != entry
+    steps = tuple(other if each == entry else each for each in plan.steps)
+    return {
+        "another position": msgspec.structs.replace(plan, steps=steps),
+        "a step less": msgspec.structs.replace(plan, steps=plan.steps[:-1]),
+        "another goal": msgspec.structs.replace(plan, goal="rewind"),
+        "nothing was asked for": msgspec.structs.replace(plan, asked=None),
+    }
+
+
+@pytest.mark.parametrize(
+    "name", ["another position", "a step less", "another goal", "nothing was asked for"]
+)
+def test_steps_that_the_same_command_does_not_plan_are_refused(
+    bench: Bench, name: str, tmp_path: Path
+) -> None:
+    plan = bench.planned(GOALS["reset-here"][0])
+    before, row = bench.files(), bench.ledger.row
+    file = write(tmp_path / "plan.json", edited(plan)[name])
+    assert _run(["apply", file]) == ExitCode.REFUSED
+    assert _run(["apply", file, "--execute"]) == ExitCode.REFUSED
+    assert (bench.files(), bench.ledger.row) == (before, row)
