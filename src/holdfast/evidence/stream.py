@@ -11,7 +11,7 @@ from holdfast.evidence.state_content import StoreContent
 from holdfast.ledger.coverage import Coverage
 from holdfast.ledger.row import Binding, LedgerRow
 from holdfast.ledger.store import Unreadable
-from holdfast.record.generations import ADOPTED, CLONED, RESET, REWOUND, Generation
+from holdfast.record.generations import ADOPTED, CLONED, RESET, REWOUND, UNDONE, Generation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,11 +82,11 @@ class StreamEvidence(Evidence):
     @property
     def is_seeded(self) -> bool:
         """Whether a plan has opened this generation, and it has not run yet."""
-        by_plan = (RESET, REWOUND, CLONED)
-        return (
-            self.generation.made_as in by_plan
-            and self.newest_committed < self.generation.first_batch
-        )
+        opened = self.generation
+        # One that was undone and then moved does not say how its checkpoint was made.
+        is_again = opened.made_as == UNDONE and opened.first_batch > 0
+        by_plan = opened.made_as in (RESET, REWOUND, CLONED) or is_again
+        return by_plan and self.newest_committed < opened.first_batch
 
     @property
     def newest_planned(self) -> int:
