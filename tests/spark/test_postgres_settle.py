@@ -298,3 +298,20 @@ def test_a_merged_table_goes_back_beside_keys_of_another_writer(dsn: str) -> Non
     assert (table.ids(), table.ids("holdfast.kept_two")) == ([1, 2, 777], [2, 3])
     table.store.close()
     table.connection.close()
+
+
+@pytest.mark.parametrize("revoked", ["INSERT ON holdfast.settled", "UPDATE ON holdfast.ledger"])
+def test_a_role_that_cannot_write_a_repair_down_is_told_before_it(
+    table: Table, dsn: str, revoked: str
+) -> None:
+    role = f"low_{uuid.uuid4().hex[:8]}"
+    table.execute(
+        f"CREATE ROLE {role} LOGIN PASSWORD 'x'; GRANT ALL ON SCHEMA holdfast TO {role};"
+        f" GRANT ALL ON ALL TABLES IN SCHEMA holdfast TO {role}; GRANT ALL ON readings TO {role};"
+        f" REVOKE {revoked} FROM {role}"
+    )
+    its_dsn = make_conninfo(dsn, user=role, password="x")
+    low = PostgresLedgerStore(hf.Postgres(lambda: its_dsn, table="readings"))
+    for output in (KeepOutput(), EmptyOutput(kept=KEPT)):
+        assert "may not write down a repair" in (low.find_obstacle(table.row, output) or "")
+    low.close()

@@ -131,11 +131,12 @@ class PostgresLedgerStore(LedgerStore):
 
     def find_obstacle(self, new: LedgerRow, output: Output) -> str | None:
         """Say why the table could not be settled; what is tried is rolled back."""
-        from holdfast.sinks.postgres.obstacles import Trial
+        from holdfast.sinks.postgres.obstacles import Trial, find_ledger_obstacle
 
-        if isinstance(output, KeepOutput):
-            return None
         with naming_refusals(self.shown):
+            barred = self.session.ask(find_ledger_obstacle)
+            if barred is not None or isinstance(output, KeepOutput):
+                return barred
             table, writers = self._find_table(), None
             if table is None:
                 return f"{self.shown} is gone."

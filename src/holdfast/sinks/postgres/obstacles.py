@@ -39,6 +39,40 @@ SELECT k.confrelid::regclass::text,
 FROM pg_constraint k WHERE k.contype = 'f' AND k.conrelid = to_regclass(%s)"""
 
 
+_LEDGER = """\
+SELECT has_table_privilege('holdfast.ledger', 'SELECT')
+    AND has_table_privilege('holdfast.ledger', 'UPDATE')
+    AND has_table_privilege('holdfast.ledger', 'INSERT')
+    AND has_table_privilege('holdfast.settled', 'INSERT')"""
+
+
+def find_ledger_obstacle(connection: psycopg.Connection[Any]) -> str | None:
+    """Say why this role could not set a ledger row by a plan; None if it could.
+
+    Tables of an older version are upgraded by the step itself, if this role may.
+    """
+    from holdfast.ledger.postgres_tables import (
+        VERSION,
+        LedgerTablesError,
+        check_tables,
+        find_version,
+    )
+
+    try:
+        check_tables(connection)
+    except LedgerTablesError as error:
+        return f"{error.why} {error.how}"
+    if find_version(connection) != VERSION:
+        return None
+    found = connection.execute(_LEDGER).fetchone()
+    if found and found[0]:
+        return None
+    return (
+        "This role may not write down a repair: it needs SELECT, INSERT and UPDATE on "
+        "holdfast.ledger and INSERT on holdfast.settled."
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
     """One way to settle a table that is tried."""
