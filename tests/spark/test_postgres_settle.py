@@ -239,8 +239,15 @@ ALTER TABLE readings DISABLE TRIGGER off;
 _MODES = "SELECT tgname, tgenabled FROM pg_trigger WHERE NOT tgisinternal ORDER BY 1"
 
 
-def test_triggers_do_not_alter_rows_that_come_back(table: Table) -> None:
-    table.execute(TRIGGER)
+DEFERRED = """
+CREATE TABLE p (id bigint PRIMARY KEY); INSERT INTO p VALUES (1), (2);
+ALTER TABLE readings ADD FOREIGN KEY (id) REFERENCES p DEFERRABLE INITIALLY DEFERRED;
+"""
+
+
+@pytest.mark.parametrize("more", ["", DEFERRED], ids=["alone", "beside a deferred key"])
+def test_triggers_do_not_alter_rows_that_come_back(table: Table, more: str) -> None:
+    table.execute(TRIGGER + more)
     table.write(1, 2)
     before, modes = table.execute("TABLE readings"), table.execute(_MODES)
     table.settle(EmptyOutput(kept=KEPT))

@@ -122,6 +122,9 @@ def triggers_off(connection: psycopg.Connection[Any], table: Table) -> Iterator[
     for relation, name, _, _ in found:
         connection.execute(f"ALTER TABLE ONLY {relation} DISABLE TRIGGER {quote(name)}".encode())
     yield
+    if found:
+        # A check that is deferred to the commit would not let the table be altered.
+        connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
     for relation, name, is_always, _ in found:
         mode = "ENABLE ALWAYS" if is_always else "ENABLE"
         connection.execute(f"ALTER TABLE ONLY {relation} {mode} TRIGGER {quote(name)}".encode())
