@@ -11,7 +11,9 @@ from psycopg import sql
 
 ASIDE = "kept_"
 """How tables begin that a plan has made."""
-_OWN = ("epoch", "nonce", "committed_at")
+_LOG = ("holdfast", "settled")
+"""Says what was done, one row per step: an undo adds to it."""
+_OWN = ("epoch", "nonce", "committed_at", "xid")
 
 Rows = dict[str, Counter[tuple[Any, ...]]]
 
@@ -59,6 +61,8 @@ class Tables:
         found: Rows = {}
         with psycopg.connect(self.dsn) as connection:
             for each in _tables(connection):
+                if each == _LOG:
+                    continue
                 query = sql.SQL("select * from {}").format(sql.Identifier(*each))
                 cursor = connection.execute(query)
                 names = [column.name for column in cursor.description or ()]

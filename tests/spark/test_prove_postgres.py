@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 import holdfast as hf
 from holdfast.proof.tables import prove_tables
 from holdfast.proof.values import Comparison
+from holdfast.sinks.held import BEYOND
 from holdfast.sinks.kinds import open_held
 from holdfast.sinks.postgres.large import BUDGET_SETTING
 from tests.spark.file_stream import Stream
@@ -129,6 +130,7 @@ def test_every_value_is_read_as_it_is_and_every_other_one_is_seen(table: Stream)
     for example in found.examples:
         assert example.expected is not None
         assert example.found is not None
-        values = example.expected.items()
+        # A value that no stream can hold is beside the others, under a name of its own.
+        values = [(key, value) for key, value in example.expected.items() if key != BEYOND]
         changed = [key for key, value in values if str(value) != str(example.found[key])]
         assert changed == [list(COLUMNS)[example.expected["id"]]], example
