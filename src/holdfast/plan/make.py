@@ -38,6 +38,16 @@ def make_plan(request: Request, looks: Looks) -> Plan | NoPlan:
     Raises:
         HoldfastError: The stream cannot be read.
     """
+    found = plan_steps(request, looks)
+    return found if isinstance(found, NoPlan) else _refuse_blocked(found, looks) or found
+
+
+def plan_steps(request: Request, looks: Looks) -> Plan | NoPlan:
+    """Return the plan for a goal, before its sinks are asked whether they can carry it out.
+
+    Raises:
+        HoldfastError: The stream cannot be read.
+    """
     now = look_at_stream(looks)
     if now.case.record_unread is not None:
         # Taken for a bare checkpoint, it would be changed without its lease and its ledgers.
@@ -64,9 +74,7 @@ def make_plan(request: Request, looks: Looks) -> Plan | NoPlan:
     found = goals[request.goal]()
     if isinstance(found, NoPlan):
         return found
-    return _refuse_blocked(found, looks) or msgspec.structs.replace(
-        found, asked=_asked(request, looks)
-    )
+    return msgspec.structs.replace(found, asked=_asked(request, looks))
 
 
 def _asked(request: Request, looks: Looks) -> Asked:

@@ -12,7 +12,7 @@ import re
 import msgspec
 
 from holdfast.diagnosis.case import Looks
-from holdfast.plan.make import make_plan
+from holdfast.plan.make import plan_steps
 from holdfast.plan.plan_file import NoPlan, Plan, PlanFileError
 
 _NEW = re.compile(
@@ -27,6 +27,8 @@ _NEW = re.compile(
 def remake_plan(plan: Plan, shown: str, looks: Looks) -> tuple[str, ...]:
     """Make the plan of a file again; return the words that it needs.
 
+    Its sinks are asked later, by whoever applies it.
+
     Args:
         plan: As the file has it.
         shown: The file.
@@ -39,7 +41,7 @@ def remake_plan(plan: Plan, shown: str, looks: Looks) -> tuple[str, ...]:
     asked = plan.asked
     if asked is None:
         raise PlanFileError(shown, "It does not say what was asked for, so it cannot be checked.")
-    again = make_plan(
+    again = plan_steps(
         asked.request,
         Looks(
             location=asked.location,
