@@ -18,6 +18,12 @@ from tests.unit.apply.test_goals import GOALS, Bench, bench
 __all__ = ["bench"]
 
 
+@pytest.fixture(autouse=True)
+def _no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table is in memory: no session is started for it."""
+    monkeypatch.setattr("holdfast.cli.apply.local_session", lambda _: object())
+
+
 def write(at: Path, plan: Plan) -> str:
     at.write_bytes(encode_plan(plan))
     return str(at)
