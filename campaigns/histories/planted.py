@@ -75,11 +75,6 @@ PLANTS = (
         patched("apply.undo.find_unlike_before"),
     ),
     Plant(
-        "an undo leaves sinks alone that were not settled",
-        "14",
-        patched("apply.undo_sinks.UndoingSinks.rebind"),
-    ),
-    Plant(
         "an undo keeps the rows that a reset has emptied",
         "01",
         patched("apply.undo_output.SinkGoingBack.find", lambda *_, **__: KeepOutput()),
