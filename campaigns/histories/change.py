@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass, field
 
-from campaigns.histories.model import Expected, StreamAccount, TableAccount, before_files
+from campaigns.histories.model import Expected, StreamAccount, TableAccount, before_files, of_before
 from holdfast.plan.requests import Request
 
 LEAVES_ALONE = ("snapshot", "clone", "prune")
@@ -18,8 +18,12 @@ class Effect:
     """What happens to the rows of one table."""
 
     kind: str
-    """`stay`, `empty`, `drop` the rows of files, or `back` to what they were."""
+    """`stay`, `keep`, `empty`, `drop` the rows of files, or `back` to what they were.
+
+    Rows that a reset keeps are of an earlier generation: what comes later does not drop them.
+    """
     files: frozenset[str] = frozenset()
+    """Of `drop`: those that are dropped. Of `keep`: those that go on to count."""
     may_stay: bool = False
     """Of `drop`: whether the rows can also stay, because the same ones are merged again."""
     own: list[Expected] = field(default_factory=list)
@@ -51,13 +55,10 @@ class Change:
     state_before: str = ""
     """Of an undo: how the plan stood that it has taken back."""
     done_before: dict[str, bool] = field(default_factory=dict)
+    was_tampered: bool = False
+    """Whether something had been done by hand before it: its undo goes back to that."""
     may_take_others: bool = False
     """Whether an undo has said that it takes rows away, and was allowed to."""
-
-    @property
-    def goals(self) -> tuple[str, ...]:
-        """The goals of the plans that an undo takes back, one behind the other."""
-        return () if self.undoes is None else (self.undoes.goal, *self.undoes.goals)
 
     def rows_after(self, table: TableAccount) -> list[Expected]:
         """Return the rows of a table once the plan has changed it."""
@@ -71,6 +72,11 @@ class Change:
                     for row in table.rows
                 )
                 return [row for row in kept if row is not None]
+            case "keep":
+                return [
+                    row if row.writer != stream else of_before(row, effect.files)
+                    for row in table.rows
+                ]
             case "back" if effect.whole is not None:
                 return effect.whole
             case "back":
@@ -96,6 +102,9 @@ class Change:
         for kept in (self.own_before, self.rows_before):
             if table in kept:
                 kept[table] = [row for row in kept[table] if row.id != row_id]
+        if table in self.effects:
+            effect = self.effects[table]
+            effect.own = [row for row in effect.own if row.id != row_id]
 
     def taking_back(self, journal: str, now: StreamAccount) -> Change:
         """Return the change that takes this one back."""
@@ -159,6 +168,8 @@ def _reset(request: Request, after: StreamAccount, effects: dict[str, Effect]) -
         choice = request.outputs.get(f"{after.name}/{sink.known}", request.output)
         if choice == "truncate":
             effects[sink.known] = Effect("empty")
+        elif choice == "keep-from-here":
+            effects[sink.known] = Effect("keep", files=frozenset(kept))
         sink.table = f"{sink.known}n{after.moves}" if choice == "new-table" else sink.known
         sink.counted = set(kept)
     after.batches = {0: tuple(kept)} if kept else {}

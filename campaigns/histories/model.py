@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 
@@ -47,6 +47,12 @@ def before_files(row: Expected, files: Collection[str]) -> Expected | None:
     while at is not None and at.file in files:
         at = at.older
     return at
+
+
+def of_before(row: Expected, files: Collection[str]) -> Expected:
+    """Return a row of an earlier generation, unless its file goes on to count."""
+    older = None if row.older is None else of_before(row.older, files)
+    return replace(row, file=row.file if row.file in files else "", older=older)
 
 
 @dataclass

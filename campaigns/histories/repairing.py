@@ -80,6 +80,7 @@ def apply_last(machine: Machine, around: Interference = QUIET) -> str:
     plan, request, moves = machine.plan
     machine.plan = None
     change = foresee(request, _journal_of(plan), machine.main)
+    change.was_tampered = machine.is_tampered
     has_run = moves != machine.main.moves
 
     def carry_out() -> object:
@@ -119,6 +120,7 @@ def take_back(machine: Machine, change: Change, around: Interference = QUIET) ->
         return SAID_NO
     machine.tell(f"undo of {change.goal}: {len(undo.steps)} steps, needs {undo.words}")
     back = change.taking_back(_journal_of(undo), machine.main)
+    back.was_tampered = machine.is_tampered
     back.may_take_others = any(word.startswith("destructive") for word in undo.words)
 
     def carry_out() -> object:
@@ -274,8 +276,8 @@ def _ended(machine: Machine, change: Change) -> None:
         change.carry_out(table)
     if change.undoes is not None:
         _mark_undone(change, change.undoes)
-    if "resume" in change.goals:
-        machine.is_tampered = True  # what it has put right may be as it was again
+        # What the plan has put right is as it was again.
+        machine.is_tampered = machine.is_tampered or change.undoes.was_tampered
 
 
 def _mark_undone(change: Change, undone: Change) -> None:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from holdfast.apply.applying import Applying
 from holdfast.apply.leases import Leases
 from holdfast.apply.sink_steps import fence_sink
 from holdfast.apply.standing import NotDone
+from holdfast.apply.undo_checks import is_generation
+from holdfast.errors import HoldfastError
+from holdfast.plan.plan_file import Plan
+from holdfast.plan.preconditions import LedgerIs
 from holdfast.plan.steps import SettleSink
 
 
@@ -16,19 +22,19 @@ def leases_of(applying: Applying) -> Leases:
         if isinstance(step, SettleSink):
             applying.stores.ledger(step.sink, writes=True)
     epochs: dict[str, int | None] = dict.fromkeys(plan.streams)
-    for step in plan.steps:
-        if isinstance(step, SettleSink):
-            row = applying.stores.ledger(step.sink, writes=False).read(step.stream)
-            epoch = getattr(row, "epoch", 0)
-            epochs[step.stream] = max(epochs[step.stream] or 0, epoch)
+    settled = (each for each in plan.steps if isinstance(each, SettleSink))
+    for each in (*settled, *_left_alone(plan)):
+        row = applying.stores.ledger(each.sink, writes=False).read(each.stream)
+        epoch = getattr(row, "epoch", 0)
+        epochs[each.stream] = max(epochs[each.stream] or 0, epoch)
     return Leases(applying.records(), epochs, tell=applying.telling.waiting)
 
 
 def fence_sinks(applying: Applying, leases: Leases) -> tuple[str, ...]:
-    """Let no driver commit to the sinks that the plan changes from here on.
+    """Let no driver commit to the sinks of the plan's streams from here on.
 
     A driver that is paused, and resumes while the plan is applied, would commit one more batch to a
-    sink that the plan has not come to yet.
+    sink that the plan has not come to yet, or leaves alone.
 
     Returns:
         What a driver has committed in the same moment, one sentence each.
@@ -37,6 +43,31 @@ def fence_sinks(applying: Applying, leases: Leases) -> tuple[str, ...]:
     for step in applying.plan.steps:
         if isinstance(step, SettleSink) and isinstance(applying.look(step), NotDone):
             ledger = applying.stores.ledger(step.sink, writes=True)
-            moved.append(fence_sink(step, ledger, leases.of(step.stream)))
+            moved.append(fence_sink(_as_planned(step), ledger, leases.of(step.stream)))
+    moved += [_fence_left(each, applying, leases) for each in _left_alone(applying.plan)]
     applying.stores.forget_ledgers()
     return tuple(dict.fromkeys(each for each in moved if each is not None))
+
+
+def _as_planned(step: SettleSink) -> LedgerIs:
+    return LedgerIs(stream=step.stream, sink=step.sink, row=step.old, table=None)
+
+
+def _left_alone(plan: Plan) -> Iterator[LedgerIs]:
+    """Yield the sinks that a stream leaves behind with its generation."""
+    opened = {each.stream for each in plan.steps if is_generation(each)}
+    settled = [(each.stream, each.sink) for each in plan.steps if isinstance(each, SettleSink)]
+    seen = (each for each in plan.preconditions if isinstance(each, LedgerIs))
+    for each in seen:
+        is_left = each.stream in opened and (each.stream, each.sink) not in settled
+        if is_left and each.row is not None:
+            yield each
+
+
+def _fence_left(left: LedgerIs, applying: Applying, leases: Leases) -> str | None:
+    """Fence a sink that is left behind, if it can be written to from here."""
+    try:
+        ledger = applying.stores.ledger(left.sink, writes=True)
+        return fence_sink(left, ledger, leases.of(left.stream))
+    except HoldfastError:
+        return None

@@ -8,6 +8,7 @@ from holdfast.apply.standing import Done, Moved, NotDone, Standing
 from holdfast.errors import HoldfastError
 from holdfast.ledger.row import LedgerRow
 from holdfast.ledger.store import LedgerStore, Unreadable
+from holdfast.plan.preconditions import LedgerIs
 from holdfast.plan.steps import RowValue, SettleSink, ledger_row, row_value, says_the_same
 from holdfast.record.leases import Lease
 
@@ -70,20 +71,26 @@ def change_sink(step: SettleSink, ledger: LedgerStore, lease: Lease, *, seen: st
         raise SinkNotSettledError(step.stream, step.sink.label)
 
 
-def fence_sink(step: SettleSink, ledger: LedgerStore, lease: Lease) -> str | None:
+def fence_sink(planned: LedgerIs, ledger: LedgerStore, lease: Lease) -> str | None:
     """Let no older driver write to a sink; say what has come in before that, None if nothing has.
 
     A sink without a row has none that could write to it.
+
+    Args:
+        planned: The sink, with the ledger row that the plan was made for.
+        ledger: Of the sink.
+        lease: Of the stream: its epoch is the fence.
     """
-    found = ledger.read(step.stream)
+    stream = planned.stream
+    found = ledger.read(stream)
     if isinstance(found, LedgerRow):
         # None: this plan was cut short after a fence of the generation that it opens.
         fenced = ledger.hold(found, epoch=lease.epoch, nonce=lease.token)
-        found = fenced or ledger.read(step.stream)
+        found = fenced or ledger.read(stream)
     value = row_value(found) if isinstance(found, LedgerRow) else None
-    if says_the_same(value, step.old):
+    if says_the_same(value, planned.row):
         return None
-    return f"The ledger row of {step.stream} in {step.sink.label} {_how(value, step.old)}."
+    return f"The ledger row of {stream} in {planned.sink.label} {_how(value, planned.row)}."
 
 
 def find_obstacle(step: SettleSink, ledger: LedgerStore) -> str | None:

@@ -71,7 +71,10 @@ def _plan_undo(journal: str, stores: Stores) -> Plan | NoPlan:
         return NoPlan(reason=f"Plan {plan_id} deletes files for good: {plan.undo}")
     refused = refuse_half(undoing.applying) or refuse_overtaken(undoing.applying)
     undo = refused or undoing.make()
-    unlike = () if isinstance(undo, NoPlan) else find_unlike_before(plan, undo, stores)
+    if isinstance(undo, NoPlan):
+        return undo
+    has_ended = undoing.journal.ended() is not None
+    unlike = find_unlike_before(plan, undo, stores, has_ended=has_ended)
     if unlike:
         return NoPlan(
             reason=f"Plan {plan_id} cannot be taken back: it would not be as before. {unlike[0]} "
@@ -258,7 +261,7 @@ class _Undoing:
         put = PutFile(
             stream=step.stream, place=step.place, path=opened.path, content=content, why=why
         )
-        return (put, *rebound)
+        return (put, *rebound, *self._files.copy_materialised(step, opened.number, why))
 
     def _put_together(self, taken: _Taken, readers: Readers, looks: tuple[_Look, ...]) -> Plan:
         """Return the plan."""

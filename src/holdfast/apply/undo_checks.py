@@ -98,20 +98,26 @@ def is_generation(step: Step) -> bool:
     return isinstance(step, PutFile) and step.path.startswith(f"{GENERATIONS}/")
 
 
-def find_unlike_before(plan: Plan, undo: Plan, stores: Stores) -> tuple[str, ...]:
+def find_unlike_before(
+    plan: Plan, undo: Plan, stores: Stores, *, has_ended: bool
+) -> tuple[str, ...]:
     """Return what would not be as it was before a plan, one sentence each.
 
     Args:
         plan: What is taken back.
         undo: What takes it back.
         stores: What both name.
+        has_ended: Whether the plan has. Until then its stream does not start: a checkpoint that
+            somebody has deleted meanwhile is for the next start to say.
     """
     overlay = stores.rehearsal()
     with overlay.in_use():
-        return _find_unlike(plan, undo, overlay)
+        return _find_unlike(plan, undo, overlay, has_ended=has_ended)
 
 
-def _find_unlike(plan: Plan, undo: Plan, overlay: RehearsalStores) -> tuple[str, ...]:
+def _find_unlike(
+    plan: Plan, undo: Plan, overlay: RehearsalStores, *, has_ended: bool
+) -> tuple[str, ...]:
     applying = Applying(plan=undo, stores=overlay, telling=Telling())
     try:
         for number, step in enumerate(undo.steps, start=1):
@@ -122,7 +128,12 @@ def _find_unlike(plan: Plan, undo: Plan, overlay: RehearsalStores) -> tuple[str,
                 change_file(step, there, journal=journal.record, kept=journal.kept(number))
     except HoldfastError as error:
         return (f"{error.what} {error.why}",)
-    return find_moved(msgspec.structs.replace(plan, preconditions=_held(plan, undo)), overlay)
+    held = tuple(
+        each
+        for each in _held(plan, undo)
+        if has_ended or not isinstance(each, FileIs) or overlay.at(each.place).stat(each.path)
+    )
+    return find_moved(msgspec.structs.replace(plan, preconditions=held), overlay)
 
 
 def _held(plan: Plan, undo: Plan) -> tuple[Precondition, ...]:

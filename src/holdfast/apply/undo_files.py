@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+import msgspec
+
 from holdfast.apply.journal import Journal
 from holdfast.apply.stores import Stores
 from holdfast.plan.plan_file import NoPlan, Plan
@@ -18,6 +20,11 @@ from holdfast.plan.steps import (
     digest_of,
 )
 from holdfast.plan.trees import find_foreign, list_files
+from holdfast.record.batches import JournalledBatch, list_journalled, of_generation
+from holdfast.record.documents import encode, read_document
+from holdfast.record.generations import Generation
+from holdfast.record.layout import BATCHES
+from holdfast.storage.below import ReaderBelow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +56,46 @@ class UndoingFiles:
                 why=why,
             )
 
+    def copy_materialised(self, step: PutFile, generation: int, why: str) -> Iterator[Step]:
+        """Yield the copies of batches that one sink may hold and another one lack.
+
+        A generation reads its own only. So the one that goes back to a checkpoint gets those of
+        the generation that had it.
+
+        Args:
+            step: Which opened the generation that is left.
+            generation: That is opened instead.
+            why: Why the steps are there.
+        """
+        record = self.stores.at(step.place)
+        opened = msgspec.json.decode(step.content, type=Generation)
+        for path in list_journalled(record, opened.number - 1, first=0):
+            found = read_document(record, path, JournalledBatch)
+            if found is None:
+                continue
+            again = of_generation(found, generation)
+            rows = list_files(ReaderBelow(record, found.rows))
+            yield CopyTree(
+                stream=step.stream,
+                source=str(record.location.join(found.rows)),
+                target=str(record.location.join(again.rows)),
+                fingerprint=rows.fingerprint,
+                files=rows.count,
+                size_bytes=rows.size_bytes,
+                why=why,
+            )
+            yield PutFile(
+                stream=step.stream,
+                place=step.place,
+                path=again.path,
+                content=encode(again).decode(),
+                why=why,
+            )
+
     def remove_copy(self, step: CopyTree, why: str) -> Iterator[Step]:
         """Yield the removal of a directory that the plan copied."""
+        if step.stream in self.reopened and f"/{BATCHES}/" in step.target:
+            return  # rows of a generation that another undo may go back to
         if self._is_unused(step.stream, step.target):
             yield RemoveTree(
                 stream=step.stream,

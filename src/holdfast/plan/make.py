@@ -39,7 +39,7 @@ def make_plan(request: Request, looks: Looks) -> Plan | NoPlan:
         HoldfastError: The stream cannot be read.
     """
     found = plan_steps(request, looks)
-    return found if isinstance(found, NoPlan) else _refuse_blocked(found, looks) or found
+    return found if isinstance(found, NoPlan) else _refuse_blocked(found, request, looks) or found
 
 
 def plan_steps(request: Request, looks: Looks) -> Plan | NoPlan:
@@ -85,7 +85,7 @@ def _asked(request: Request, looks: Looks) -> Asked:
     return Asked(request=request, location=location, root=root, sources=dict(looks.sources))
 
 
-def _refuse_blocked(plan: Plan, looks: Looks) -> NoPlan | None:
+def _refuse_blocked(plan: Plan, request: Request, looks: Looks) -> NoPlan | None:
     """Refuse a plan that a sink would stop half-way."""
     for step in plan.steps:
         spec = sink_of(step.sink) if isinstance(step, SettleSink) else None
@@ -97,8 +97,16 @@ def _refuse_blocked(plan: Plan, looks: Looks) -> NoPlan | None:
         with closing(ledger):
             found = ledger.find_obstacle(ledger_row(step.stream, step.new), step.output)
         if found is not None:
-            return NoPlan(reason=found)
+            return NoPlan(reason=found, nearest=_leaving_alone(plan, request))
     return None
+
+
+def _leaving_alone(plan: Plan, request: Request) -> str:
+    """Return the reset that leaves the tables alone which cannot be emptied; else nothing."""
+    if request.goal != "reset":
+        return ""
+    asked = replace(request, output="new-table", outputs={})
+    return asked.command(f"{plan.stream} --root {quote(plan.root)}")
 
 
 def _refuse_half_applied(now: StreamNow) -> NoPlan | None:

@@ -14,6 +14,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import msgspec
+
 from holdfast.errors import UnsafePathError
 from holdfast.record.bounds import BatchNumber, Digest, GenerationNumber, PathText
 from holdfast.record.documents import Document, create, read_document, refuse
@@ -109,8 +111,18 @@ def find_journalled(
     return read_document(reader, _path(generation, batch, digest), JournalledBatch)
 
 
+def of_generation(journalled: JournalledBatch, generation: int) -> JournalledBatch:
+    """Return a batch as a later generation of the same checkpoint has it, with rows of its own."""
+    matched = _EPOCH.fullmatch(journalled.rows)
+    rows = rows_path(generation, journalled.batch, epoch=int(matched[1]) if matched else 1)
+    return msgspec.structs.replace(journalled, generation=generation, rows=rows)
+
+
 def forget_before(writer: Writer, generation: int, batch: int) -> None:
-    """Delete the batches before one: every sink holds them."""
+    """Delete the batches before one: every sink holds them.
+
+    Those of the generation before stay: a sink may lack one of them, and an undo goes back to it.
+    """
     listing = writer.list(BATCHES)
     names = [info.path.rpartition("/")[2] for info in listing.files]
     for name in _before(names, generation, batch):  # first, so that no file names rows half gone
@@ -140,5 +152,8 @@ def _check_rows(reader: Reader, journalled: JournalledBatch) -> None:
 def _before(names: list[str] | tuple[str, ...], generation: int, batch: int) -> Iterator[str]:
     for name in names:
         found = _NAME.fullmatch(name)
-        if found and (int(found[1]), int(found[2])) < (generation, batch):
+        if found is None:
+            continue
+        of, number = int(found[1]), int(found[2])
+        if of < generation - 1 or (of == generation and number < batch):
             yield name

@@ -190,6 +190,7 @@ CASES: dict[str, tuple[Made, dict[str, object], str, str]] = {
     "nothing to copy": (gone, SNAPSHOT, "resume", "_refuse_nothing"),
 }
 ELSEWHERE = {
+    "_refuse_blocked": "a kept history runs it: found-locked-out-101-1583",
     "_refuse_half_applied": "campaigns.repair_kills continues every plan that it kills",
     "_earliest_of_topic": "it names no command: the address of the broker is not known",
 }

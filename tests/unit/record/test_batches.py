@@ -49,5 +49,7 @@ def test_what_is_before_is_deleted_with_its_rows_and_nothing_else() -> None:
         "batches/notes.txt",
         "leases/000001.json",
     ]
-    forget_before(record, 2, 0)
+    forget_before(record, 2, 7)  # an undo goes back to the generation before
+    assert sorted(info.path for info in record.walk()) == kept
+    forget_before(record, 3, 0)
     assert [info.path for info in record.walk("batches")] == ["batches/notes.txt"]

@@ -208,7 +208,7 @@ class DeltaLedgerStore(LedgerStore):
         return find_version_before(rows, generation=generation, batch=batch)
 
     def batch_versions(self, stream: str) -> Mapping[int, str]:
-        """Return the version of the newest commit that carries each batch of this generation."""
+        """Return the newest version that holds the stream just up to each batch."""
         rows = walk_rows(self.target.reader, self._newest(stream), stream=stream)
         return find_batch_versions(rows)
 

@@ -51,9 +51,11 @@ def find_version_before(
 
 
 def find_batch_versions(rows: Iterable[tuple[Commit, LedgerRow]]) -> Mapping[int, str]:
-    """Return the version of the newest commit that carries each batch, as far as the log goes.
+    """Return the newest version that holds a stream just up to each batch, as far as the log goes.
 
-    Of the current generation only: in another one the same number is another batch.
+    Of the current generation only: in another one the same number is another batch. A plan may have
+    set the row back to a batch and kept the rows of later ones: such a version does not count, nor
+    does any other that comes after a later batch.
     """
     found: dict[int, str] = {}
     generation = None
@@ -61,5 +63,7 @@ def find_batch_versions(rows: Iterable[tuple[Commit, LedgerRow]]) -> Mapping[int
         generation = row.generation if generation is None else generation
         if row.generation != generation:
             break
+        if found and row.last_batch > min(found):
+            found = {batch: version for batch, version in found.items() if batch >= row.last_batch}
         found.setdefault(row.last_batch, str(commit.version))
     return found
