@@ -22,7 +22,7 @@ def leases_of(applying: Applying) -> Leases:
         if isinstance(step, SettleSink):
             applying.stores.ledger(step.sink, writes=True)
     epochs: dict[str, int | None] = dict.fromkeys(plan.streams)
-    settled = (each for each in plan.steps if isinstance(each, SettleSink))
+    settled = [_as_planned(each) for each in plan.steps if isinstance(each, SettleSink)]
     for each in (*settled, *_left_alone(plan)):
         row = applying.stores.ledger(each.sink, writes=False).read(each.stream)
         epoch = getattr(row, "epoch", 0)
