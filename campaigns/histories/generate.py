@@ -115,8 +115,10 @@ def _checkpoint(rng: random.Random) -> list[Op]:
 
 def _repair(rng: random.Random) -> list[Op]:
     ops = [plan_op(rng)]
-    if rng.random() < 0.2:
-        ops += _MAKING[rng.choice(("run", "other", "stranger"))](rng)
+    if ops[0]["goal"] == "replay" and rng.random() < 0.5:
+        ops.insert(0, {"do": "lookup"})  # what is replayed was mostly corrected before
+    if rng.random() < 0.25:
+        ops += _MAKING[rng.choice(("run", "other", "stranger", "alter"))](rng)
     apply: Op = {"do": "apply"}
     if rng.random() < 0.25:
         apply["kill"] = rng.randint(0, 24)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from campaigns.histories.plant import Plant, all_patched, none, nothing, patched
+from holdfast.ledger.delta_log import Commit
 from holdfast.ledger.output import ExchangeOutput, KeepOutput, Output, RestoreOutput
+from holdfast.ledger.row import LedgerRow
 from holdfast.plan.steps import SettleSink
 from holdfast.record.runs import newest_run
 from holdfast.sinks.postgres.put_back import Fit
@@ -43,6 +45,13 @@ def _all_columns(fit: Any) -> Any:
         return Fit(columns=(*found.columns, *found.added))
 
     return fit_all
+
+
+def _newest_of_batch(rows: Iterable[tuple[Commit, LedgerRow]]) -> dict[int, str]:
+    """Return the newest version that carries each batch, whatever else it holds."""
+    seen = list(rows)
+    current = [each for each in seen if each[1].generation == seen[0][1].generation]
+    return {row.last_batch: str(commit.version) for commit, row in reversed(current)}
 
 
 def _find() -> Any:
@@ -162,5 +171,28 @@ FIXES = (
         "a rewind takes rows of another generation",
         "an old table",
         patched("plan.goals.rewind.newest_rows", nothing),
+    ),
+    Plant(
+        "an undo leaves materialised rows behind",
+        "rows of a batch that one sink lacks",
+        patched("apply.undo_files.UndoingFiles.copy_materialised"),
+        ("memory",),
+    ),
+    Plant(
+        "a sink that a reset leaves alone is not fenced",
+        "a paused driver",
+        patched("apply.fencing._left_alone"),
+    ),
+    Plant(
+        "a rewind takes any version that carries a batch",
+        "a replay that kept rows",
+        patched("sinks.delta.ledger.find_batch_versions", _newest_of_batch),
+        ("memory",),
+    ),
+    Plant(
+        "a reset that a sink blocks names no other way",
+        "a foreign key",
+        patched("plan.make._leaving_alone", lambda *_: ""),
+        ("memory",),
     ),
 )
