@@ -277,9 +277,10 @@ class Machine:
         """Return where a stream's checkpoint is, by its newest generation."""
         root = Path(stream.root)
         opened = sorted((root / "_holdfast" / stream.name / "generations").glob("*.json"))
-        text = opened[-1].read_text() if opened else ""
-        found = text.partition('"checkpoint":"')[2].partition('"')[0]
-        return Path(found.removeprefix("file:")) if found else root / stream.name
+        if not opened:
+            return root / stream.name
+        found: str = json.loads(opened[-1].read_bytes())["checkpoint"]
+        return Path(found.removeprefix("file:"))
 
     def stranger_row(self, table: str) -> Row:
         """Return a new row of somebody else."""
