@@ -60,6 +60,13 @@ class Change:
     may_take_others: bool = False
     """Whether an undo has said that it takes rows away, and was allowed to."""
 
+    @property
+    def leaves_alone(self) -> bool:
+        """Whether it does not change what the stream is."""
+        if self.undoes is not None:
+            return self.undoes.leaves_alone
+        return self.goal in LEAVES_ALONE
+
     def rows_after(self, table: TableAccount) -> list[Expected]:
         """Return the rows of a table once the plan has changed it."""
         effect, stream = self.effects[table.name], self.before.name
@@ -118,7 +125,7 @@ class Change:
                     own=copy.deepcopy(self.own_before[name]),
                     returned=copy.deepcopy(self.taken[name]),
                 )
-        after = (now if self.goal in LEAVES_ALONE else self.before).copied()
+        after = (now if self.leaves_alone else self.before).copied()
         after.moves = now.moves + 1
         return Change(
             journal=journal,

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from campaigns.histories.change import (
     APPLIED,
-    LEAVES_ALONE,
     PENDING,
     REFUSED,
     UNDONE,
@@ -120,6 +119,8 @@ def take_back(machine: Machine, change: Change, around: Interference = QUIET) ->
         return SAID_NO
     machine.tell(f"undo of {change.goal}: {len(undo.steps)} steps, needs {undo.words}")
     back = change.taking_back(_journal_of(undo), machine.main)
+    if not undo.steps:
+        back.after = machine.main.copied()  # nothing was begun, and the stream may have run since
     back.was_tampered = machine.is_tampered
     back.may_take_others = any(word.startswith("destructive") for word in undo.words)
 
@@ -262,7 +263,7 @@ def _ended(machine: Machine, change: Change) -> None:
         machine.changes.append(change)
     change.state = APPLIED
     now = machine.main
-    is_same = change.goal in LEAVES_ALONE  # and a driver may have come in meanwhile
+    is_same = change.leaves_alone  # and a driver may have come in meanwhile
     machine.main = (now if is_same else change.after).copied()
     machine.main.moves = now.moves + 1
     machine.main.snapshots = {**now.snapshots, **change.after.snapshots}
