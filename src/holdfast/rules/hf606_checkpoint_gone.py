@@ -5,6 +5,9 @@
 The sink holds batches of the stream, but the checkpoint has no entries. It was deleted, often to
 "reset" the job, or the stream was started with another `root=` before.
 
+It also finds the same before the first start of a generation: a plan has put a position into the
+checkpoint of the generation, a reset from `here` or a clone, and the checkpoint is empty.
+
 ## What Spark does
 
 Spark would begin with batch 0, at the position that the source's options say. With Kafka's
@@ -41,15 +44,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
+from holdfast.evidence.stream import StreamEvidence
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.commands import can_rebuild, resetting, resuming
+from holdfast.rules.commands import NEW_TABLE, can_rebuild, resetting, resuming
 from holdfast.rules.rule import Finding, Rule, proven_batch
+
+_ACCEPTING = (
+    "Spark begins with batch 0 where the source's options say: rows that it reads again are "
+    "duplicated, rows before that position are skipped"
+)
 
 
 def _judge(case: Case) -> Iterator[Finding]:
     evidence = case.stream
     if evidence is None:
         return
+    held = (sink.row.last_batch for sink in evidence.sinks if sink.row is not None)
+    is_empty = evidence.newest_planned < 0
+    if is_empty and evidence.generation.first_batch > 0 and max(held, default=-1) < 0:
+        yield from (_find_position_gone(case, evidence, sink.sink) for sink in evidence.sinks)
     for sink in evidence.sinks:
         if sink.row is None or sink.row.last_batch < 0 or evidence.newest_planned >= 0:
             continue
@@ -63,14 +76,29 @@ def _judge(case: Case) -> Iterator[Finding]:
             ),
             how=_how(case),
             goal=Goal.RESET if case.is_stateful else None,
-            accepting=(
-                "Spark begins with batch 0 where the source's options say: rows that it reads "
-                "again are duplicated, rows before that position are skipped"
-            ),
+            accepting=_ACCEPTING,
             accepted_batch=proven_batch(evidence, sink),
             follows_from=("offsets",),
             sink=sink.sink,
         )
+
+
+def _find_position_gone(case: Case, evidence: StreamEvidence, sink: str) -> Finding:
+    generation, place = evidence.generation, evidence.binding.checkpoint
+    return RULE.find(
+        what=(
+            f"Generation {generation.number} of {evidence.stream} begins with batch "
+            f"{generation.first_batch}: its position is in the checkpoint {place}, which has no "
+            "entries. It was deleted. "
+            "Spark would begin where the source's options say: it would read again what was not "
+            "asked for, or skip what came since."
+        ),
+        how=f"Restore the checkpoint. To begin again, {resetting(case, output=NEW_TABLE)}.",
+        goal=Goal.RESET,
+        accepting=_ACCEPTING,
+        follows_from=("offsets",),
+        sink=sink,
+    )
 
 
 def _how(case: Case) -> str:
