@@ -52,14 +52,24 @@ def keep_input_files(
     Raises:
         WriteError: The store did not take it.
     """
+    path, content = input_log_path(generation, batch), encode_input_files(files)
+    if content and not writer.put_if_absent(path, content) and writer.read(path) != content:
+        writer.put(path, content)
+
+
+def input_log_path(generation: int, batch: int) -> str:
+    """Return where it is kept what a batch reads."""
+    return _path(generation, batch, "log")
+
+
+def encode_input_files(files: Mapping[str, Sequence[InputFile]]) -> bytes:
+    """Return what is kept of the files that a batch reads, by source; empty without any."""
     lines = [
         msgspec.json.encode((source, *each))
         for source, entries in sorted(files.items())
         for each in entries
     ]
-    path, content = _path(generation, batch, "log"), b"\n".join(lines) + b"\n"
-    if lines and not writer.put_if_absent(path, content) and writer.read(path) != content:
-        writer.put(path, content)
+    return b"\n".join(lines) + b"\n" if lines else b""
 
 
 def read_input_files(reader: Reader, *, generation: int, source: str) -> Iterator[InputFile]:

@@ -9,7 +9,7 @@ source decide: a Delta table is read from its beginning, and a directory too; Ka
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +28,7 @@ from holdfast.plan.goals.topic import began_at, find_expired, find_replaced, old
 from holdfast.plan.plan_file import Change, NoPlan
 from holdfast.plan.preconditions import Precondition, TopicHolds
 from holdfast.plan.world import StreamNow
+from holdfast.record.read_files import InputFile
 
 EARLIEST, HERE, FRESH = "earliest", "here", "fresh"
 _SERVERS = "kafka.bootstrap.servers"
@@ -44,6 +45,8 @@ class Position:
     """Of each source; None when the options of the sources decide."""
     files: Mapping[str, str] = field(default_factory=dict)
     """Files of the new checkpoint that the position needs, by path."""
+    inputs: Mapping[str, Sequence[InputFile]] = field(default_factory=dict)
+    """What file sources have read before it, by source: the record keeps it too."""
     changes: tuple[Change, ...] = ()
     preconditions: tuple[Precondition, ...] = ()
     rereads: bool = False
@@ -102,17 +105,19 @@ def _here(now: StreamNow, ends: Mapping[str, Any]) -> Position | NoPlan:
             nearest=say_reset(now),
         )
     offsets, files = dict(ends), {}
+    inputs: dict[str, list[InputFile]] = {}
     for source, end in ends.items():
         offset = _parse(end)
         if isinstance(offset, FileOffset):
             entries = read_source_files(now, source, offset.log_offset)
             if isinstance(entries, NoPlan):
                 return entries
-            first = (
+            first = [
                 FileEntry(path=each.path, timestamp_ms=each.timestamp_ms, log_offset=0)
                 for each in entries
-            )
+            ]
             files[f"{SOURCES}/{source}/0"] = file_log(first)
+            inputs[source] = [InputFile(0, each.timestamp_ms, each.path) for each in first]
             offsets[source] = {"logOffset": 0}
     ahead = repeated_ahead(now)
     if ahead:
@@ -120,11 +125,12 @@ def _here(now: StreamNow, ends: Mapping[str, Any]) -> Position | NoPlan:
             shown="begins where the sink ends that is furthest behind",
             offsets=offsets,
             files=files,
+            inputs=inputs,
             changes=ahead,
             rereads=True,
         )
     shown = "begins exactly where the sinks end: nothing is read again, nothing is skipped"
-    return Position(shown=shown, offsets=offsets, files=files)
+    return Position(shown=shown, offsets=offsets, files=files, inputs=inputs)
 
 
 def _earliest(now: StreamNow, ends: Mapping[str, Any]) -> Position | NoPlan:

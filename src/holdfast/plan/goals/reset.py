@@ -30,6 +30,7 @@ from holdfast.plan.steps import Permission, PutFile, SettleSink, Step, row_value
 from holdfast.plan.world import SinkNow, StreamNow
 from holdfast.record.generations import RESET, Generation
 from holdfast.record.layout import checkpoint_location
+from holdfast.record.read_files import encode_input_files, input_log_path
 from holdfast.storage.location import Location
 from holdfast.storage.memory import MemoryStorage
 
@@ -92,7 +93,8 @@ def reset_part(
         (sink, request.of(now.stream, sink.contract.label), number)
         for number, sink in enumerate(now.sinks, start=1)
     ]
-    steps: list[Step] = [*_checkpoint(now, new), _opening(now, new, _kept(settled))]
+    steps: list[Step] = [*_checkpoint(now, new), *_inputs(now, new, position)]
+    steps.append(_opening(now, new, _kept(settled)))
     changes = (*position.changes, *_never_again(settled, position))
     outputs, needs = [], list(_change_needs(now, changes))
     for sink, choice, number in settled:
@@ -157,6 +159,19 @@ def _checkpoint(now: StreamNow, new: NewGeneration) -> Iterator[Step]:
             path=path,
             content=content,
             why=f"The checkpoint of generation {new.number}: it says where the stream begins.",
+        )
+
+
+def _inputs(now: StreamNow, new: NewGeneration, position: Position) -> Iterator[Step]:
+    """Yield what the record keeps of the files before the position, as it does of every batch."""
+    content = encode_input_files(position.inputs)
+    if content:
+        yield PutFile(
+            stream=now.stream,
+            place=str(now.record.location),
+            path=input_log_path(new.number, 0),
+            content=content.decode(),
+            why="Which files were read before: without it a checkpoint cannot be given back.",
         )
 
 
