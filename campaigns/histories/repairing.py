@@ -50,6 +50,7 @@ class Interference:
 
 
 QUIET = Interference()
+_ABANDONED = '"abandoned"'
 ENDED, STOPPED, SAID_NO = "ended", "stopped", "said no"
 
 
@@ -234,7 +235,13 @@ def resume_paused(machine: Machine, change: Change | None = None) -> None:
 
 def _stopped(machine: Machine, change: Change, why: str) -> str:
     """Account for a plan that was cut short: of each table, whether it was changed."""
-    if Path(change.journal.removeprefix("file:"), "ended.json").exists():
+    ended = Path(change.journal.removeprefix("file:"), "ended.json")
+    if ended.exists() and _ABANDONED in ended.read_text():
+        machine.tell(f"{change.goal} {why}, while it was given up")
+        change.state = PENDING  # until its marks have ended too
+        machine.changes.append(change)
+        return STOPPED
+    if ended.exists():
         machine.tell(f"{change.goal} {why}, after its last step")
         _ended(machine, change)
         return ENDED
