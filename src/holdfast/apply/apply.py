@@ -132,7 +132,9 @@ def continue_plan(plan: Plan, stores: Stores, *, telling: Telling | None = None)
     if how is not None:
         _end(applying, how)
         if how != "applied":
-            raise JournalError(at, why=f"The plan was {how}.")
+            raise JournalError(
+                at, why=f"The plan was {how}, and is closed.", how="Start the stream as before."
+            )
         return at
     with stores.in_use(), leases_of(applying) as leases:
         refuse_unlike_steps(applying)

@@ -120,9 +120,11 @@ class JournalError(HoldfastError):
 
     code = "JOURNAL"
 
-    def __init__(self, location: str, *, why: str) -> None:
-        super().__init__(
-            what=f"Nothing was changed: {location} cannot be used.",
-            why=why,
-            how="Give the directory of a journal: ROOT/_holdfast/STREAM/journal/ID",
-        )
+    def __init__(
+        self,
+        location: str,
+        *,
+        why: str,
+        how: str = "Give the directory of a journal: ROOT/_holdfast/STREAM/journal/ID",
+    ) -> None:
+        super().__init__(what=f"Nothing was changed: {location} cannot be used.", why=why, how=how)
