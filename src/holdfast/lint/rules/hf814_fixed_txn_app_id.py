@@ -2,7 +2,9 @@
 
 ## What it finds
 
-A Delta writer in `foreachBatch` has a `txnAppId` that is a fixed text.
+A Delta writer in `foreachBatch` has a `txnAppId` that is a fixed text: written there, in a
+variable, as the default of a parameter that the file never gives, as a constant of another module
+below the same directory, or as one of the texts that a loop goes through.
 
 ## What Spark does
 
@@ -28,9 +30,9 @@ def _judge(program: Program) -> Iterator[LintFinding]:
     for batch in program.batch_functions:
         for write in batch.writes:
             given = write.options.get("txnappid")
-            if given and given.value.known:
+            if given and (fixed := given.value.fixed):
                 yield RULE.find(
-                    f"txnAppId is always {given.value.known}. After a reset of the checkpoint, "
+                    f"txnAppId is always {fixed}. After a reset of the checkpoint, "
                     "Delta skips every batch up to the last one of before.",
                     given.at,
                 )
