@@ -26,7 +26,7 @@ class Write:
     call: ast.Call
     at: tuple[int, int]
     mode: str | None
-    """None if it cannot be told."""
+    """`upsert` of a statement that replaces rows of the same key; None if it cannot be told."""
     format: str | None
     options: dict[str, Option]
     steps: tuple[Step, ...]
@@ -108,20 +108,24 @@ def _writes(function: Function, values: Values) -> Iterator[Write]:
             call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
         )
         if name in EXECUTES:
-            if (insert := insert_of(call, values)) is not None:
-                yield insert
+            if (written := statement_write(call, values)) is not None:
+                yield written
         elif name in _SAVES or name == "append":
             yield from _save(call, values)
 
 
-def insert_of(call: ast.Call, values: Values) -> Write | None:
-    """Return an INSERT; not one of Cassandra, where it replaces the row of the same key."""
+def statement_write(call: ast.Call, values: Values) -> Write | None:
+    """Return an INSERT or a MERGE: an append, or an upsert if it recognises rows that are there.
+
+    An INSERT of Cassandra is an upsert: it replaces the row of the same key.
+    """
     statement = statement_of(call, values)
-    is_keyed = any(_imports_cassandra(each) for each in values.syntax.imports)
-    if statement is None or not statement.inserts or statement.recognises or is_keyed:
+    if statement is None or not statement.writes:
         return None
+    is_keyed = any(_imports_cassandra(each) for each in values.syntax.imports)
+    mode = "upsert" if statement.recognises or is_keyed else "append"
     at = (call.lineno, call.col_offset + 1)
-    return Write(call, at, "append", "sql", {}, (), None, statement.table)
+    return Write(call, at, mode, "sql", {}, (), None, statement.table)
 
 
 def _imports_cassandra(node: ast.Import | ast.ImportFrom) -> bool:

@@ -13,6 +13,7 @@ from holdfast.lint.volatile import name_of
 EXECUTES = frozenset({"sql", "execute", "executemany", "execute_values", "execute_batch"})
 _INSERT = re.compile(r"\s*insert\s+into\s+(?:table\s+)?(\S+)", re.IGNORECASE)
 """Not INSERT OVERWRITE: what a batch writes again replaces what it wrote before."""
+_MERGE = re.compile(r"\s*merge\s+into\b", re.IGNORECASE)
 _DELETE = re.compile(r"\s*(?:delete\s+from|truncate(?:\s+table)?)\s+(\S+)", re.IGNORECASE)
 RECOGNISES = re.compile(
     r"\bmerge\s+into\b|\bon\s+conflict\b|\bon\s+duplicate\b|\binsert\s+(?:or\s+)?ignore\b|"
@@ -35,6 +36,11 @@ class Statement:
     def inserts(self) -> bool:
         """Whether it appends rows."""
         return bool(_INSERT.match(self.text))
+
+    @property
+    def writes(self) -> bool:
+        """Whether it brings rows into a table, by INSERT or MERGE."""
+        return self.inserts or bool(_MERGE.match(self.text))
 
     @property
     def deletes(self) -> bool:

@@ -24,7 +24,7 @@ import ast
 from collections.abc import Iterator
 
 from holdfast.grades import Confidence, Severity
-from holdfast.lint.batch_functions import insert_of
+from holdfast.lint.batch_functions import statement_write
 from holdfast.lint.batch_ids import BatchIdUse, use_of
 from holdfast.lint.callables import Callee, all_called, find_callee, find_method_of
 from holdfast.lint.identity import recognises
@@ -80,7 +80,8 @@ def _calls(owner: Callee) -> Iterator[ast.Call]:
 def _writes(call: ast.Call, owner: Callee) -> bool:
     name = name_of(call.func)
     if name in EXECUTES:
-        return insert_of(call, owner.values) is not None
+        written = statement_write(call, owner.values)
+        return written is not None and written.mode == "append"
     if name == "open" and isinstance(call.func, ast.Name) and len(call.args) > 1:
         mode = call.args[1]
         return isinstance(mode, ast.Constant) and "a" in str(mode.value)
