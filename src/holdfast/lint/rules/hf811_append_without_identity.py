@@ -31,7 +31,7 @@ from collections.abc import Iterator
 
 from holdfast.grades import Confidence, Severity
 from holdfast.lint.batch_ids import BatchIdUse
-from holdfast.lint.identity import recognises
+from holdfast.lint.identity import identity_of
 from holdfast.lint.program import Program
 from holdfast.lint.queries import FILE_FORMATS
 from holdfast.lint.rule import LintFinding, LintRule
@@ -45,12 +45,14 @@ _USE = "Use hf.start, a MERGE on a key, or Delta's txnAppId and txnVersion."
 def _judge(program: Program) -> Iterator[LintFinding]:
     for batch in program.batch_functions:
         is_whole = batch.query.output_mode == "complete"
-        if is_whole or batch.batch_id_use is BatchIdUse.RECOGNISES or recognises(batch.callees):
+        identity = identity_of(batch.callees)
+        if is_whole or batch.batch_id_use is BatchIdUse.RECOGNISES or identity.is_general:
             continue
         stored = _STORED if batch.batch_id_use is BatchIdUse.STORED else ""
         for write in batch.writes:
             is_judged = write.format in _APPENDS and "" not in write.options
-            if write.mode == "append" and is_judged and not write.is_log:
+            is_known = identity.covers(write.table) or write.is_log
+            if write.mode == "append" and is_judged and not is_known:
                 yield RULE.find(f"{_AGAIN}{stored}. {_USE}", write.at)
 
 
