@@ -112,6 +112,8 @@ def _writes(function: Function, values: Values) -> Iterator[Write]:
                 yield written
         elif name in _SAVES or name == "append":
             yield from _save(call, values)
+        elif name == "to_sql":
+            yield from _pandas_write(call, values)
 
 
 def statement_write(call: ast.Call, values: Values) -> Write | None:
@@ -126,6 +128,17 @@ def statement_write(call: ast.Call, values: Values) -> Write | None:
     mode = "upsert" if statement.recognises or is_keyed else "append"
     at = (call.lineno, call.col_offset + 1)
     return Write(call, at, mode, "sql", {}, (), None, statement.table)
+
+
+def _pandas_write(call: ast.Call, values: Values) -> Iterator[Write]:
+    """Yield a write of a pandas DataFrame."""
+    given = {each.arg: values.read(each.value) for each in call.keywords if each.arg}
+    mode, name = given.get("if_exists"), given.get("name")
+    table = table_of(values.read(call.args[0]) if call.args else name)
+    if mode is not None and mode.known in {"append", "replace"}:
+        said = "append" if mode.known == "append" else "overwrite"
+        at = (call.lineno, call.col_offset + 1)
+        yield Write(call, at, said, "sql", {}, (), None, table)
 
 
 def _imports_cassandra(node: ast.Import | ast.ImportFrom) -> bool:

@@ -73,17 +73,26 @@ def _one_use(node: ast.AST, owner: Callee, seen: frozenset[tuple[Function, str]]
                     return _given(child, parent, owner, seen=seen)
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
                 return use_of(owner, name, seen)
-            case ast.Compare(left=left, comparators=others):
-                sides = [each for each in (left, *others) if each is not child]
-                only_constants = all(isinstance(each, ast.Constant) for each in sides)
-                return BatchIdUse.NOT_USED if only_constants else BatchIdUse.RECOGNISES
-            case ast.Expr():
-                return BatchIdUse.NOT_USED
             case _:
                 if not isinstance(parent, _EXPRESSIONS):
-                    return BatchIdUse.RECOGNISES
+                    return _end_of(parent, child)
         child, parent = parent, parents.get(parent)
     return BatchIdUse.RECOGNISES
+
+
+def _end_of(parent: ast.AST, child: ast.AST) -> BatchIdUse:
+    """Return what a statement or a comparison does with a value in it."""
+    match parent:
+        case ast.Assign(targets=[ast.Subscript()]):
+            return BatchIdUse.STORED  # a column of a pandas DataFrame, or an entry of a row
+        case ast.Compare(left=left, comparators=others):
+            sides = [each for each in (left, *others) if each is not child]
+            only_constants = all(isinstance(each, ast.Constant) for each in sides)
+            return BatchIdUse.NOT_USED if only_constants else BatchIdUse.RECOGNISES
+        case ast.Expr():
+            return BatchIdUse.NOT_USED
+        case _:
+            return BatchIdUse.RECOGNISES
 
 
 def _given(

@@ -14,6 +14,8 @@ from holdfast.lint.syntax import Function, parameters_of
 from holdfast.lint.values import Values
 
 _DEEPEST = 8
+_RUNS = frozenset({"foreachPartition", "foreach"})
+"""Methods of a DataFrame that run a function on its rows."""
 _MOST_BETWEEN = 3
 """Calls between a function and one that is still looked at."""
 
@@ -76,6 +78,10 @@ def _calls_inside(caller: Callee) -> Iterator[Callee]:
             found = find_callee(each.func, caller.values)
             if found is not None and found.function is not caller.function:
                 yield replace(found, values=bind(found.function, each, found.values))
+            given = each.args[0] if getattr(each.func, "attr", "") in _RUNS and each.args else None
+            ran = None if given is None else find_callee(given, caller.values)
+            if ran is not None and ran.function is not caller.function:
+                yield ran
 
 
 def find_method_of(node: ast.expr, name: str, values: Values) -> Callee | None:
