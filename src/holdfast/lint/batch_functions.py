@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from holdfast.lint.callables import Callee, find_callee
-from holdfast.lint.chains import Step, bind, read_chain
+from holdfast.lint.batch_ids import LOGS, BatchIdUse, use_of
+from holdfast.lint.callables import Callee, all_called, find_callee
+from holdfast.lint.chains import Step, read_chain
 from holdfast.lint.queries import Option, Query, read_options
-from holdfast.lint.syntax import Function, Syntax
-from holdfast.lint.values import Text, Values
+from holdfast.lint.sql import EXECUTES, statement_of, table_of
+from holdfast.lint.syntax import Function
+from holdfast.lint.texts import Text
+from holdfast.lint.values import Values
 
 _SAVES = frozenset({"save", "saveAsTable", "insertInto", "jdbc", "parquet", "json", "csv", "orc"})
-_EXECUTES = frozenset({"sql", "execute", "executemany", "execute_values", "execute_batch"})
-_LOGS = frozenset({"print", "debug", "info", "warning", "warn", "error", "exception", "log"})
-_SHOWS = _LOGS | {"show", "printSchema", "count", "format", "head", "len", "str", "limit", "select"}
-_INSERT = re.compile(r"\s*insert\s+into\b", re.IGNORECASE)
-"""Not INSERT OVERWRITE: what a batch writes again replaces what it wrote before."""
-_RECOGNISES = re.compile(r"conflict|duplicate|merge|replace\s+(where|using|on)\b", re.IGNORECASE)
-_DEEPEST = 3
+_SHOWS = LOGS | {"show", "printSchema", "count", "format", "head", "len", "str", "limit", "select"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +26,18 @@ class Write:
     call: ast.Call
     at: tuple[int, int]
     mode: str | None
-    """None if it cannot be told."""
+    """`upsert` of a statement that replaces rows of the same key; None if it cannot be told."""
     format: str | None
     options: dict[str, Option]
     steps: tuple[Step, ...]
     root: ast.expr | None
+    table: str | None = None
+    """The name of its table or the end of its path, if it is known."""
+
+    @property
+    def is_log(self) -> bool:
+        """Whether its DataFrame was made in the function: a log of the batch, not the batch."""
+        return any(step.name == "createDataFrame" for step in self.steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +50,14 @@ class BatchFunction:
     writes: tuple[Write, ...]
     batch: str
     """The name of the DataFrame."""
-    names_batch: bool
-    """Whether the batch id is used for anything but logging."""
+    batch_id_use: BatchIdUse
+    callees: tuple[Callee, ...]
+    """It and the functions that it calls, with how values are looked up in them."""
+
+    @property
+    def names_batch(self) -> bool:
+        """Whether the batch id is used for anything but logging."""
+        return self.batch_id_use is not BatchIdUse.NOT_USED
 
     @property
     def text(self) -> str:
@@ -79,14 +88,7 @@ def find_batch_functions(queries: tuple[Query, ...]) -> tuple[BatchFunction, ...
 
 
 def _read(query: Query, own: Callee) -> BatchFunction:
-    called = [own]
-    for _ in range(_DEEPEST):
-        known = {each.function for each in called}
-        new = (each for caller in called for each in _calls_inside(caller))
-        fresh = {each.function: each for each in new if each.function not in known}
-        called += fresh.values()
-        if not fresh:
-            break
+    called = all_called([own])
     batch, batch_id = (*own.parameters, "", "")[:2]
     return BatchFunction(
         query=query,
@@ -94,38 +96,54 @@ def _read(query: Query, own: Callee) -> BatchFunction:
         called=tuple(each.function for each in called[1:]),
         writes=tuple(write for each in called for write in _writes(each.function, each.values)),
         batch=batch,
-        names_batch=bool(batch_id) and _uses(own, batch_id, set()),
+        batch_id_use=use_of(own, batch_id),
+        callees=tuple(called),
     )
 
 
-def _calls_inside(caller: Callee) -> Iterator[Callee]:
-    for each in ast.walk(caller.function):
-        if isinstance(each, ast.Call):
-            found = find_callee(each.func, caller.values)
-            if found is not None and found.function is not caller.function:
-                yield replace(found, values=bind(found.function, each, found.values))
-
-
 def _writes(function: Function, values: Values) -> Iterator[Write]:
-    calls = [each for each in ast.walk(function) if isinstance(each, ast.Call)]
+    calls = [each for each in values.syntax.nodes_in(function) if isinstance(each, ast.Call)]
     for call in sorted(calls, key=lambda each: (each.end_lineno or 0, each.end_col_offset or 0)):
         name = (
             call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
         )
-        if name in _EXECUTES:
-            yield from _insert(call, name, values)
+        if name in EXECUTES:
+            if (written := statement_write(call, values)) is not None:
+                yield written
         elif name in _SAVES or name == "append":
             yield from _save(call, values)
+        elif name == "to_sql":
+            yield from _pandas_write(call, values)
 
 
-def _insert(call: ast.Call, name: str, values: Values) -> Iterator[Write]:
-    place = 1 if name in {"execute_values", "execute_batch"} else 0
-    text = values.read(call.args[place]) if place < len(call.args) else None
-    if text is None or not _INSERT.match(text.start):
-        return
-    known = "".join(each for each in text.parts if isinstance(each, str))
-    if not _RECOGNISES.search(known):
-        yield Write(call, (call.lineno, call.col_offset + 1), "append", "sql", {}, (), None)
+def statement_write(call: ast.Call, values: Values) -> Write | None:
+    """Return an INSERT or a MERGE: an append, or an upsert if it recognises rows that are there.
+
+    An INSERT of Cassandra is an upsert: it replaces the row of the same key.
+    """
+    statement = statement_of(call, values)
+    if statement is None or not statement.writes:
+        return None
+    is_keyed = any(_imports_cassandra(each) for each in values.syntax.imports)
+    mode = "upsert" if statement.recognises or is_keyed else "append"
+    at = (call.lineno, call.col_offset + 1)
+    return Write(call, at, mode, "sql", {}, (), None, statement.table)
+
+
+def _pandas_write(call: ast.Call, values: Values) -> Iterator[Write]:
+    """Yield a write of a pandas DataFrame."""
+    given = {each.arg: values.read(each.value) for each in call.keywords if each.arg}
+    mode, name = given.get("if_exists"), given.get("name")
+    table = table_of(values.read(call.args[0]) if call.args else name)
+    if mode is not None and mode.known in {"append", "replace"}:
+        said = "append" if mode.known == "append" else "overwrite"
+        at = (call.lineno, call.col_offset + 1)
+        yield Write(call, at, said, "sql", {}, (), None, table)
+
+
+def _imports_cassandra(node: ast.Import | ast.ImportFrom) -> bool:
+    names = [getattr(node, "module", None) or "", *(each.name for each in node.names)]
+    return any(name.startswith("cassandra") for name in names)
 
 
 def _save(call: ast.Call, values: Values) -> Iterator[Write]:
@@ -157,7 +175,18 @@ def _save(call: ast.Call, values: Values) -> Iterator[Write]:
         options=options,
         steps=chain.steps,
         root=chain.root,
+        table=_table(steps, options),
     )
+
+
+def _table(steps: tuple[Step, ...], options: dict[str, Option]) -> str | None:
+    """Return the name of the table that a writer writes to, or the last part of its path."""
+    places = {"jdbc": 1} | dict.fromkeys(("writeTo", *(_SAVES - {"jdbc"})), 0)
+    named = [options[name].value for name in ("dbtable", "path") if name in options]
+    for step in (steps[0], steps[-1]):
+        if step.name in places:
+            named.append(step.text(places[step.name], "path", "table", "name") or Text(()))
+    return next((table for each in named if (table := table_of(each))), None)
 
 
 def _implied(name: str) -> str:
@@ -167,38 +196,3 @@ def _implied(name: str) -> str:
 def _last_text(steps: tuple[Step, ...], name: str, number: int) -> Text | None:
     found = [step for step in steps if step.name == name]
     return found[-1].text(number, "source", "saveMode") if found else None
-
-
-def _uses(owner: Callee, name: str, seen: set[tuple[Function, str]]) -> bool:
-    """Return whether a parameter is used: not only logged, nor passed to what does not use it."""
-    if (owner.function, name) in seen:
-        return False
-    seen.add((owner.function, name))
-    for each in ast.walk(owner.function):
-        if isinstance(each, ast.Name) and each.id == name:
-            if _is_logged(each, owner.values.syntax):
-                continue
-            given = _given_to(each, owner)
-            if given is None or _uses(*given, seen):
-                return True
-    return False
-
-
-def _given_to(node: ast.Name, owner: Callee) -> tuple[Callee, str] | None:
-    """Return the function of the file that a name is passed to, and as which parameter."""
-    parent = owner.values.syntax.parents.get(node)
-    call = owner.values.syntax.parents.get(parent) if isinstance(parent, ast.keyword) else parent
-    if not isinstance(call, ast.Call) or node is call.func:
-        return None
-    callee = find_callee(call.func, owner.values)
-    name = None if callee is None else callee.parameter_of(call, node)
-    return None if callee is None or name is None else (callee, name)
-
-
-def _is_logged(node: ast.AST, syntax: Syntax) -> bool:
-    for parent in syntax.chain_of_parents(node):
-        if isinstance(parent, ast.Call):
-            name = getattr(parent.func, "attr", getattr(parent.func, "id", ""))
-            if name in _LOGS:
-                return True
-    return False

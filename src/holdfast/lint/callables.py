@@ -6,13 +6,18 @@ What cannot be followed is None, never a guess.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from holdfast.lint.chains import bind
 from holdfast.lint.syntax import Function, parameters_of
 from holdfast.lint.values import Values
 
 _DEEPEST = 8
+_RUNS = frozenset({"foreachPartition", "foreach"})
+"""Methods of a DataFrame that run a function on its rows."""
+_MOST_BETWEEN = 3
+"""Calls between a function and one that is still looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +48,47 @@ def find_callee(node: ast.expr, values: Values, depth: int = 0) -> Callee | None
     match node:
         case ast.Lambda():
             return _callee(node, values)
-        case ast.Name(id=name):
-            found = values.syntax.functions.get(name, [])
-            return _callee(found[0], values) if len(found) == 1 else None
+        case ast.Name():
+            found = values.syntax.function_for(node)
+            return None if found is None else _callee(found, values)
         case ast.Attribute():
             return _method(node, values, depth)
         case ast.Call():
             return _made_by(node, values, depth)
         case _:
             return None
+
+
+def all_called(functions: list[Callee]) -> list[Callee]:
+    """Return functions with those of the file that they call, directly or through others."""
+    called = [*functions]
+    for _ in range(_MOST_BETWEEN):
+        known = {each.function for each in called}
+        new = (each for caller in called for each in _calls_inside(caller))
+        fresh = {each.function: each for each in new if each.function not in known}
+        called += fresh.values()
+        if not fresh:
+            break
+    return called
+
+
+def _calls_inside(caller: Callee) -> Iterator[Callee]:
+    for each in caller.values.syntax.nodes_in(caller.function):
+        if isinstance(each, ast.Call):
+            found = find_callee(each.func, caller.values)
+            if found is not None and found.function is not caller.function:
+                yield replace(found, values=bind(found.function, each, found.values))
+            given = each.args[0] if getattr(each.func, "attr", "") in _RUNS and each.args else None
+            ran = None if given is None else find_callee(given, caller.values)
+            if ran is not None and ran.function is not caller.function:
+                yield ran
+
+
+def find_method_of(node: ast.expr, name: str, values: Values) -> Callee | None:
+    """Return a method of the object that an expression is."""
+    owner = _class_of(node, values, 0)
+    found = None if owner is None else _find_method(owner, name, values)
+    return None if found is None else _callee(found, values)
 
 
 def _callee(function: Function, values: Values) -> Callee:
@@ -67,8 +104,8 @@ def _made_by(node: ast.Call, values: Values, depth: int) -> Callee | None:
             if owner := _class_named(name, values):
                 found = _find_method(owner, "__call__", values)
                 return None if found is None else _callee(found, values)
-            functions = values.syntax.functions.get(name, [])
-            return _inner(functions[0], node, values) if len(functions) == 1 else None
+            factory = values.syntax.function_for(node.func)
+            return None if factory is None else _inner(factory, node, values)
         case _:
             return None
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from holdfast.lint.syntax import Function, Syntax, parameters_of
-from holdfast.lint.values import Text, Values
+from holdfast.lint.syntax import Function, Syntax, defaults_of, parameters_of
+from holdfast.lint.texts import Text
+from holdfast.lint.values import Values
 
 _DEEPEST = 8
 
@@ -85,13 +86,13 @@ def _earlier(node: ast.Name, syntax: Syntax) -> ast.expr | None:
 
 def _returned(node: ast.Call, values: Values, depth: int) -> Chain | None:
     assert isinstance(node.func, ast.Name)
-    found = values.syntax.functions.get(node.func.id, [])
-    if len(found) != 1 or isinstance(found[0], ast.Lambda):
+    found = values.syntax.function_for(node.func)
+    if found is None:
         return None
-    returns = [each.value for each in ast.walk(found[0]) if isinstance(each, ast.Return)]
+    returns = [each.value for each in ast.walk(found) if isinstance(each, ast.Return)]
     if len(returns) != 1 or returns[0] is None:
         return None
-    return read_chain(returns[0], bind(found[0], node, values), depth + 1)
+    return read_chain(returns[0], bind(found, node, values), depth + 1)
 
 
 def bind(function: Function, call: ast.Call, values: Values) -> Values:
@@ -104,14 +105,6 @@ def bind(function: Function, call: ast.Call, values: Values) -> Values:
         bound = {}
     elif all(each.arg for each in call.keywords):
         outside = Values(values.syntax)
-        missing = (each for each in _defaults(function) if each[0] not in given)
+        missing = (each for each in defaults_of(function) if each[0] not in given)
         bound |= {(function, name): (value, outside) for name, value in missing}
     return Values(values.syntax, {**values.bound, **bound})
-
-
-def _defaults(function: Function) -> list[tuple[str, ast.expr]]:
-    given = function.args
-    names = [each.arg for each in (*given.posonlyargs, *given.args)]
-    pairs = list(zip(reversed(names), reversed(given.defaults), strict=False))
-    keywords = zip(given.kwonlyargs, given.kw_defaults, strict=True)
-    return pairs + [(each.arg, default) for each, default in keywords if default is not None]

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from holdfast.lint.check import FileReport, check_file
+from holdfast.lint.check import FileReport, check_file, check_together
+from holdfast.lint.modules import modules_beside
 from holdfast.lint.source import LARGEST_BYTES
 
 SUFFIXES = (".py", ".ipynb")
@@ -35,9 +36,9 @@ def check_paths(paths: tuple[str, ...]) -> list[FileReport]:
     """Check every file, in the order of their names; many of them on all cores."""
     files = list(find_files(paths))
     if len(files) < _MANY:
-        return [check_path(path) for path in files]
+        return check_together([check_path(path) for path in files])
     with ProcessPoolExecutor() as pool:
-        return list(pool.map(check_path, files, chunksize=_AT_ONCE))
+        return check_together(list(pool.map(check_path, files, chunksize=_AT_ONCE)))
 
 
 def check_path(path: Path) -> FileReport:
@@ -47,4 +48,4 @@ def check_path(path: Path) -> FileReport:
             content = file.read(LARGEST_BYTES + 1)
     except OSError as error:
         return FileReport(path=str(path), unreadable=error.strerror or type(error).__name__)
-    return check_file(str(path), content)
+    return check_file(str(path), content, find_constants=modules_beside(path))

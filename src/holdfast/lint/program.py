@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 from holdfast.lint.batch_functions import BatchFunction, find_batch_functions
 from holdfast.lint.chains import Chain, read_chain
+from holdfast.lint.imports import FindConstants, imported_constants, no_modules
+from holdfast.lint.purposes import Purpose, purpose_of
 from holdfast.lint.queries import SHOWN_ONLY, Query, find_queries
+from holdfast.lint.source import Source
 from holdfast.lint.syntax import Syntax, read_syntax
 from holdfast.lint.values import Values
 
@@ -26,20 +29,31 @@ class Program:
     is_notebook: bool
     names: frozenset[str]
     """Every name, attribute and text in the file."""
+    lines: tuple[str, ...] = ()
+    """The text, for what comments say."""
 
     def is_configured(self) -> bool:
         """Return whether the file sets a checkpoint location for the session."""
         return CONFIGURED_CHECKPOINT in self.names
 
+    def batch_function_of(self, query: Query) -> BatchFunction | None:
+        """Return the function of a query's `foreachBatch`, if it is in the file."""
+        return next((each for each in self.batch_functions if each.query is query), None)
+
+    def purpose_of(self, query: Query) -> Purpose:
+        """Return what a query reads and where it writes."""
+        return purpose_of(query, self.batch_function_of(query))
+
     def is_shown_only(self, query: Query) -> bool:
         """Return whether the output of a query is only looked at."""
-        own = (each for each in self.batch_functions if each.query is query)
-        return query.format in SHOWN_ONLY or any(each.only_shows for each in own)
+        own = self.batch_function_of(query)
+        return query.format in SHOWN_ONLY or (own is not None and own.only_shows)
 
 
-def read_program(tree: ast.Module, *, is_notebook: bool) -> Program:
-    """Read the facts from a syntax tree."""
-    syntax = read_syntax(tree)
+def read_program(source: Source, find_constants: FindConstants = no_modules) -> Program:
+    """Read the facts from the text of a program."""
+    syntax = read_syntax(source.tree)
+    syntax.imported = imported_constants(syntax, find_constants)
     queries = find_queries(syntax)
     names: set[str] = set()
     for node in syntax.parents:
@@ -53,8 +67,9 @@ def read_program(tree: ast.Module, *, is_notebook: bool) -> Program:
         queries=queries,
         batch_functions=find_batch_functions(queries),
         readers=_readers(syntax),
-        is_notebook=is_notebook or bool({"dbutils", "displayHTML"} & names),
+        is_notebook=source.is_notebook or bool({"dbutils", "displayHTML"} & names),
         names=frozenset(names),
+        lines=source.lines,
     )
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 from holdfast.lint.chains import Chain, Step, bind, read_chain
 from holdfast.lint.syntax import Syntax
-from holdfast.lint.values import Text, Values, text_of
+from holdfast.lint.texts import Text, text_of
+from holdfast.lint.values import Values
 
 STARTS = frozenset({"start", "toTable", "table"})
 FILE_FORMATS = frozenset({"parquet", "json", "csv", "orc", "text", "avro"})

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from holdfast.grades import Confidence, Severity, page_in
 from holdfast.lint.program import Program
+from holdfast.lint.purposes import Purpose
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -34,6 +35,23 @@ class LintFinding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class QueryUse:
+    """A query with a known checkpoint, to be compared with those of other files."""
+
+    path: str
+    place: str
+    """Its checkpoint location; of a relative one, with the directory of the file before it."""
+    purpose: Purpose
+    at: tuple[int, int]
+    """Where the checkpoint is given, in the text that was parsed."""
+    cell: int | None
+    line: int
+    code_line: str
+    ignored: frozenset[str] | None
+    """The codes that a comment on the line names; None if it names none and means all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LintRule:
     """One rule of lint."""
 
@@ -42,6 +60,8 @@ class LintRule:
     severity: Severity
     confidence: Confidence
     judge: Callable[[Program], Iterator[LintFinding]]
+    judge_across: Callable[[list[QueryUse]], Iterator[tuple[QueryUse, LintFinding]]] | None = None
+    """What it finds in the queries of all files together."""
 
     @property
     def page(self) -> str:

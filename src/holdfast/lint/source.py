@@ -55,6 +55,11 @@ def has_streams(content: bytes) -> bool:
     return b"writeStream" in content or b"readStream" in content
 
 
+def is_python(content: bytes) -> bool:
+    """Return whether a file parses as it is, without a look at magic lines."""
+    return len(content) <= LARGEST_BYTES and not isinstance(_parse(content), Unreadable)
+
+
 def read_source(content: bytes, *, is_ipynb: bool) -> Source | Unreadable:
     """Return the Python of a file."""
     if len(content) > LARGEST_BYTES:
@@ -86,7 +91,7 @@ def _without_magic(lines: list[str]) -> list[str]:
     return found
 
 
-def _parse(text: str) -> ast.Module | Unreadable:
+def _parse(text: str | bytes) -> ast.Module | Unreadable:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -19,6 +20,16 @@ class Binding:
     node: ast.AST
     value: ast.expr | None
     line: int
+    looped: Looped | None = None
+    """What it is taken from, if it is the variable of a loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Looped:
+    """The variable of a loop: its loop, and where in each element of it the variable is."""
+
+    loop: ast.For
+    path: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -34,6 +45,16 @@ class Syntax:
     bindings: dict[tuple[ast.AST, str], list[Binding]] = field(default_factory=dict)
     attributes: dict[tuple[ast.AST, str], list[Binding]] = field(default_factory=dict)
     """Of `self.name = …`, by class."""
+    imports: list[ast.Import | ast.ImportFrom] = field(default_factory=list)
+    imported: Mapping[str, str] = field(default_factory=dict)
+    """Constants of other modules, as this file names them: `APP`, `config.APP`."""
+    _inside: dict[ast.AST, list[ast.AST]] = field(default_factory=dict)
+
+    def nodes_in(self, node: ast.AST) -> list[ast.AST]:
+        """Return a node and all that is below it, as `ast.walk` does, once for all rules."""
+        if node not in self._inside:
+            self._inside[node] = list(ast.walk(node))
+        return self._inside[node]
 
     def scope_of(self, node: ast.AST) -> ast.AST:
         """Return the function, class or module that a node is in."""
@@ -66,6 +87,33 @@ class Syntax:
             fields[node] != branch and not isinstance(node, ast.For | ast.While)
             for node, branch in self.branches_of(other)
             if node in fields
+        )
+
+    def function_for(self, name: ast.Name) -> Function | None:
+        """Return the function that a name stands for where it is used; None if two could be it."""
+        found = self.functions.get(name.id, [])
+        scope = self.scope_of(name)
+        while True:
+            own = [each for each in found if self.scope_of(each) is scope]
+            if own and not isinstance(scope, ast.ClassDef):
+                return own[0] if len(own) == 1 else None
+            if isinstance(scope, ast.Module):
+                return None
+            scope = self.scope_of(scope)
+
+    def default_of(self, function: Function, name: str) -> ast.expr | None:
+        """Return the default of a parameter, if no call in the file gives the parameter."""
+        default = dict(defaults_of(function)).get(name)
+        if default is None:
+            return None
+        owner = self.parents.get(function)
+        names = {getattr(function, "name", ""), getattr(owner, "name", "")}
+        number = parameters_of(function).index(name)
+        own = (each for each in map(_called, self.calls) if each[0] in names)
+        return (
+            None
+            if any(_may_give(call, given, (number, name)) for _, given, call in own)
+            else default
         )
 
     def chain_of_parents(self, node: ast.AST) -> list[ast.AST]:
@@ -125,6 +173,8 @@ def _note(syntax: Syntax, node: ast.AST, scope: ast.AST) -> None:
             syntax.tries.append(node)
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             syntax.functions.setdefault(node.name, []).append(node)
+        case ast.Import() | ast.ImportFrom():
+            syntax.imports.append(node)
         case ast.ClassDef():
             syntax.classes.setdefault(node.name, []).append(node)
         case _:
@@ -138,8 +188,10 @@ def _note_binding(syntax: Syntax, node: ast.AST, scope: ast.AST) -> None:
                 _bind(syntax, scope, (target, value))
         case ast.AnnAssign(target=target, value=given) | ast.NamedExpr(target=target, value=given):
             _bind(syntax, scope, (target, given))
-        case ast.AugAssign(target=target) | ast.For(target=target):
+        case ast.AugAssign(target=target):
             _bind(syntax, scope, (target, None))
+        case ast.For(target=target):
+            _bind_loop(syntax, scope, (target, Looped(node)))
         case ast.withitem(optional_vars=ast.expr() as target, context_expr=opened):
             # The only one that gives what it was opened with: the name of a new directory.
             is_directory = "TemporaryDirectory" in ast.dump(opened)
@@ -165,6 +217,19 @@ def _bind(syntax: Syntax, scope: ast.AST, assigned: tuple[ast.expr, ast.expr | N
             pass
 
 
+def _bind_loop(syntax: Syntax, scope: ast.AST, assigned: tuple[ast.expr, Looped]) -> None:
+    target, looped = assigned
+    match target:
+        case ast.Name(id=name):
+            binding = Binding(target, None, target.lineno, looped)
+            syntax.bindings.setdefault((scope, name), []).append(binding)
+        case ast.Tuple(elts=elements) | ast.List(elts=elements):
+            for number, element in enumerate(elements):
+                _bind_loop(syntax, scope, (element, Looped(looped.loop, (*looped.path, number))))
+        case _:
+            pass
+
+
 _KINDS = frozenset(
     {
         ast.Call,
@@ -177,6 +242,8 @@ _KINDS = frozenset(
         ast.NamedExpr,
         ast.AugAssign,
         ast.For,
+        ast.Import,
+        ast.ImportFrom,
         ast.withitem,
     }
 )
@@ -187,3 +254,27 @@ def parameters_of(function: Function) -> list[str]:
     given = function.args
     names = [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
     return [name for name in names if name not in {"self", "cls"}]
+
+
+def defaults_of(function: Function) -> list[tuple[str, ast.expr]]:
+    """Return the parameters that have a default, with it."""
+    given = function.args
+    names = [each.arg for each in (*given.posonlyargs, *given.args)]
+    pairs = list(zip(reversed(names), reversed(given.defaults), strict=False))
+    keywords = zip(given.kwonlyargs, given.kw_defaults, strict=True)
+    return pairs + [(each.arg, default) for each, default in keywords if default is not None]
+
+
+def _called(call: ast.Call) -> tuple[str, list[ast.expr], ast.Call]:
+    """Return the name of what a call, or a partial, calls, with the arguments that it gives."""
+    named, given = call.func, call.args
+    if getattr(named, "attr", getattr(named, "id", "")) == "partial" and given:
+        named, given = given[0], given[1:]
+    return getattr(named, "attr", getattr(named, "id", "")), given, call
+
+
+def _may_give(call: ast.Call, given: list[ast.expr], parameter: tuple[int, str]) -> bool:
+    """Return whether a call may give a parameter: by its place, by its name, or by `*` or `**`."""
+    number, name = parameter
+    is_open = any(isinstance(each, ast.Starred) for each in given)
+    return is_open or len(given) > number or any(each.arg in {None, name} for each in call.keywords)

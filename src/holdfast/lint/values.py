@@ -7,91 +7,19 @@ same, and none if nothing is known. What cannot be followed is a hole, never a g
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from holdfast.lint.formatting import format_pieces, percent_pieces
+from holdfast.lint.loops import elements_of
 from holdfast.lint.syntax import Binding, Function, Syntax, parameters_of
+from holdfast.lint.texts import UNKNOWN, Hole, Text, text_of
+from holdfast.lint.volatile import name_of, passed_on, volatile_of
 
 _DEEPEST = 12
-_VOLATILE = {
-    *("now", "utcnow", "today", "uuid4", "uuid1", "time", "time_ns", "mkdtemp", "mkstemp"),
-    *("TemporaryDirectory", "NamedTemporaryFile", "token_hex", "getpid", "randint", "random"),
-}
-_VOLATILE_OWNERS = {"datetime", "date", "dt", "uuid", "time", "tempfile", "secrets", "os", "random"}
-_VOLATILE_NAMES = {"uuid4", "uuid1", "mkdtemp", "TemporaryDirectory"}
 _TEMPORARY = {"TMPDIR", "TEMP", "TMP"}
+_FORMATS = {"join", "joinpath", "format"}
 _READS = {"getenv", "get", "getProperty", "getArgument"}
-
-
-@dataclass(frozen=True, slots=True)
-class Hole:
-    """A part of a value that is not known."""
-
-    key: str | None = None
-    volatile: str | None = None
-    """The expression that is different in every run, if that is why it is not known."""
-    temporary: str | None = None
-    """The expression that names the directory for temporary files, if it is that."""
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A value: what is known of it, and its holes."""
-
-    parts: tuple[str | Hole, ...]
-
-    @property
-    def known(self) -> str | None:
-        """The whole text; None if a part is not known."""
-        if any(isinstance(part, Hole) for part in self.parts):
-            return None
-        return "".join(str(part) for part in self.parts)
-
-    @property
-    def start(self) -> str:
-        """The known text before the first hole."""
-        first = self.parts[0] if self.parts else ""
-        return first if isinstance(first, str) else ""
-
-    @property
-    def volatile(self) -> str | None:
-        """What makes it different in every run."""
-        holes = (part for part in self.parts if isinstance(part, Hole))
-        return next((hole.volatile for hole in holes if hole.volatile), None)
-
-    @property
-    def temporary(self) -> str | None:
-        """The expression that names the directory for temporary files, if it begins with that."""
-        first = self.parts[0] if self.parts else ""
-        return first.temporary if isinstance(first, Hole) else None
-
-    def is_same(self, other: Text) -> bool:
-        """Return whether two values are surely equal."""
-        comparable = all(
-            isinstance(part, str) or (part.key is not None and part.volatile is None)
-            for part in self.parts
-        )
-        return bool(self.parts) and comparable and self.parts == other.parts
-
-    def add(self, other: Text) -> Text:
-        """Return this text followed by another."""
-        parts = [*self.parts]
-        for part in other.parts:
-            if part == "":
-                continue
-            if parts and isinstance(part, str) and isinstance(parts[-1], str):
-                parts[-1] += part
-            else:
-                parts.append(part)
-        return Text(tuple(parts))
-
-
-UNKNOWN = Text((Hole(),))
-
-
-def text_of(known: str) -> Text:
-    """Return a value that is known."""
-    return Text((known,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +38,23 @@ class Values:
                 return text_of(str(value))
             case ast.JoinedStr(values=values):
                 return self._join([self._piece(each, depth) for each in values])
-            case ast.BinOp(op=ast.Add() | ast.Div(), left=left, right=right):
-                between = text_of("" if isinstance(node.op, ast.Add) else "/")
-                pieces = [self.read(left, depth + 1), between, self.read(right, depth + 1)]
-                return self._join(pieces)
+            case ast.BinOp():
+                return self._operation(node, depth)
             case ast.Name():
                 return self._name(node, depth)
             case _:
                 return self._member(node, depth)
+
+    def _operation(self, node: ast.BinOp, depth: int) -> Text:
+        left = self.read(node.left, depth + 1)
+        match node.op:
+            case ast.Add() | ast.Div():
+                between = text_of("" if isinstance(node.op, ast.Add) else "/")
+                return self._join([left, between, self.read(node.right, depth + 1)])
+            case ast.Mod():
+                return self._join(percent_pieces(left.known, node.right, self._reader(depth)))
+            case _:
+                return UNKNOWN
 
     def _member(self, node: ast.expr, depth: int) -> Text:
         match node:
@@ -159,6 +96,9 @@ class Values:
             return self.read(node.value, depth + 1)
         return self.read(node, depth + 1)
 
+    def _reader(self, depth: int) -> Callable[[ast.expr], Text]:
+        return lambda node: self.read(node, depth + 1)
+
     @staticmethod
     def _join(pieces: list[Text]) -> Text:
         whole = Text(())
@@ -172,7 +112,7 @@ class Values:
             case (expression, values):
                 return values.read(expression, depth + 1)
             case Binding(value=None, line=line):
-                return Text((Hole(f"{node.id}@{line}"),))
+                return Text((Hole(f"{node.id}@{line}", among=self._looped(found, depth)),))
             case Binding(value=value, line=line):
                 read = self.read(value, depth + 1)
                 named = (
@@ -182,13 +122,34 @@ class Values:
                     for number, part in enumerate(read.parts)
                 )
                 return Text(tuple(named))
-            case str() as key:
-                return Text((Hole(key),))
+            case Text():
+                return found
             case _:
                 return UNKNOWN
 
-    def _binding(self, node: ast.Name) -> Binding | tuple[ast.expr, Values] | str | None:
-        """Return what a name stands for where it is used; a key if only that can be said."""
+    def _looped(self, binding: Binding, depth: int) -> tuple[str, ...]:
+        """Return what the variable of a loop can be, if the code says all of it."""
+        if binding.looped is None:
+            return ()
+        elements = elements_of(binding.looped, lambda node: self.resolve(node, depth + 1)[0])
+        texts = [self.read(each, depth + 1).known for each in elements]
+        return tuple(each for each in texts if each) if all(texts) else ()
+
+    def _parameter(self, function: Function, name: str) -> Text:
+        """Return a parameter that no followed call gives: its default, if the file gives no other.
+
+        The default is no known value, because another file may call the function.
+        """
+        default = self.syntax.default_of(function, name)
+        read = UNKNOWN if default is None else Values(self.syntax).read(default)
+        among = (read.known,) if read.known else ()
+        return Text((Hole(f"parameter {name}@{function.lineno}", among=among),))
+
+    def _binding(self, node: ast.Name) -> Binding | tuple[ast.expr, Values] | Text | None:
+        """Return what a name stands for where it is used; a hole with a key if that is not known.
+
+        A name that the file does not bind is a constant of another module, or a built-in.
+        """
         own = scope = self.syntax.scope_of(node)
         while True:
             bindings = self.syntax.bindings.get((scope, node.id), [])
@@ -196,9 +157,10 @@ class Values:
                 return self._pick(bindings, node, is_own=scope is own)
             if isinstance(scope, Function) and node.id in parameters_of(scope):
                 given = self.bound.get((scope, node.id))
-                return given or f"parameter {node.id}@{scope.lineno}"
+                return given or self._parameter(scope, node.id)
             if isinstance(scope, ast.Module):
-                return f"global {node.id}"
+                known = self.syntax.imported.get(node.id)
+                return text_of(known) if known else Text((Hole(f"global {node.id}"),))
             scope = self.syntax.scope_of(scope)
 
     def _pick(self, bindings: list[Binding], node: ast.Name, *, is_own: bool) -> Binding | None:
@@ -209,29 +171,38 @@ class Values:
             return None
         last = before[-1]
         around = self.syntax.branches_of(node)
-        inside = self.syntax.branches_of(last.node)
+        inside = self.syntax.branches_of(last.looped.loop if last.looped else last.node)
         return last if around[: len(inside)] == inside else None
 
     def _attribute(self, node: ast.Attribute, depth: int) -> Text:
-        if node.attr == "name" and (made := self.read(node.value, depth + 1)).volatile:
-            return made  # of a TemporaryDirectory
-        match node.value:
-            case ast.Name(id="self"):
-                owner = self.syntax.class_of(node)
-                found = self.syntax.attributes.get((owner, node.attr), []) if owner else []
-                found = found or (self.syntax.bindings.get((owner, node.attr), []) if owner else [])
-            case ast.Name(id=name):
-                found = self._class_constant(name, node.attr)
-            case _:
-                found = []
+        key = _key(node)
+        if known := self.syntax.imported.get(key):
+            return text_of(known)
+        if not isinstance(node.value, ast.Name) or node.attr in {"name", "hex", "int"}:
+            made = self.read(node.value, depth + 1)
+            if made.volatile:
+                return made  # of a TemporaryDirectory, or a uuid
+        found = self._assigned(node)
         if len(found) == 1 and found[0].value is not None:
             read = self.read(found[0].value, depth + 1)
             if all(isinstance(part, str) or part.key or part.volatile for part in read.parts):
                 return read
-        if node.attr == "applicationId":
-            return Text((Hole(None, "applicationId"),))
-        key = _key(node)
-        return Text((Hole(key),))
+        is_of_run = node.attr == "applicationId"
+        return Text((Hole(None, "applicationId") if is_of_run else Hole(key),))
+
+    def _assigned(self, node: ast.Attribute) -> list[Binding]:
+        """Return what an attribute of `self` or a class of the file is given."""
+        match node.value:
+            case ast.Name(id="self"):
+                owner = self.syntax.class_of(node)
+                if owner is None:
+                    return []
+                own = self.syntax.attributes.get((owner, node.attr), [])
+                return own or self.syntax.bindings.get((owner, node.attr), [])
+            case ast.Name(id=name):
+                return self._class_constant(name, node.attr)
+            case _:
+                return []
 
     def _class_constant(self, owner: str, name: str) -> list[Binding]:
         for (scope, bound), found in self.syntax.bindings.items():
@@ -240,47 +211,59 @@ class Values:
         return []
 
     def _call(self, node: ast.Call, depth: int) -> Text:
-        name = _name_of(node.func)
+        name = name_of(node.func)
         if volatile := volatile_of(node):
-            return Text((Hole(None, volatile),))
+            return self._made_with(node, volatile, depth)
         if name in {"str", "Path", "lower", "strip", "as_posix"}:
             return self._wrapped(node, depth)
-        if name == "join" and isinstance(node.func, ast.Attribute):
-            pieces: list[Text] = []
-            for each in node.args:
-                pieces += [*([text_of("/")] if pieces else []), self.read(each, depth + 1)]
-            return self._join(pieces) if _key(node.func.value) == "os.path" else UNKNOWN
+        if name in _FORMATS and isinstance(node.func, ast.Attribute):
+            return self._formatted(node, node.func, depth)
         if name == "gettempdir":
             return Text((Hole(_key(node), temporary=f"{_key(node.func)}()"),))
         if name in _READS and all(isinstance(each, ast.Constant) for each in node.args):
             first = next((each.value for each in node.args if isinstance(each, ast.Constant)), "")
             return Text((_hole_of(node, str(first)),))
-        return UNKNOWN
+        return self._passed(node, depth)
+
+    def _made_with(self, node: ast.Call, volatile: str, depth: int) -> Text:
+        """Return a value with something in it that is different in every run."""
+        if name_of(node.func) in _FORMATS and isinstance(node.func, ast.Attribute):
+            made = self._formatted(node, node.func, depth)
+            if made.volatile:
+                return made
+        return Text((Hole(None, volatile),))
+
+    def _formatted(self, node: ast.Call, function: ast.Attribute, depth: int) -> Text:
+        """Return the text that `format`, `join` or `os.path.join` makes."""
+        read = self._reader(depth)
+        if function.attr == "format":
+            return self._join(format_pieces(read(function.value).known, node, read))
+        between, parts = text_of("/"), [*node.args]
+        if function.attr == "joinpath":
+            parts = [function.value, *parts]
+        elif _key(function.value) not in {"os.path", "posixpath"}:
+            between = read(function.value)
+            given = self.resolve(parts[0])[0] if len(parts) == 1 else None
+            if between.known is None or not isinstance(given, ast.List | ast.Tuple):
+                return self._passed(node, depth)
+            parts = given.elts
+        pieces: list[Text] = []
+        for each in parts:
+            pieces += [*([between] if pieces else []), read(each)]
+        return self._join(pieces)
+
+    def _passed(self, node: ast.Call, depth: int) -> Text:
+        """Return that a call is different in every run, if what it makes its text from is."""
+        made_from = passed_on(node)
+        read = UNKNOWN if made_from is None else self.read(made_from, depth + 1)
+        return Text((Hole(None, read.volatile),)) if read.volatile else UNKNOWN
 
     def _wrapped(self, node: ast.Call, depth: int) -> Text:
         if len(node.args) == 1 and isinstance(node.func, ast.Name):
             return self.read(node.args[0], depth + 1)
         if not node.args and isinstance(node.func, ast.Attribute) and node.func.attr == "as_posix":
             return self.read(node.func.value, depth + 1)
-        return UNKNOWN
-
-
-def volatile_of(node: ast.Call) -> str | None:
-    """Return the expression in a call that is different in every run, such as `datetime.now()`."""
-    for each in ast.walk(node):
-        if isinstance(each, ast.Call):
-            owner = each.func.value if isinstance(each.func, ast.Attribute) else None
-            name = _name_of(each.func)
-            is_owned = owner is not None and _name_of(owner) in _VOLATILE_OWNERS
-            if (name in _VOLATILE and is_owned) or (name in _VOLATILE_NAMES and owner is None):
-                return f"{ast.unparse(each.func)}()"
-    return None
-
-
-def _name_of(node: ast.expr) -> str:
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
+        return self._passed(node, depth)
 
 
 def _hole_of(node: ast.expr, name: str) -> Hole:

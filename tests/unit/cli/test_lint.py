@@ -24,7 +24,7 @@ orders = spark.readStream.format("kafka").option("subscribe", "orders").load()
 
 def save(batch, batch_id):
     try:
-        batch.withColumn("b", lit(batch_id)).write.mode("append").saveAsTable("orders")
+        batch.write.option("txnAppId", run).option("txnVersion", batch_id).saveAsTable("orders")
     except Exception as error:
         print(error)
 
@@ -110,6 +110,18 @@ def test_writing_a_baseline_needs_its_name_and_paths_must_exist(lint: Lint) -> N
         (("huge.py", b"writeStream #" + b"x" * 5_000_000), "larger than"),
         (("book.ipynb", b"{writeStream"), "not a notebook: no JSON"),
         (("list.ipynb", b'["writeStream"]'), "not a notebook: it has no cells"),
+        (("plain_two.py", b"print 'no stream'"), "not Python 3: line 1"),
+        (("half.py", b"def save(batch:\n"), "not Python 3: line 1"),
+        (("conflict.py", b"<<<<<<< HEAD\nx = 1\n"), "not Python 3: line 1"),
+        (("plain_binary.py", b"x = '\xff\xfe'"), "not text"),
+        (("plain_zero.py", b"x = 1\x00"), "not Python 3"),
+        (("plain_huge.py", b"x = 1 #" + b"x" * 5_000_000), "larger than"),
+        (("plain_book.ipynb", b"{"), "not a notebook: no JSON"),
+        (("plain_list.ipynb", b"[]"), "not a notebook: it has no cells"),
+        (
+            ("cell.ipynb", b'{"cells": [{"cell_type": "code", "source": "print 1"}]}'),
+            "not Python 3: cell 1",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_named_and_not_fine(

@@ -109,10 +109,10 @@ BEHIND = {
     "INSERT by SQL into a table by name": 'def save(b, i):\n    spark.sql(f"""\n'
     '      insert into table {name} SELECT * FROM v""")\n' + GO.format("save"),
 }
-USED = "b.withColumn('batch', lit(i)).write.mode('append').saveAsTable('t')"
+USED = "b.write.option('txnVersion', i).option('txnAppId', app).mode('append').saveAsTable('t')"
 RECOGNISED = {
     "a lambda that uses the id": GO.format(f"lambda b, i: {USED}"),
-    "a helper that uses the id": f"def put(b, n):\n    {USED.replace('(i)', '(n)')}\n"
+    "a helper that uses the id": f"def put(b, n):\n    {USED.replace(', i)', ', n)')}\n"
     + GO.format("lambda b, i: put(b, i)"),
     "a helper of another file": "def save(b, i):\n    seen(i)\n    "
     + APPEND

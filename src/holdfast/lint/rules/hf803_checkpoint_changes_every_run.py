@@ -2,7 +2,8 @@
 
 ## What it finds
 
-A checkpoint location contains the time, a random id or the application id. Or the session sets
+A checkpoint location contains the time, a date, a random id or the application id: by an f-string,
+`+`, `%`, `format`, `join` or `strftime`, also through a variable. Or the session sets
 `spark.sql.streaming.checkpointLocation`, and the query has no `queryName`.
 
 ## What Spark does

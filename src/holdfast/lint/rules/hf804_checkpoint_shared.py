@@ -2,33 +2,51 @@
 
 ## What it finds
 
-Two queries of one program have the same checkpoint location and write to different places.
+Two queries have the same checkpoint location, and read or write different things: in one program,
+in two files that are checked together, or in one loop that starts a query for each of several
+tables. What a function of `foreachBatch` writes counts too.
 
 ## What Spark does
 
 If both run in one session, Spark stops the first one, or refuses to start the second. The second
-then continues from the first one's offsets, so rows never reach one of the targets.
+then continues from the first one's offsets, so rows never reach one of the targets. In two programs
+both write a batch, then one of them fails.
 
 ## What to do
 
-Give each query a checkpoint location of its own.
+Give each query a checkpoint location of its own, for example with its name as the last directory.
+
+## What it cannot see
+
+Locations that come from a configuration. A relative location counts only for files of one
+directory.
 """
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from holdfast.grades import Confidence, Severity
 from holdfast.lint.program import Program
+from holdfast.lint.purposes import source_texts, target_texts
 from holdfast.lint.queries import Query
-from holdfast.lint.rule import LintFinding, LintRule
+from holdfast.lint.rule import LintFinding, LintRule, QueryUse
+from holdfast.lint.texts import Hole, Text
 
 
 def _judge(program: Program) -> Iterator[LintFinding]:
     for number, query in enumerate(program.queries):
+        if query.checkpoint is None:
+            continue
+        if _is_in_loop(program, query):
+            yield RULE.find(
+                "Every pass of the loop starts another query with the same checkpoint. Spark stops "
+                "one of them, or continues one from the other's offsets.",
+                query.checkpoint.at,
+            )
         for earlier in program.queries[:number]:
             if _shares(program, query, earlier):
-                assert query.checkpoint is not None
                 yield RULE.find(
                     f"The query started at line {earlier.at[0]} uses the same checkpoint. Spark "
                     "stops one of them, or continues one from the other's offsets.",
@@ -47,11 +65,52 @@ def _shares(program: Program, one: Query, other: Query) -> bool:
 
 
 def _differ(program: Program, one: Query, other: Query) -> bool:
-    """Return whether two queries surely write to different places: not one query run twice."""
+    """Return whether two queries are surely not one query that is started twice."""
     scopes = {program.syntax.scope_of(each.site or each.started) for each in (one, other)}
-    if len(scopes) > 1 or one.target is None or other.target is None:
+    if len(scopes) > 1:
         return False
-    return bool(one.target.known and other.target.known and one.target != other.target)
+    functions = [program.batch_function_of(each) for each in (one, other)]
+    written = {id(each.function) for each in functions if each}
+    return len(written) == 2 or program.purpose_of(one).differs(program.purpose_of(other))
+
+
+def _is_in_loop(program: Program, query: Query) -> bool:
+    """Return whether a loop starts a query for each of its elements, all with one checkpoint."""
+    assert query.checkpoint is not None
+    keys = {
+        f"{name.id}@{name.lineno}"
+        for node, where in program.syntax.branches_of(query.site or query.started)
+        if isinstance(node, ast.For) and where == "body"
+        for name in ast.walk(node.target)
+        if isinstance(name, ast.Name)
+    }
+    batch = program.batch_function_of(query)
+    texts = (*source_texts(query), *target_texts(query, batch))
+    varies = any(_has(text, keys) for text in texts if text is not None)
+    checkpoint = query.checkpoint.value
+    return varies and checkpoint.is_same(checkpoint) and not _has(checkpoint, keys)
+
+
+def _has(text: Text, keys: set[str]) -> bool:
+    return any(isinstance(part, Hole) and part.key in keys for part in text.parts)
+
+
+def _judge_across(uses: list[QueryUse]) -> Iterator[tuple[QueryUse, LintFinding]]:
+    earlier: dict[str, list[QueryUse]] = {}
+    for use in uses:
+        found = earlier.setdefault(use.place, [])
+        shared = (each for each in found if each.path != use.path)
+        other = next((each for each in shared if each.purpose.differs(use.purpose)), None)
+        found.append(use)
+        if other is not None:
+            yield (
+                use,
+                RULE.find(
+                    f"A query in {other.path}, line {other.line}, uses the same checkpoint. Spark "
+                    "stops one of them, or continues one from the other's offsets.",
+                    use.at,
+                ),
+            )
 
 
 RULE = LintRule(
@@ -60,4 +119,5 @@ RULE = LintRule(
     severity=Severity.DATA_AT_RISK,
     confidence=Confidence.CERTAIN,
     judge=_judge,
+    judge_across=_judge_across,
 )

@@ -21,7 +21,6 @@ import ast
 from collections.abc import Iterator
 
 from holdfast.grades import Confidence, Severity
-from holdfast.lint.chains import Step
 from holdfast.lint.program import Program
 from holdfast.lint.rule import LintFinding, LintRule
 
@@ -43,7 +42,7 @@ _INERT = {
 def _judge(program: Program) -> Iterator[LintFinding]:
     found: set[ast.AST] = set()
     for batch in program.batch_functions:
-        writing = {id(write.call) for write in batch.writes if not _is_made(write.steps)}
+        writing = {id(write.call) for write in batch.writes if not write.is_log}
         names = {each.name for each in batch.called if isinstance(each, ast.FunctionDef)}
         writers = {
             each.name
@@ -57,11 +56,6 @@ def _judge(program: Program) -> Iterator[LintFinding]:
                     continue
                 found.add(tried)
                 yield from _handlers(program, function, tried)
-
-
-def _is_made(steps: tuple[Step, ...]) -> bool:
-    """Return whether a DataFrame was made in the function: a log of the batch, not the batch."""
-    return any(step.name == "createDataFrame" for step in steps)
 
 
 def _writes(tried: ast.Try, writing: set[int], writers: set[str]) -> bool:

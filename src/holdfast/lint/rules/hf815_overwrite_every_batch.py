@@ -3,7 +3,7 @@
 ## What it finds
 
 A function of `foreachBatch` writes the batch with `overwrite` to a fixed target, and the query is
-in append mode.
+in append mode. A staging table that the function merges into another one is left out.
 
 ## What Spark does
 
@@ -20,6 +20,7 @@ import ast
 from collections.abc import Iterator
 
 from holdfast.grades import Confidence, Severity
+from holdfast.lint.identity import recognises
 from holdfast.lint.program import Program
 from holdfast.lint.rule import LintFinding, LintRule
 
@@ -30,8 +31,8 @@ def _judge(program: Program) -> Iterator[LintFinding]:
     if any("partitionOverwriteMode" in name for name in program.names):
         return
     for batch in program.batch_functions:
-        if batch.names_batch or batch.query.output_mode != "append":
-            continue
+        if batch.names_batch or batch.query.output_mode != "append" or recognises(batch.callees):
+            continue  # a staging table is replaced, and merged into the target afterwards
         for write in batch.writes:
             plain = write.steps and write.steps[0].name == "write"
             same = isinstance(write.root, ast.Name) and write.root.id == batch.batch

@@ -1,46 +1,73 @@
-"""HF822: an exact starting position applies to the first start only.
+"""HF822: a starting position is meant to move a stream, and applies to its first start only.
 
 ## What it finds
 
-A source has an exact starting position, such as offsets for each partition, a timestamp or a table
-version, and a query has a checkpoint.
+A query has a checkpoint, and the code shows that a starting position is meant to move it:
+
+- an exact position, such as offsets for each partition, a timestamp or a table version;
+- `startingOffsets` that depends on a flag such as `replay` or `backfill`;
+- two starts on one checkpoint with different positions;
+- a comment at the option that speaks of replaying, rewinding or reprocessing.
 
 ## What Spark does
 
 Spark uses the position only while there is no checkpoint. After that it continues from the
-checkpoint and ignores the option.
+checkpoint and ignores the option, without a message. Spark's [Structured Streaming + Kafka
+Integration Guide](https://spark.apache.org/docs/latest/streaming/structured-streaming-kafka-integration.html)
+says so: for streaming queries, the option applies only when a new query is started.
 
 ## What to do
 
-Nothing, if that is what you want. To read again from a position, [reset the
-stream](../../guides/reset.md).
+Nothing, if only the first start is meant. To read again from a position, plan a
+[rewind](../../guides/rewind.md) or a [reset](../../guides/reset.md), which also take care of the
+rows that are written already.
 """
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterator
 
 from holdfast.grades import Confidence, Severity
+from holdfast.lint.chains import Step
 from holdfast.lint.program import Program
-from holdfast.lint.queries import read_options
+from holdfast.lint.queries import Option, Query, read_options
 from holdfast.lint.rule import LintFinding, LintRule
 
 _NAMES = ("startingoffsets", "startingtimestamp", "startingversion", "startingoffsetsbytimestamp")
+_MEANT = re.compile(
+    r"re-?process|re-?play|rewind|re-?read|re-?consume|start(?:ing)? over|from[ _]scratch|"
+    r"back-?fill|full_?refresh|full_?reload|from_(?:the_)?(?:beginning|start)|reset",
+    re.IGNORECASE,
+)
+_KNOWS = re.compile(r"checkpoint|first|initial|only|ignore|no effect|new query", re.IGNORECASE)
 
 
 def _judge(program: Program) -> Iterator[LintFinding]:
-    if not any(query.checkpoint for query in program.queries):
-        return
-    for reader in program.readers:
+    stable = [each for each in program.queries if _has_stable_checkpoint(each)]
+    for reader in program.readers if any(each.checkpoint for each in program.queries) else ():
         options, _ = read_options(reader.steps)
         for name in _NAMES:
             given = options.get(name)
-            if given and _is_exact(name, given.value.known):
-                yield RULE.find(
-                    "This position applies only while there is no checkpoint. A restart continues "
-                    "from the checkpoint and ignores it.",
-                    given.at,
-                )
+            if given is None:
+                continue
+            believed = _is_commented(program, given) or _is_flagged(reader.steps, name)
+            if _is_exact(name, given.value.known) or (stable and believed):
+                yield _found(given)
+    yield from _moved(program, stable)
+
+
+def _found(given: Option) -> LintFinding:
+    return RULE.find(
+        "This position applies only while there is no checkpoint. A restart continues from the "
+        "checkpoint and ignores it. To move a stream, plan a reset or a rewind.",
+        given.at,
+    )
+
+
+def _has_stable_checkpoint(query: Query) -> bool:
+    return query.checkpoint is not None and query.checkpoint.value.is_same(query.checkpoint.value)
 
 
 def _is_exact(name: str, value: str | None) -> bool:
@@ -49,6 +76,55 @@ def _is_exact(name: str, value: str | None) -> bool:
     if name == "startingoffsets":
         return value.lstrip().startswith("{")
     return value.lower() not in {"latest", "0", "1", "earliest"}
+
+
+def _is_commented(program: Program, given: Option) -> bool:
+    """Return whether a comment at an option speaks of reading again, and not of a first start."""
+    lines = program.lines
+    number = min(given.at[0], len(lines)) - 1
+    comments = [lines[number].partition("#")[2]] if number >= 0 else []
+    while number > 0 and lines[number - 1].lstrip().startswith("#"):
+        number -= 1
+        comments.append(lines[number])
+    said = " ".join(comments)
+    return bool(_MEANT.search(said)) and not _KNOWS.search(said)
+
+
+def _is_flagged(steps: tuple[Step, ...], name: str) -> bool:
+    """Return whether a condition chooses the position by a flag that speaks of reading again."""
+    for step in steps:
+        key = step.text(0, "key") if step.name == "option" else None
+        value = step.argument(1, "value")
+        if key is None or key.known is None or key.known.lower() != name or value is None:
+            continue
+        chosen, _ = step.values.resolve(value)
+        if isinstance(chosen, ast.IfExp):
+            return bool(_MEANT.search(ast.unparse(chosen.test)))
+    return False
+
+
+def _moved(program: Program, stable: list[Query]) -> Iterator[LintFinding]:
+    """Yield the later of two starts of one query with different positions."""
+    for number, query in enumerate(stable):
+        position = _position(query)
+        earlier = (each for each in stable[:number] if _share(query, each))
+        others = [_position(each) for each in earlier if not _differ(program, query, each)]
+        if position and any(each and each.value.known != position.value.known for each in others):
+            yield _found(position)
+
+
+def _position(query: Query) -> Option | None:
+    given = read_options(query.source)[0].get(_NAMES[0])
+    return given if given and given.value.known else None
+
+
+def _differ(program: Program, one: Query, other: Query) -> bool:
+    return program.purpose_of(one).differs(program.purpose_of(other))
+
+
+def _share(one: Query, other: Query) -> bool:
+    given = (one.checkpoint, other.checkpoint)
+    return bool(given[0] and given[1] and given[0].value.is_same(given[1].value))
 
 
 RULE = LintRule(

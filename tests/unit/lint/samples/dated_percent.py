@@ -1,0 +1,21 @@
+# A date in the path, by %.
+import datetime
+
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.appName("orders").getOrCreate()
+orders = (
+    spark.readStream.format("kafka")
+    .option("kafka.bootstrap.servers", "broker:9092")
+    .option("subscribe", "orders")
+    .load()
+)
+
+today = datetime.date.today()
+
+query = (
+    orders.writeStream.format("delta")
+    .option("checkpointLocation", "s3a://lake/checkpoints/%s" % today)
+    .start("s3a://lake/orders")
+)
+query.awaitTermination()

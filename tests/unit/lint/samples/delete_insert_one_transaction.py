@@ -1,0 +1,27 @@
+# The delete and the insert are one transaction.
+import psycopg
+from pyspark.sql import SparkSession
+
+DSN = "postgresql://db/shop"
+spark = SparkSession.builder.appName("orders").getOrCreate()
+orders = (
+    spark.readStream.format("kafka")
+    .option("kafka.bootstrap.servers", "broker:9092")
+    .option("subscribe", "orders")
+    .load()
+)
+
+
+def save(batch, batch_id):
+    rows = [(row.id, batch_id) for row in batch.collect()]
+    with psycopg.connect(DSN) as connection, connection.cursor() as cursor:
+        cursor.execute("DELETE FROM orders WHERE batch_id = %s", (batch_id,))
+        cursor.executemany("INSERT INTO orders (id, batch_id) VALUES (%s, %s)", rows)
+
+
+query = (
+    orders.writeStream.foreachBatch(save)
+    .option("checkpointLocation", "s3a://lake/checkpoints/orders")
+    .start()
+)
+query.awaitTermination()

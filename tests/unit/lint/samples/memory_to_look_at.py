@@ -1,0 +1,18 @@
+# The memory sink without a checkpoint.
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.appName("orders").getOrCreate()
+orders = (
+    spark.readStream.format("kafka")
+    .option("kafka.bootstrap.servers", "broker:9092")
+    .option("subscribe", "orders")
+    .load()
+)
+
+query = (
+    orders.groupBy("key").count().writeStream.format("memory")
+    .queryName("counts")
+    .outputMode("update")
+    .start()
+)
+query.awaitTermination()

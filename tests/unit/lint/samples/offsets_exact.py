@@ -1,0 +1,18 @@
+# Offsets by partition, on an old checkpoint.
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.appName("orders").getOrCreate()
+orders = (
+    spark.readStream.format("kafka")
+    .option("kafka.bootstrap.servers", "broker:9092")
+    .option("subscribe", "orders")
+    .option("startingOffsets", '{"orders": {"0": 4200}}')
+    .load()
+)
+
+query = (
+    orders.writeStream.format("delta")
+    .option("checkpointLocation", "s3a://lake/checkpoints/orders")
+    .start("s3a://lake/orders")
+)
+query.awaitTermination()

@@ -1,0 +1,18 @@
+# The first of two jobs.
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.appName("orders").getOrCreate()
+
+stream = spark.readStream.format("kafka").option("subscribe", "orders").load()
+
+
+def save(batch, batch_id):
+    batch.write.mode("overwrite").parquet(f"s3a://lake/orders/{batch_id}")
+
+
+query = (
+    stream.writeStream.foreachBatch(save)
+    .option("checkpointLocation", "s3a://lake/checkpoints/shop")
+    .start()
+)
+query.awaitTermination()

@@ -1,0 +1,3 @@
+# A constant that another file uses.
+
+APP_ID = "orders-ingest"

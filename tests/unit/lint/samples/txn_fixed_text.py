@@ -1,0 +1,28 @@
+# A fixed txnAppId, as the documentation shows it.
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.appName("orders").getOrCreate()
+orders = (
+    spark.readStream.format("kafka")
+    .option("kafka.bootstrap.servers", "broker:9092")
+    .option("subscribe", "orders")
+    .load()
+)
+
+
+def save(batch, batch_id):
+    (
+        batch.write.format("delta")
+        .mode("append")
+        .option("txnAppId", "orders-ingest")
+        .option("txnVersion", batch_id)
+        .save("s3a://lake/orders")
+    )
+
+
+query = (
+    orders.writeStream.foreachBatch(save)
+    .option("checkpointLocation", "s3a://lake/checkpoints/orders")
+    .start()
+)
+query.awaitTermination()

@@ -1,0 +1,29 @@
+# The txnAppId changes with the checkpoint.
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.appName("orders").getOrCreate()
+orders = (
+    spark.readStream.format("kafka")
+    .option("kafka.bootstrap.servers", "broker:9092")
+    .option("subscribe", "orders")
+    .load()
+)
+
+
+def save(batch, batch_id):
+    query_id = batch.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
+    (
+        batch.write.format("delta")
+        .mode("append")
+        .option("txnAppId", f"orders/{query_id}")
+        .option("txnVersion", batch_id)
+        .save("s3a://lake/orders")
+    )
+
+
+query = (
+    orders.writeStream.foreachBatch(save)
+    .option("checkpointLocation", "s3a://lake/checkpoints/orders")
+    .start()
+)
+query.awaitTermination()
