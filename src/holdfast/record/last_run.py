@@ -1,4 +1,4 @@
-"""The last run on a checkpoint: after an undo, runs of the generation that was left are none."""
+"""The last run of a stream: after an undo, runs of the generation that was left do not count."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from holdfast.storage.read import Reader
 
 
 def last_run_of(reader: Reader, generation: Generation) -> Run | None:
-    """Return the newest run on the checkpoint of a generation; without one, the newest of all.
+    """Return the newest run that no undo has left behind; without one, the newest of all.
 
     An undone generation goes back to a checkpoint of before. Its sinks are those that the stream
     had then: a run in between can have written into other tables.
@@ -21,10 +21,22 @@ def last_run_of(reader: Reader, generation: Generation) -> Run | None:
         ReadError, RecordError: A run or a generation cannot be read.
     """
     newest = newest_run(reader)
-    if generation.why != UNDONE or newest is None or newest.generation == generation.number:
+    if newest is None or newest.generation == generation.number:
         return newest
-    places = {each.number: each.checkpoint for each in read_generations(reader)}
+    left = _find_left(list(read_generations(reader)))
     found: Run | None = newest
-    while found is not None and places.get(found.generation) != generation.checkpoint:
+    while found is not None and found.generation in left:
         found = newest_run(reader, before=found.epoch)
     return found or newest
+
+
+def _find_left(generations: list[Generation]) -> set[int]:
+    """Return the generations that undos have left: those since the checkpoint that they went to."""
+    left: set[int] = set()
+    while generations:
+        each = generations.pop()
+        if each.opened_as != UNDONE:
+            continue
+        while generations and generations[-1].checkpoint != each.checkpoint:
+            left.add(generations.pop().number)
+    return left
