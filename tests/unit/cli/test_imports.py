@@ -20,7 +20,18 @@ from holdfast.errors import HoldfastError
 
 CHECKPOINTS = Path(__file__).parents[2] / "checkpoints"
 RULE = "holdfast.rules.hf"
-TOOLS = ("rich", "jinja2", "obstore", "deltalake", "psycopg", "pyspark", "confluent_kafka", "boto3")
+TOOLS = (
+    "boto3",
+    "confluent_kafka",
+    "deltalake",
+    "jinja2",
+    "numpy",
+    "obstore",
+    "psycopg",
+    "pyarrow",
+    "pyspark",
+    "rich",
+)
 """Packages that cost 20 ms and more, and that no command needs before it has work for them."""
 HEAVY = ("holdfast.apply", "holdfast.drills", "holdfast.plan", "holdfast.proof", "holdfast.streams")
 SINKS_AND_PROBES = (
