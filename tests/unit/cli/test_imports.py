@@ -79,7 +79,13 @@ def test_inspect_imports_neither_rules_nor_the_diagnosis(checkpoint: str) -> Non
     modules = modules_after(RUN, "inspect", checkpoint)
     assert "holdfast.cli.inspect" in modules
     assert rules_in(modules) == set()
-    unused = ("holdfast.diagnosis", "holdfast.sinks", "holdfast.bundle.unpack")
+    unused = (
+        "configparser",
+        "holdfast.bundle.unpack",
+        "holdfast.diagnosis",
+        "holdfast.sinks",
+        "zipfile",
+    )
     assert loaded(modules, *unused, *HEAVY, *TOOLS) == set()
 
 
