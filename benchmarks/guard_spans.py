@@ -11,9 +11,13 @@ from typing import Any, Self
 
 from holdfast import points
 from holdfast.sinks.postgres import collect
+from holdfast.spark import plan
 from holdfast.streams.batches import BatchWriter
 
-BEGAN, COLLECTING, COLLECTED, ENDED = "began", "collecting", "collected", "ended"
+BEGAN, ENDED = "began", "ended"
+OPTIMISING, OPTIMISED = "optimising", "optimised"
+"""Spark optimises the plan when it is first asked for it, and its job uses the result."""
+COLLECTING, COLLECTED = "collecting", "collected"
 _CALL = "__call__"
 
 
@@ -39,6 +43,7 @@ class Spans:
         self.requests: list[Counter[str]] = []
         self._call = BatchWriter.__call__
         self._collected = collect.collected
+        self._optimised = plan.optimised
 
     def __enter__(self) -> Self:
         spans = self
@@ -58,14 +63,22 @@ class Spans:
                 spans.mark(COLLECTED)
                 yield batches
 
+        def optimised(df: Any) -> Any:
+            spans.mark(OPTIMISING)
+            found = spans._optimised(df)
+            spans.mark(OPTIMISED)
+            return found
+
         setattr(BatchWriter, _CALL, call)
         collect.collected = collected
+        plan.optimised = optimised
         points.listen(self.mark)
         return self
 
     def __exit__(self, *_: object) -> None:
         setattr(BatchWriter, _CALL, self._call)
         collect.collected = self._collected
+        plan.optimised = self._optimised
         points.listen(None)
 
     def mark(self, point: str) -> None:

@@ -21,7 +21,7 @@ from holdfast.checkpoint.text import parse_json
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.checkpoint.whole import read_whole
 from holdfast.ids import BatchId
-from holdfast.storage.read import Reader
+from holdfast.storage.read import FileInfo, Reader
 
 NOTHING_READ = "{}"
 """Offsets before the first batch."""
@@ -130,27 +130,38 @@ def _read_files(
 
 def _entries(reader: Reader, source: str, numbers: range) -> Iterator[FileEntry | Unparsed]:
     """Yield the entries of a file source's log with these numbers."""
-    directories = reader.list(SOURCES).directories
-    # A stream joined with itself has two lines and one directory.
-    home = f"{SOURCES}/{source if source in directories else (*directories, source)[0]}"
+    home = source
     for number in numbers:
-        path = f"{home}/{number}"
-        raw = read_whole(reader, path)
-        if raw is None:
-            yield from _compacted(reader, path, number)
-        elif isinstance(raw, Unparsed):
-            yield raw
-        else:
-            yield from parse_file_log(path, iter((raw,)))
+        found = _entry(reader, f"{SOURCES}/{home}/{number}", number)
+        if found is None and home == source:
+            # Listed only now: it is one request more in every batch.
+            home = _shared_home(reader, source)
+            found = _entry(reader, f"{SOURCES}/{home}/{number}", number)
+        if found is None:
+            found = iter((Unparsed(path=f"{SOURCES}/{home}/{number}", reason="it is not there"),))
+        yield from found
 
 
-def _compacted(reader: Reader, plain: str, number: int) -> Iterator[FileEntry | Unparsed]:
+def _shared_home(reader: Reader, source: str) -> str:
+    """Return the directory of a source: a stream joined with itself has two lines and one."""
+    directories = reader.list(SOURCES).directories
+    return source if source in directories else (*directories, source)[0]
+
+
+def _entry(reader: Reader, path: str, number: int) -> Iterator[FileEntry | Unparsed] | None:
+    """Return what a file source read under one number; None when it is not there."""
+    raw = read_whole(reader, path)
+    if isinstance(raw, Unparsed):
+        return iter((raw,))
+    if raw is not None:
+        return parse_file_log(path, iter((raw,)))
+    info = reader.stat(f"{path}.compact")
+    return None if info is None else _compacted(reader, info, number)
+
+
+def _compacted(reader: Reader, info: FileInfo, number: int) -> Iterator[FileEntry | Unparsed]:
     """Yield one number's entries of its compact file: they are its last, so its end is read."""
-    path = f"{plain}.compact"
-    info = reader.stat(path)
-    if info is None:
-        yield Unparsed(path=plain, reason="it is not there")
-        return
+    path = info.path
     length = _TAIL_BYTES
     while True:
         start = max(0, info.size_bytes - length)

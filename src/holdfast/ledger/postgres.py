@@ -202,32 +202,27 @@ def advance_row(
         rows: How many rows it has.
         added: How many rows the table has more: of a merge, those that were not updates.
     """
+    # One statement, and so one round trip.
     connection.execute(
-        "UPDATE holdfast.ledger SET last_batch = %s, digest = %s, end_offsets = %s, rows = %s,"
-        " committed_at = now(), brought = brought + %s WHERE stream = %s AND sink = %s",
-        (
-            attempt.batch_id,
-            attempt.digest,
-            attempt.end_offsets,
-            rows,
-            added,
-            attempt.stream,
-            attempt.sink,
-        ),
-    )
-    connection.execute(
-        "INSERT INTO holdfast.history"
+        "WITH advanced AS (UPDATE holdfast.ledger"
+        " SET last_batch = %(batch)s, digest = %(digest)s, end_offsets = %(end)s, rows = %(rows)s,"
+        " committed_at = now(), brought = brought + %(added)s"
+        " WHERE stream = %(stream)s AND sink = %(sink)s)"
+        " INSERT INTO holdfast.history"
         " (stream, sink, generation, batch, epoch, digest, rows, committed_at, xid)"
-        " VALUES (%s, %s, %s, %s, %s, %s, %s, now(), pg_current_xact_id()::text::bigint)",
-        (
-            attempt.stream,
-            attempt.sink,
-            attempt.generation,
-            attempt.batch_id,
-            attempt.epoch,
-            attempt.digest,
-            rows,
-        ),
+        " VALUES (%(stream)s, %(sink)s, %(generation)s, %(batch)s, %(epoch)s, %(digest)s, %(rows)s,"
+        " now(), pg_current_xact_id()::text::bigint)",
+        {
+            "stream": attempt.stream,
+            "sink": attempt.sink,
+            "generation": attempt.generation,
+            "batch": attempt.batch_id,
+            "epoch": attempt.epoch,
+            "digest": attempt.digest,
+            "end": attempt.end_offsets,
+            "rows": rows,
+            "added": added,
+        },
     )
 
 

@@ -21,9 +21,13 @@ def kind_of(node: Any) -> str:
 
 def each(sequence: Any) -> Iterator[Any]:
     """Yield what a Scala collection holds."""
-    found = sequence.iterator()
-    while found.hasNext():
-        yield found.next()
+    yield from iterate(sequence.iterator())
+
+
+def iterate(iterator: Any) -> Iterator[Any]:
+    """Yield what a Scala iterator gives."""
+    while iterator.hasNext():
+        yield iterator.next()
 
 
 def walk_streaming(node: Any) -> Iterator[Any]:
@@ -34,7 +38,11 @@ def walk_streaming(node: Any) -> Iterator[Any]:
             yield from walk_streaming(child)
 
 
+def optimised(df: Any) -> Any:
+    """Return the plan that Spark will run. The job that runs it does not optimise it again."""
+    return df._jdf.queryExecution().optimizedPlan()
+
+
 def estimated_bytes(df: Any) -> int:
     """Return how large Spark takes a DataFrame to be; close to 2 ** 63 when it does not know."""
-    plan = df._jdf.queryExecution().optimizedPlan()
-    return int(str(plan.stats().sizeInBytes()))
+    return int(str(optimised(df).stats().sizeInBytes()))

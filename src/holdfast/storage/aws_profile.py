@@ -7,7 +7,6 @@ boto3, which is loaded then and only then.
 
 from __future__ import annotations
 
-import configparser
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -71,19 +70,18 @@ def read_profile(environment: Mapping[str, str]) -> AwsProfile:
 
 
 def _read_section(file: str | Path, section: str) -> dict[str, str]:
+    import configparser  # noqa: PLC0415 - only a bucket of AWS has a profile
+
     parser = configparser.ConfigParser(interpolation=None)
-    if not _parse(parser, file):
-        raise ConfigError(f"The AWS file {file} cannot be parsed.")
-    return dict(parser[section]) if parser.has_section(section) else {}
-
-
-def _parse(parser: configparser.ConfigParser, file: str | Path) -> bool:
-    """Return whether an AWS file can be parsed; the parser's own errors quote its lines."""
     try:
         parser.read(file)
     except (configparser.Error, UnicodeDecodeError):
-        return False
-    return True
+        parsed = False
+    else:
+        parsed = True
+    if not parsed:  # raised here, because the parser's own errors quote the lines of the file
+        raise ConfigError(f"The AWS file {file} cannot be parsed.")
+    return dict(parser[section]) if parser.has_section(section) else {}
 
 
 def credential_provider(profile: AwsProfile) -> Boto3CredentialProvider:

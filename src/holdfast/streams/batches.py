@@ -16,7 +16,7 @@ from holdfast.ledger.decide import Refuse, Skip
 from holdfast.ledger.row import Attempt, Binding
 from holdfast.points import reached, tell
 from holdfast.record.read_files import InputFile, keep_input_files
-from holdfast.spark.running import is_running, running_offsets, same_offsets
+from holdfast.spark.running import RunningQuery, same_offsets
 from holdfast.streams.announce import say
 from holdfast.streams.heartbeat import Keeper
 from holdfast.streams.query_end import StoppedError
@@ -46,7 +46,7 @@ class BatchRefusedError(HoldfastError):
 class BatchWriter:
     """Writes the batches of one started stream."""
 
-    spark: Any
+    query: RunningQuery
     stream: str
     generation: int
     binding: Binding
@@ -113,7 +113,7 @@ class BatchWriter:
     def _check_running(self, rows: int) -> None:
         """Refuse to commit for a query that is being stopped: `stop` does not interrupt a batch."""
         is_held = not self.keeper.is_lost and not self.keeper.is_over
-        if not is_held or not is_running(self.spark, self.binding.query_id):
+        if not is_held or not self.query.is_active():
             raise StoppedError(self.stream, rows)
 
     def _attempts(self, batch_id: BatchId) -> list[Attempt]:
@@ -123,7 +123,7 @@ class BatchWriter:
             why = f"{covered.path}: {covered.reason}."
             raise BatchRefusedError(self.stream, batch_id, why=why)
         assert isinstance(covered, Coverage)
-        running = running_offsets(self.spark, self.binding.query_id)
+        running = self.query.end_offsets()
         if running is None or not same_offsets(running, covered.end_offsets):
             # A fenced driver can still write the checkpoint; on S3 its late request replaces ours.
             why = f"offsets/{batch_id} is not what this query has planned: another driver wrote it."

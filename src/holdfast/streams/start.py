@@ -23,6 +23,7 @@ from holdfast.sinks.kinds import describe_sink
 from holdfast.sinks.sink import SinkSpec, SinkWriter, as_sinks
 from holdfast.spark.describe import describe_query
 from holdfast.spark.repeatable import is_repeatable
+from holdfast.spark.running import RunningQuery
 from holdfast.storage.location import spark_location
 from holdfast.streams.accepting import accepted_by_operator
 from holdfast.streams.announce import WaitingTeller, announce, warn
@@ -203,7 +204,7 @@ class Start:
             first_batch=max(evidence.newest_planned, evidence.newest_committed + 1),
         )
         return BatchWriter(
-            spark=self.df.sparkSession,
+            query=RunningQuery(self.df.sparkSession, evidence.binding.query_id),
             stream=evidence.stream,
             generation=evidence.generation.number,
             binding=evidence.binding,

@@ -20,7 +20,18 @@ from holdfast.errors import HoldfastError
 
 CHECKPOINTS = Path(__file__).parents[2] / "checkpoints"
 RULE = "holdfast.rules.hf"
-TOOLS = ("rich", "jinja2", "obstore", "deltalake", "psycopg", "pyspark", "confluent_kafka", "boto3")
+TOOLS = (
+    "boto3",
+    "confluent_kafka",
+    "deltalake",
+    "jinja2",
+    "numpy",
+    "obstore",
+    "psycopg",
+    "pyarrow",
+    "pyspark",
+    "rich",
+)
 """Packages that cost 20 ms and more, and that no command needs before it has work for them."""
 HEAVY = ("holdfast.apply", "holdfast.drills", "holdfast.plan", "holdfast.proof", "holdfast.streams")
 SINKS_AND_PROBES = (
@@ -68,7 +79,13 @@ def test_inspect_imports_neither_rules_nor_the_diagnosis(checkpoint: str) -> Non
     modules = modules_after(RUN, "inspect", checkpoint)
     assert "holdfast.cli.inspect" in modules
     assert rules_in(modules) == set()
-    unused = ("holdfast.diagnosis", "holdfast.sinks", "holdfast.bundle.unpack")
+    unused = (
+        "configparser",
+        "holdfast.bundle.unpack",
+        "holdfast.diagnosis",
+        "holdfast.sinks",
+        "zipfile",
+    )
     assert loaded(modules, *unused, *HEAVY, *TOOLS) == set()
 
 

@@ -18,6 +18,7 @@ from holdfast.ledger.coverage import (
 )
 from holdfast.spark.running import same_offsets
 from holdfast.storage.memory import MemoryStorage
+from holdfast.storage.read import Listing
 from tests.unit.checkpoint.archives import ARCHIVES, open_archive
 
 MICRO_BATCHES = [name for name in ARCHIVES if not name.endswith(("async", "continuous"))]
@@ -178,6 +179,21 @@ def test_of_a_large_compact_file_only_the_end_is_read() -> None:
     assert len(storage.files["sources/0/1.compact"]) > 3 << 20
     covered(storage, 1)
     assert storage.read_bytes < (1 << 20) + 1_000
+
+
+class Unlisted(MemoryStorage):
+    """A checkpoint in which nothing can be listed."""
+
+    def list(self, directory: str = "") -> Listing:
+        raise AssertionError(f"{directory} was listed")
+
+
+@pytest.mark.parametrize("compact", [False, True])
+def test_what_a_batch_covers_is_read_by_its_names(compact: bool) -> None:
+    """A listing is one request more for every batch, which a store answers late."""
+    there = files_read(b"a", b"b", compact=compact)
+    for batch in (0, 1):
+        assert covered(Unlisted(there.files), batch) == covered(there, batch)
 
 
 def test_an_end_that_holds_no_older_entry_is_not_enough() -> None:

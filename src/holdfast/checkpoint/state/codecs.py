@@ -9,8 +9,9 @@ From Spark 4.3 `core/…/io/CompressionCodec.scala`, by the pinned `stateStore.c
     snappy   82 "SNAPPY" 00 · int32 version · int32 compatible · (int32 length · raw snappy)*
     lzf      ("ZV" · 00 · int16 length · data | "ZV" · 01 · int16 packed · int16 raw · data)*
 
-pyarrow does the unpacking (clusters have it, and it streams); LZF, which nothing installs, is done
-here. What a file claims to be is never allocated before its bytes are there.
+pyarrow does the unpacking (clusters have it, and it streams). LZF, which nothing installs, is done
+here, and so are small LZ4 blocks, which are not worth the import. What a file claims to be is never
+allocated before its bytes are there.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from holdfast.checkpoint.binary import BrokenBytesError, ByteSource
+from holdfast.checkpoint.state.lz4_block import unpack_lz4_block
 from holdfast.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ LARGEST_BLOCK = 64 << 20
 LARGEST_EXPANSION = 2_000
 """Times the packed size: LZ4 and Snappy cannot exceed 255, rows of zeros in zstd stay below."""
 _FREE_BYTES = 16 << 20
+_SMALL_BLOCK = 1 << 10
+"""Unpacked by hand in 0.1 ms; importing pyarrow takes as long as 800 of them."""
 _LZ4_SEED = 0x9747B28C
 _LZ4, _ZSTD, _SNAPPY, _LZF = b"LZ4Block", b"\x28\xb5\x2f\xfd", b"\x82SNAPPY\0", b"ZV"
 _LZ4_STORED, _LZ4_PACKED = 0x10, 0x20
@@ -109,11 +113,11 @@ def _unpack_lz4(source: ByteSource) -> Iterator[bytes]:
 
 
 def _decompress_lz4(packed: bytes, raw_bytes: int) -> bytes:
-    """Unpack a block that must be as long as it says.
-
-    pyarrow leaves what a shorter block does not fill as it was in memory. One byte less must
-    therefore be too little.
-    """
+    """Unpack a block that must be as long as it says."""
+    if raw_bytes <= _SMALL_BLOCK:
+        return unpack_lz4_block(packed, raw_bytes)
+    # pyarrow leaves what a shorter block does not fill as it was in memory. One byte less must
+    # therefore be too little.
     raw = _decompress("lz4_raw", packed, raw_bytes)
     try:
         _decompress("lz4_raw", packed, raw_bytes - 1)

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import io
 import struct
-import zipfile
 import zlib
 from dataclasses import dataclass
 
@@ -29,7 +28,6 @@ LARGEST_ZIP = 256 << 20
 LARGEST_METADATA = 8 << 20
 """Some 60,000 data files."""
 _MEMBER = "metadata"
-_COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 class DataFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -97,10 +95,13 @@ def parse_rocks_snapshot(path: str, raw: bytes) -> RocksSnapshot | Unparsed:
 
 def read_member(raw: bytes) -> bytes | str:
     """Return the member `metadata` of a snapshot, or what is wrong with the zip."""
+    import zipfile  # noqa: PLC0415 - with bz2 and lzma, for a store that most queries do not use
+
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive, archive.open(_MEMBER) as member:
             # Python unpacks other compressions without a bound, and Java writes none.
-            if archive.getinfo(_MEMBER).compress_type not in _COMPRESSIONS:
+            as_spark_does = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+            if archive.getinfo(_MEMBER).compress_type not in as_spark_does:
                 return "its metadata is not compressed as Spark does it"
             # The size that a zip states can be a lie: read no more than we would take.
             content = member.read(LARGEST_METADATA + 1)
