@@ -61,6 +61,8 @@ def change_sink(step: SettleSink, ledger: LedgerStore, lease: Lease, *, seen: st
     """
     found = ledger.read(step.stream)
     old = found if isinstance(found, LedgerRow) else None
+    if old is not None and old.epoch > lease.epoch:  # a newer driver: this lease is lost
+        raise SinkNotSettledError(step.stream, step.sink.label)
     # What the plan was made for is replaced, and nothing that came since: a batch, another plan.
     is_planned = not isinstance(found, Unreadable) and says_the_same(
         None if old is None else row_value(old), step.old
@@ -81,6 +83,8 @@ def fence_sink(step: SettleSink, ledger: LedgerStore, lease: Lease) -> str | Non
         fenced = ledger.hold(found, epoch=lease.epoch, nonce=lease.token)
         found = fenced or ledger.read(step.stream)
     value = row_value(found) if isinstance(found, LedgerRow) else None
+    if value is not None and value.epoch > lease.epoch:
+        return f"Another driver of {step.stream} has fenced {step.sink.label} since."
     if says_the_same(value, step.old):
         return None
     return f"The ledger row of {step.stream} in {step.sink.label} {_how(value, step.old)}."
