@@ -130,10 +130,10 @@ class FenceNotTakenError(HoldfastError):
         )
 
 
-class LeaseLostError(HoldfastError):
+class LeaseLostAtStartError(HoldfastError):
     """Another driver, or a plan, took the lease while a start was paused."""
 
-    code = "LEASE_LOST"
+    code = "LEASE_LOST_AT_START"
     retryable = True
 
     def __init__(self, stream: str) -> None:
