@@ -3,10 +3,10 @@
 A1 the permissions that the plan needs · A2 the lease of every stream that it changes · A3 it
 touches only what it may; no other repair is unfinished; every precondition holds; every step is
 still to be done · A4 write the plan into the journal, and a mark into the record of each stream:
-from here on no start goes ahead; fence every sink that it changes, so that a driver which is only
-paused writes nothing more; if a sink would refuse its step, close the plan again · for each step:
-A5 journal that it begins · A6 carry it out · A7 journal that it is done · A8 end the
-journal, then the marks, and release the leases.
+from here on no start goes ahead; see that the leases are still held; fence every sink that it
+changes, so that a driver which is only paused writes nothing more; if a sink would refuse its step,
+close the plan again · for each step: A5 journal that it begins · A6 carry it out · A7 journal that
+it is done · A8 end the journal, then the marks, and release the leases.
 
 A plan that was killed is continued by the same way: A3 then asks that this plan is the unfinished
 one, and that nothing has changed what its remaining steps were made for. A step that is done is
@@ -29,6 +29,7 @@ from holdfast.apply.errors import (
     NotAllowedError,
     PlanBlockedError,
     StalePlanError,
+    StreamRunsError,
     UnfinishedRepairError,
 )
 from holdfast.apply.fencing import fence_sinks, leases_of
@@ -40,15 +41,13 @@ from holdfast.apply.stores import Stores
 from holdfast.errors import HoldfastError
 from holdfast.plan.describe import describe
 from holdfast.plan.plan_file import Plan
-from holdfast.plan.steps import (
-    CopyTree,
-    Step,
-)
+from holdfast.plan.steps import CopyTree, Step
 from holdfast.points import reached
 from holdfast.record.repairs import RepairBegun, RepairEnded, mark_repair, unfinished_repairs
 from holdfast.redact import redact
 from holdfast.spark.errors import spark_errors
 
+_START = "Start the stream as before."
 _UNSAID = "The plan needs a permission that its file does not name."
 
 
@@ -92,12 +91,19 @@ def apply_plan(
 
 
 def _fence(applying: Applying, leases: Leases) -> None:
-    """Fence the sinks, and close the plan if a driver has committed in the same moment.
+    """Fence the sinks, and close the plan if a driver was started or has committed meanwhile.
+
+    A start takes the lease, then looks for a mark; a plan writes its mark, then looks at the lease.
 
     Raises:
-        StalePlanError: One has; nothing was changed.
+        StalePlanError, StreamRunsError: One has; nothing was changed.
     """
-    moved = fence_sinks(applying, leases)
+    try:
+        leases.confirm()
+        moved = fence_sinks(applying, leases)
+    except StreamRunsError:
+        _end(applying, "abandoned")
+        raise
     if moved:
         _end(applying, "abandoned")
         raise StalePlanError(applying.plan.id, moved, is_closed=True)
@@ -132,9 +138,7 @@ def continue_plan(plan: Plan, stores: Stores, *, telling: Telling | None = None)
     if how is not None:
         _end(applying, how)
         if how != "applied":
-            raise JournalError(
-                at, why=f"The plan was {how}, and is closed.", how="Start the stream as before."
-            )
+            raise JournalError(at, why=f"The plan was {how}, and is closed.", how=_START)
         return at
     with stores.in_use(), leases_of(applying) as leases:
         refuse_unlike_steps(applying)
@@ -149,6 +153,7 @@ def continue_plan(plan: Plan, stores: Stores, *, telling: Telling | None = None)
             _end(applying, "abandoned")
             raise StalePlanError(plan.id, moved, is_closed=True)
         _open(applying)  # A4
+        leases.confirm()
         return _carry_out(applying, leases)
 
 
@@ -237,8 +242,8 @@ def _failures() -> tuple[type[Exception], ...]:
 
 def _say(error: Exception) -> str:
     """Return why a step failed; what Spark says begins with its answer, and can hold secrets."""
-    if isinstance(error, StalePlanError):
-        return " ".join(error.moved)
+    if isinstance(error, StalePlanError | StreamRunsError):  # the steps before are done
+        return error.why
     if isinstance(error, HoldfastError):
         return f"{error.what} {error.why}"
     return redact(str(error)).partition("\n")[0][:500]
@@ -247,6 +252,7 @@ def _say(error: Exception) -> str:
 def _one(applying: Applying, step: Step, number: int, *, leases: Leases) -> None:
     journal = applying.journal
     reached("A5-before")
+    leases.confirm()
     journal.begin(number, describe(step))  # A5
     reached("A5")
     match applying.look(step):

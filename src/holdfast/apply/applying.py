@@ -133,9 +133,10 @@ class Applying:
         match step:
             case PutFile() | RemoveFile() | RestoreFile():
                 journal, there = self.journal, self.stores.at(step.place)
-                change_file(step, there, journal=journal.record, kept=journal.kept(number))
+                kept = journal.kept(number)
+                change_file(step, there, journal=journal.record, kept=kept, check=leases.check)
             case CopyTree() | RemoveTree() | DiscardTree():
-                change_tree(step, self.stores, self.telling.progress)
+                change_tree(step, self.stores, self.telling.progress, check=leases.check)
             case SettleSink():
                 ledger = self.stores.ledger(step.sink, writes=True)
                 change_sink(step, ledger, lease, seen=self._seen(step))

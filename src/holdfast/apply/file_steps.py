@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from holdfast.apply.standing import Done, Moved, NotDone, Standing
 from holdfast.errors import WriteError
 from holdfast.plan.steps import PutFile, RemoveFile, RestoreFile, digest_of
@@ -24,7 +26,14 @@ def look_at_file(step: FileStep, there: Reader) -> Standing:
     return Moved(f"{there.location.join(step.path)}: {was}.")
 
 
-def change_file(step: FileStep, there: Writer, *, journal: Writer, kept: str) -> None:
+def change_file(
+    step: FileStep,
+    there: Writer,
+    *,
+    journal: Writer,
+    kept: str,
+    check: Callable[[], None] = lambda: None,
+) -> None:
     """Carry a step out.
 
     Args:
@@ -32,6 +41,7 @@ def change_file(step: FileStep, there: Writer, *, journal: Writer, kept: str) ->
         there: Where the file is.
         journal: Where what is replaced or removed is kept.
         kept: The path in the journal.
+        check: Called last before the change; raises if the lease is lost.
 
     Raises:
         WriteError: The store did not take it, or did not give back what it took.
@@ -40,6 +50,7 @@ def change_file(step: FileStep, there: Writer, *, journal: Writer, kept: str) ->
     if before is not None:
         _keep(step.path, there, journal=journal, kept=kept, digest=before)
         reached("kept")
+    check()
     match step:
         case RemoveFile():
             there.delete(step.path)

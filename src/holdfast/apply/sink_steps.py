@@ -62,6 +62,8 @@ def change_sink(step: SettleSink, ledger: LedgerStore, lease: Lease, *, seen: st
     """
     found = ledger.read(step.stream)
     old = found if isinstance(found, LedgerRow) else None
+    if old is not None and old.epoch > lease.epoch:  # a newer driver: this lease is lost
+        raise SinkNotSettledError(step.stream, step.sink.label)
     # What the plan was made for is replaced, and nothing that came since: a batch, another plan.
     is_planned = not isinstance(found, Unreadable) and says_the_same(
         None if old is None else row_value(old), step.old
@@ -88,6 +90,8 @@ def fence_sink(planned: LedgerIs, ledger: LedgerStore, lease: Lease) -> str | No
         fenced = ledger.hold(found, epoch=lease.epoch, nonce=lease.token)
         found = fenced or ledger.read(stream)
     value = row_value(found) if isinstance(found, LedgerRow) else None
+    if value is not None and value.epoch > lease.epoch:
+        return f"Another driver of {stream} has fenced {planned.sink.label} since."
     if says_the_same(value, planned.row):
         return None
     return f"The ledger row of {stream} in {planned.sink.label} {_how(value, planned.row)}."

@@ -55,21 +55,32 @@ def _unless_moved(step: CopyTree | RemoveTree, stores: Stores) -> Standing:
     return NotDone()
 
 
-def change_tree(step: TreeStep, stores: Stores, tell: Progress) -> None:
-    """Carry a step out; a copy that was cut short is finished and compared."""
+def change_tree(
+    step: TreeStep, stores: Stores, tell: Progress, *, check: Callable[[], None]
+) -> None:
+    """Carry a step out; a copy that was cut short is finished and compared.
+
+    Args:
+        step: Which is not done.
+        stores: What it names.
+        tell: Called after each file of a copy.
+        check: Called before each file is changed; raises if the lease is lost.
+    """
     match step:
         case DiscardTree():
-            _delete_all(stores.at(step.place), leaves_out=())
+            _delete_all(stores.at(step.place), leaves_out=(), check=check)
         case RemoveTree():
-            _delete_all(stores.at(step.target), leaves_out=step.leaves_out)
+            _delete_all(stores.at(step.target), leaves_out=step.leaves_out, check=check)
         case CopyTree():
             source, target = stores.at(step.source), stores.at(step.target)
             for progress in copy_tree(source, target, leaves_out=step.leaves_out):
+                check()
                 tell(progress.verified, step.files)
 
 
-def _delete_all(there: Writer, *, leaves_out: tuple[str, ...]) -> None:
+def _delete_all(there: Writer, *, leaves_out: tuple[str, ...], check: Callable[[], None]) -> None:
     hidden = frozenset(leaves_out)
     for info in list(walk_in_order(there)):
         if info.path not in hidden:
+            check()
             there.delete(info.path)

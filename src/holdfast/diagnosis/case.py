@@ -24,6 +24,7 @@ from holdfast.evidence.guard_record import (
 )
 from holdfast.evidence.outputs.output import NotRead, Output
 from holdfast.evidence.overview import overview_of
+from holdfast.evidence.read_at_start import unverified_files
 from holdfast.evidence.sources.probe import SourceProbe
 from holdfast.evidence.times import collect_times
 from holdfast.evidence.versions import SparkVersion
@@ -144,6 +145,7 @@ def _collect_case(place: _Place, looks: Looks) -> Case:
         record=record,
         root=place.record_root,
         record_unread=place.record.why if isinstance(place.record, UnreadableRecord) else None,
+        repaired=_find_repaired(place, overview.checkpoint),
         times={
             **collect_times(place.checkpoint),
             **read_schema_times(place.checkpoint, overview.checkpoint),
@@ -162,6 +164,16 @@ def _collect_case(place: _Place, looks: Looks) -> Case:
         record, place.checkpoint, evidence, spark=overview.spark, options=looks.options
     )
     return replace(case, stream=stream)
+
+
+def _find_repaired(place: _Place, checkpoint: Checkpoint) -> frozenset[str]:
+    """Return which files that no checksum vouches for were written by a repair."""
+    found = unverified_files(checkpoint)
+    if place.root is None or not found:
+        return frozenset()
+    from holdfast.record.repaired_files import find_repaired  # noqa: PLC0415 - few need it
+
+    return find_repaired(place.root, place.checkpoint, found)
 
 
 def _read_outputs(looks: Looks) -> tuple[Output, ...]:

@@ -157,12 +157,16 @@ def _tell_behind(source: str) -> str:
 
 
 def _unverified(case: Case) -> tuple[str, ...]:
-    """Return files of which only the form was checked; a ledger vouches for those of a stream."""
+    """Return files of which only the form was checked.
+
+    A ledger vouches for those of a stream, a journal for what a repair wrote.
+    """
     if case.stream is not None or not case.checkpoint.keeps_checksums:
         return ()
     stores = () if case.overview is None else case.overview.stores
     state = (each for store in stores for each in store.verified.without)
-    return (*unverified_files(case.checkpoint), *state)
+    entries = (each for each in unverified_files(case.checkpoint) if each not in case.repaired)
+    return (*entries, *state)
 
 
 def _has_unnamed_ledgers(case: Case) -> bool:

@@ -62,6 +62,8 @@ class Case:
     """What the sources can still give, in the order of the query; empty when not asked for."""
     outputs: tuple[Output, ...] = ()
     """What sinks hold without a ledger of Holdfast; empty when none was named."""
+    repaired: frozenset[str] = frozenset()
+    """Files without a checksum that are as the journal of a repair has them."""
     times: Mapping[str, datetime] = field(default_factory=dict)
     """When files of the checkpoint were last written, by the store's clock; by their paths."""
     neighbours: tuple[Neighbour, ...] = ()

@@ -74,7 +74,7 @@ class BatchWriter:
         attempts = self._attempts(batch_id)  # S1
         tell("batch", batch_id)
         reached("S1")
-        if self.keeper.is_lost or self.keeper.is_over:
+        if not self.keeper.holds():
             raise BatchRefusedError(self.stream, batch_id, why="The lease is lost.")
         if len(self.sinks) == 1:
             is_run = is_given = self._give(batch, attempts)
@@ -112,8 +112,7 @@ class BatchWriter:
 
     def _check_running(self, rows: int) -> None:
         """Refuse to commit for a query that is being stopped: `stop` does not interrupt a batch."""
-        is_held = not self.keeper.is_lost and not self.keeper.is_over
-        if not is_held or not self.query.is_active():
+        if not self.keeper.holds() or not self.query.is_active():
             raise StoppedError(self.stream, rows)
 
     def _attempts(self, batch_id: BatchId) -> list[Attempt]:

@@ -63,6 +63,7 @@ class Keeper:
         self._record = record
         self._sinks = sinks
         self._lease = lease
+        self._renewed = clock.monotonic()
         self._query: Any = None
         self._is_decided = threading.Event()
         """Set once there is a query, or none is to come."""
@@ -165,10 +166,20 @@ class Keeper:
     def _pause_s(self) -> float:
         return self._lease.term_s / _RENEWALS_PER_TERM
 
+    def holds(self) -> bool:
+        """Return whether the lease is held; asks the record if the last heartbeat is too long ago.
+
+        A process that was paused runs on before its heartbeat does.
+        """
+        if not self.is_over and clock.monotonic() - self._renewed >= self._lease.term_s / 2:
+            self._renew()
+        return not self.is_lost and not self.is_over
+
     def _renew(self) -> None:
         """Show that this driver lives, unless another one has taken over."""
         if self.is_lost:
             return
+        began = clock.monotonic()
         try:
             fresh = renew(self._record, self._lease)
         except HoldfastError as error:
@@ -177,6 +188,7 @@ class Keeper:
             return
         self.is_lost = fresh is None
         self._lease = fresh or self._lease
+        self._renewed = began
 
     def _keep_running(self, query: Any) -> None:
         while not self.is_lost and not has_ended(query, self._pause_s):

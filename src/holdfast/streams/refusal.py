@@ -130,6 +130,21 @@ class FenceNotTakenError(HoldfastError):
         )
 
 
+class LeaseLostAtStartError(HoldfastError):
+    """Another driver, or a plan, took the lease while a start was paused."""
+
+    code = "LEASE_LOST_AT_START"
+    retryable = True
+
+    def __init__(self, stream: str) -> None:
+        super().__init__(
+            what=f"{stream} was not started; no batch was written.",
+            why="This start was paused for longer than its lease lasts, and another driver or "
+            "`holdfast apply` has taken the lease.",
+            how="Make sure that no other driver is to run it, then start again.",
+        )
+
+
 class UnsupportedSparkError(HoldfastError):
     """This Spark session cannot run a guarded stream."""
 

@@ -33,6 +33,7 @@ from holdfast.streams.guard import Guard
 from holdfast.streams.heartbeat import Keeper, refuse_second_query
 from holdfast.streams.place import Place, find_place
 from holdfast.streams.query_end import stop_named
+from holdfast.streams.refusal import LeaseLostAtStartError
 from holdfast.streams.resolve import (
     check_identities,
     check_reset,
@@ -146,6 +147,8 @@ class Start:
             advice = announce(evidence, guard, checked.accepted)
             warn(spark, guard)
             writer = self._writer(evidence, guard, keeper)
+            if not keeper.holds():  # a plan may be changing the checkpoint
+                raise LeaseLostAtStartError(self.stream)
             # First of all, should anything fail from here on: also a Ctrl-C while Spark starts it.
             undone.callback(stop_named, spark, self.stream)
             query = self._begin(guard.place, writer)  # G6

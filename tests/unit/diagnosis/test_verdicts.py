@@ -10,13 +10,19 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.apply.apply import apply_plan
+from holdfast.apply.stores import Stores
 from holdfast.diagnosis import Diagnosis, RestartVerdict, collect_case, diagnose_case, outputs
 from holdfast.diagnosis.case import Looks
 from holdfast.diagnosis.outputs import read_output
 from holdfast.evidence.outputs.output import Output
 from holdfast.evidence.sources.kafka import KafkaSource
 from holdfast.evidence.sources.probe import SourceProbe
+from holdfast.plan.make import make_plan
+from holdfast.plan.plan_file import Plan
+from holdfast.plan.requests import Request
 from holdfast.record.contracts import SinkContract
+from tests.unit.apply.quiet import quieten
 from tests.unit.cli.guarding import PLACE, Guarded
 from tests.unit.cli.inspecting import unpack
 
@@ -140,6 +146,21 @@ def test_a_needed_entry_without_a_checksum_beside_others_with_one_is_not_called_
     for each in checkpoint.rglob(".*.crc"):
         each.unlink()
     assert _alone(checkpoint).verdict == "safe"
+
+
+def test_an_entry_that_a_repair_wrote_needs_no_checksum(tmp_path: Path) -> None:
+    """The journal has its bytes; once somebody edits it, nothing vouches for it."""
+    checkpoint = unpack("4.2-stateless", tmp_path)
+    quieten(tmp_path)
+    request = Request(goal="replay", output="keep", batches=2)
+    plan = make_plan(request, Looks(location=str(checkpoint)))
+    assert isinstance(plan, Plan), plan
+    apply_plan(plan, Stores(), allowed=plan.words)
+    assert not (checkpoint / "offsets" / ".1.crc").exists()
+    assert not [each for each in _alone(checkpoint).not_judged if "checksum" in each]
+    entry = checkpoint / "offsets" / "1"
+    entry.write_bytes(entry.read_bytes() + b"\n")
+    assert [each for each in _alone(checkpoint).not_judged if each.startswith("offsets/1: ")]
 
 
 def _alone(checkpoint: Path) -> Diagnosis:

@@ -8,10 +8,11 @@ import pytest
 
 from holdfast.apply.stores import Stores
 from holdfast.apply.undo import plan_undo
+from holdfast.diagnosis import collect_case, diagnose_case
 from holdfast.diagnosis.case import Looks
 from holdfast.plan.draft import kept_table
 from holdfast.plan.make import make_plan
-from holdfast.plan.plan_file import Plan
+from holdfast.plan.plan_file import NoPlan, Plan
 from holdfast.plan.requests import Request
 from holdfast.plan.steps import RemoveFile
 from holdfast.sinks.postgres.settle import KEPT
@@ -51,6 +52,44 @@ def test_a_damaged_commit_and_its_stale_checksums_go_once_and_come_back(checkpoi
     assert isinstance(undo, Plan)
     apply(undo)
     assert look(checkpoint) == before
+
+
+def test_a_damaged_commit_before_a_pending_batch_is_written_again(checkpoint: Path) -> None:
+    """Spark runs the pending batch alone; without the entry, the one before would seem lost."""
+    (checkpoint / "commits/2").unlink()
+    (checkpoint / "commits/.2.crc").unlink()
+    (checkpoint / "commits/1").write_text("v1\n{")
+    entry = checkpoint / "offsets/2"
+    entry.write_text(entry.read_text().replace('"batchWatermarkMs":0', '"batchWatermarkMs":7'))
+    for each in checkpoint.rglob(".*.crc"):
+        each.unlink()
+    quieten(checkpoint)
+    before = look(checkpoint)
+    plan = make_plan(Request(goal="resume"), Looks(location=str(checkpoint)))
+    assert isinstance(plan, Plan)
+    assert "pending batch 2" in plan.summary
+    journal = apply(plan)
+    assert (checkpoint / "commits/1").read_text() == 'v1\n{"nextBatchWatermarkMs":7}'
+    found = diagnose_case(collect_case(Looks(location=str(checkpoint))))
+    assert "HF211" not in {each.code for each in found.findings}
+    undo = plan_undo(journal, Stores())
+    assert isinstance(undo, Plan)
+    apply(undo)
+    assert look(checkpoint) == before
+
+
+def test_a_damaged_commit_that_named_state_files_cannot_be_written_again(checkpoint: Path) -> None:
+    (checkpoint / "commits/2").unlink()
+    (checkpoint / "commits/1").write_text("v1\n{")
+    (checkpoint / "commits/0").write_text(
+        'v2\n{"nextBatchWatermarkMs":0,"stateUniqueIds":{"0":[["a"]]}}'
+    )
+    for each in checkpoint.rglob(".*.crc"):
+        each.unlink()
+    quieten(checkpoint)
+    found = make_plan(Request(goal="resume"), Looks(location=str(checkpoint)))
+    assert isinstance(found, NoPlan)
+    assert "commits/1 said which state files count" in found.reason
 
 
 def test_copies_of_several_streams_in_one_plan_have_names_of_their_own() -> None:

@@ -15,6 +15,7 @@ import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException as PySparkError
 
+from holdfast import clock
 from holdfast.drills.kill.waiting import wait_until
 from holdfast.record.leases import Lease, take_lease
 from holdfast.record.owner import this_process
@@ -150,6 +151,20 @@ def test_a_lease_that_is_lost_while_the_stream_starts_is_not_released() -> None:
     assert wait_until(lambda: keeper.is_lost, seconds=60)
     keeper.abandon()
     assert not lease_of(record).released
+
+
+@pytest.mark.parametrize("is_taken", [True, False])
+def test_a_driver_that_was_paused_asks_for_its_lease_before_its_heartbeat_does(
+    monkeypatch: pytest.MonkeyPatch, *, is_taken: bool
+) -> None:
+    record = MemoryStorage()
+    keeper = Keeper(record, take_lease(record, this_process(), term_s=30.0), ())
+    if is_taken:
+        take_lease(record, this_process(), takeover=True)
+    assert keeper.holds()  # nothing is asked while the last heartbeat is fresh
+    now = clock.monotonic()
+    monkeypatch.setattr(clock, "monotonic", lambda: now + 30.0)
+    assert keeper.holds() is not is_taken
 
 
 @pytest.fixture

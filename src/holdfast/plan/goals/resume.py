@@ -10,6 +10,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 
+from holdfast.checkpoint.commits import CommitEntry
 from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS, SOURCES
 from holdfast.checkpoint.metadata import QueryMetadata
 from holdfast.checkpoint.offsets import OffsetEntry
@@ -19,7 +20,7 @@ from holdfast.ids import BatchId
 from holdfast.ledger.coverage import Coverage, read_coverage
 from holdfast.ledger.row import LedgerRow
 from holdfast.plan.draft import Heading, Part, new_plan_id, put_together, remove_file, sidecar_of
-from holdfast.plan.entries import metadata_file
+from holdfast.plan.entries import commit_file, metadata_file
 from holdfast.plan.goals.ledger_rows import newest_rows
 from holdfast.plan.goals.nearest import go_on_instead
 from holdfast.plan.goals.rebuild import Rebuilt, rebuild
@@ -112,11 +113,13 @@ def _mend(now: StreamNow, held: int) -> Rebuilt | NoPlan:
     return _small_things(now, committed)
 
 
-def _small_things(now: StreamNow, committed: int) -> Rebuilt:
+def _small_things(now: StreamNow, committed: int) -> Rebuilt | NoPlan:
     checkpoint = now.case.checkpoint
+    newest = checkpoint.commits.get(BatchId(committed)) if committed >= 0 else None
+    if isinstance(newest, Unparsed) and committed + 1 == now.case.newest_planned:
+        return _commit_before_pending(now, committed + 1)
     blocked = _blocking_checksums(now)
     steps: list[Step] = [*blocked.steps]
-    newest = checkpoint.commits.get(BatchId(committed)) if committed >= 0 else None
     needs = blocked.needs
     position = f"with batch {committed + 1}"
     if isinstance(newest, Unparsed):
@@ -125,6 +128,37 @@ def _small_things(now: StreamNow, committed: int) -> Rebuilt:
         position = f"with batch {committed} again, the same range"
         needs += _unless_known(now, f"A sink without a ledger gets batch {committed} again.")
     return Rebuilt(steps=tuple(steps), position=position, needs=needs)
+
+
+def _commit_before_pending(now: StreamNow, planned: int) -> Rebuilt | NoPlan:
+    """Write the damaged commit before a pending batch again: that batch was committed.
+
+    Spark plans a batch only once the one before is committed. It would not run that one again.
+    """
+    path = f"{COMMITS}/{planned - 1}"
+    entries = now.case.checkpoint.commits.values()
+    newest = now.case.checkpoint.offsets[BatchId(planned)]
+    if any(isinstance(each, CommitEntry) and each.state_ids for each in entries):
+        return _no_way(now, f"{path} said which state files count")
+    raw = now.checkpoint.read(path)
+    metadata = newest.metadata if isinstance(newest, OffsetEntry) else None
+    watermark = 0 if metadata is None else metadata.batch_watermark_ms
+    blocked = _blocking_checksums(now)
+    put = PutFile(
+        stream=now.stream,
+        place=now.place,
+        path=path,
+        content=commit_file(next_watermark_ms=watermark),
+        replaces=None if raw is None else digest_of(raw),
+        why=f"Batch {planned - 1} was committed: Spark has planned batch {planned} after it.",
+    )
+    stale = remove_file_alone(now, sidecar_of(path), why="It is of another content.")
+    told = f"A sink without a ledger gets the pending batch {planned} again."
+    return Rebuilt(
+        steps=(*blocked.steps, *stale, put),
+        position=f"with the pending batch {planned}, the same range",
+        needs=blocked.needs + _unless_known(now, told),
+    )
 
 
 def _blocking_checksums(now: StreamNow) -> Rebuilt:

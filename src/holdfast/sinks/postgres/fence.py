@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from holdfast.ledger.row import Attempt, LedgerRow
 
 LOCK_TIMEOUT_MS = 2_000
+IDLE_TIMEOUT_MS = 20_000
+"""A plan that is paused within its transaction locks the table: shorter than its lease lasts."""
 TRIES = 15
 
 
@@ -48,6 +50,7 @@ def take(
 
     # By its name whoever comes next can end this session, should it stand still in here.
     settings = f"SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS};"
+    settings += f" SET LOCAL idle_in_transaction_session_timeout = {IDLE_TIMEOUT_MS};"
     settings += f" SET LOCAL application_name = '{session_name(row.stream, row.sink)}'"
     attempt = 0
     while True:

@@ -97,7 +97,7 @@ class ChunkWriter:
         """Refuse to commit once another run, or a repair of the stream, has taken over."""
         place = self.prepared.known.place
         why = None
-        if self.keeper.is_lost or self.keeper.is_over:
+        if not self.keeper.holds():
             why = "Another run of this backfill has taken over."
         elif unfinished_repair(place.record) is not None:
             why = "A plan is being applied to the stream."
