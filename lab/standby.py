@@ -15,7 +15,7 @@ from typing import ClassVar
 import psycopg
 
 from holdfast.drills.kill.waiting import wait_until
-from lab.postgres import Postgres
+from lab.postgres import ACCOUNT, Postgres
 from lab.server import STOP_SECONDS
 from lab.tools import find_tool
 
@@ -50,7 +50,7 @@ class Standby(Postgres):
             return
         self.directory.chmod(0o755)
         if os.geteuid() == 0:
-            shutil.chown(self.directory, self.runs_as)
+            shutil.chown(self.directory, ACCOUNT)
         copy = [find_tool("pg_basebackup"), "-D", str(data), "-d", self._primary.address]
         subprocess.run(
             [*copy, "--write-recovery-conf", "--checkpoint=fast", "--no-sync"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from types import SimpleNamespace
 
 import psycopg
@@ -41,7 +42,7 @@ def test_a_standby_is_no_sink_until_it_is_promoted_and_then_lacks_what_it_did_no
     both = f"{standby.address} host=127.0.0.1,127.0.0.1 port={standby.port},{primary.port}"
     for dsn in (standby.address, f"{both} target_session_attrs=any"):
         with pytest.raises(ConnectError, match="is a hot standby") as refused:
-            connect(lambda dsn=dsn: dsn)
+            connect(partial(str, dsn))
         assert refused.value.retryable, "it may be promoted in a moment"
     sink = open_writer(
         PostgresSink(lambda: both, table="readings"),

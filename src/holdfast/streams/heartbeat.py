@@ -63,6 +63,7 @@ class Keeper:
         self._record = record
         self._sinks = sinks
         self._lease = lease
+        self._renewed_at = clock.monotonic()
         self._query: Any = None
         self._is_decided = threading.Event()
         """Set once there is a query, or none is to come."""
@@ -86,6 +87,19 @@ class Keeper:
     def lease(self) -> Lease:
         """As it was last written."""
         return self._lease
+
+    def holds(self) -> bool:
+        """Return whether no other driver can have taken the lease so far.
+
+        One that was not renewed for a whole term, because the store did not answer or this process
+        was paused, is renewed now: only the store knows whether another driver took it.
+        """
+        if self._silence_s() > self._lease.term_s:
+            self._renew()
+        return not self.is_lost and self._silence_s() <= self._lease.term_s
+
+    def _silence_s(self) -> float:
+        return clock.monotonic() - self._renewed_at
 
     def writing(self) -> threading.Lock:
         """Return what a batch holds while it is written; the lease is not given up meanwhile."""
@@ -169,12 +183,15 @@ class Keeper:
         """Show that this driver lives, unless another one has taken over."""
         if self.is_lost:
             return
+        asked_at = clock.monotonic()
         try:
             fresh = renew(self._record, self._lease)
         except HoldfastError as error:
             # The store does not answer: the term runs on, and the fence holds meanwhile.
-            _LOG.warning("holdfast: the lease could not be renewed: %s", error.why)
+            told = (self._record.location.name, self._silence_s(), error.why)
+            _LOG.warning("holdfast: %s could not renew its lease for %.0f s: %s", *told)
             return
+        self._renewed_at = asked_at
         self.is_lost = fresh is None
         self._lease = fresh or self._lease
 

@@ -177,7 +177,7 @@ def _keepalive(text: str) -> dict[str, Any]:
     return {name: value for name, value in _KEEPALIVE.items() if name not in given}
 
 
-def _writable(text: str) -> dict[str, str]:
+def _writable(text: str) -> dict[str, Any]:
     """Return what makes libpq pass over hosts that cannot be written to, if there are several."""
     given = conninfo_to_dict(text)
     hosts = str(given.get("host") or given.get("hostaddr") or "")
