@@ -21,14 +21,14 @@ from lab.server import START_SECONDS, STOP_SECONDS, Server, free_ports
 from lab.tools import find_tool
 
 PASSWORD = "loopback-only"  # noqa: S105 - guards nothing but a scratch server on 127.0.0.1
-_ACCOUNT = "postgres"
+ACCOUNT = "postgres"
 
 
 class Postgres(Server):
     """A PostgreSQL server; `address` is a DSN of its database `postgres`."""
 
     name: ClassVar[str] = "postgres"
-    runs_as: ClassVar[str | None] = _ACCOUNT
+    runs_as: ClassVar[str | None] = ACCOUNT
     stop_signal: ClassVar[signal.Signals] = signal.SIGINT  # SIGTERM would wait for every client
 
     def __init__(self, directory: Path | None = None, *, port: int | None = None) -> None:
@@ -96,7 +96,7 @@ class Postgres(Server):
         self.directory.chmod(0o755)
         if os.geteuid() == 0:
             for each in (self.directory, password):
-                shutil.chown(each, _ACCOUNT)
+                shutil.chown(each, ACCOUNT)
         options = ["--username=postgres", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync"]
         options += ["--auth=scram-sha-256", f"--pwfile={password}"]
         subprocess.run(

@@ -19,6 +19,7 @@ _PACKAGES = {
     "mvn": "maven",
     "node": "nodejs",
     "npm": "npm",
+    "pg_basebackup": "postgresql-client-15",
     "pgbouncer": "pgbouncer",
     "postgres": "postgresql-15",
     "unshare": "util-linux",

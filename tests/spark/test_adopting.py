@@ -10,12 +10,14 @@ import shutil
 from pathlib import Path
 
 import pytest
+from pyspark.sql import DataFrame
 
 import holdfast as hf
 from holdfast.errors import ConfigError
 from holdfast.sinks import session
 from holdfast.storage.location import Location
 from holdfast.storage.write import Writer, open_writer
+from holdfast.streams.heartbeat import Keeper
 from holdfast.streams.place import SharedCheckpointError
 from tests.spark.file_stream import Stream, remove
 from tests.spark.test_accepting import accept, refused
@@ -122,6 +124,24 @@ def test_a_function_takes_a_checkpoint_over(stream: Stream, old: Path) -> None:
     keep = hf.ForeachBatch(lambda _, number: seen.append(number), name="keep")
     stream.run(checkpoint=f"file://{old}", into=keep)
     assert seen == [3]
+
+
+def test_a_function_gets_nothing_once_the_lease_may_be_another_drivers(
+    stream: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = list[int]()
+
+    def keep(_: DataFrame, number: int) -> None:
+        seen.append(number)
+        # From here on the store confirms nothing any more, for longer than the term.
+        monkeypatch.setattr(Keeper, "holds", lambda _: False)
+
+    with pytest.raises(Exception, match="The lease was not renewed for a whole term"):
+        stream.run(into=hf.ForeachBatch(keep))
+    assert seen == [0]
+    monkeypatch.undo()
+    stream.run(into=hf.ForeachBatch(lambda _, number: seen.append(number), name="keep"))
+    assert seen == [0, 1, 2]
 
 
 class OpenedError(Exception):

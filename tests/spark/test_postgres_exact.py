@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -13,9 +14,11 @@ import pytest
 
 from holdfast.ledger.postgres import read_row, replace_row
 from holdfast.ledger.postgres_tables import ensure_tables
+from holdfast.sinks.postgres.connect import connect
 from holdfast.sinks.postgres.failures import ValueRefusedError
 from holdfast.sinks.postgres.table import TableError, check_table
 from holdfast.sinks.postgres.write import write_batch
+from lab import Postgres
 from tests.ledger_rows import ROW, attempt
 
 Connection = psycopg.Connection[Any]
@@ -116,3 +119,52 @@ def test_the_newer_row_wins_because_its_time_is_never_rounded(connection: Connec
     )
     with pytest.raises(ValueRefusedError, match="rounded"):
         write_batch(connection, target, attempt(0), batches=[batch])
+
+
+ENCODINGS: dict[str, tuple[str, str, str]] = {
+    "another character": ("EUC_JP", "text", "a\u00a6b"),
+    "another character in a list": ("EUC_JP", "text[]", "a\u00a6b"),
+    "another character by an escape": ("EUC_JP", "jsonb", '"\\u00A6"'),
+    "one character for two, padded": ("EUC_JIS_2004", "char(2)", "\u304b\u309a"),
+    "blanks cut, counted in bytes": ("SQL_ASCII", "varchar(4)", "\u00e9   "),
+}
+
+
+@pytest.mark.parametrize("case", ENCODINGS.values(), ids=list(ENCODINGS))
+def test_a_text_that_the_encoding_of_the_database_would_change_is_refused(
+    postgres: Postgres, case: tuple[str, str, str]
+) -> None:
+    encoding, column_type, text = case
+    name = f"{encoding.lower()}_{uuid.uuid4().hex[:8]}"
+    with psycopg.connect(postgres.address, autocommit=True) as connection:
+        connection.execute(
+            f"CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0".encode()
+        )
+    is_list = column_type.endswith("[]")
+    kind = pa.list_(pa.string()) if is_list else pa.string()
+    with connect(lambda: postgres.dsn(name)) as connection:
+        ensure_tables(connection)
+        target = table_of(connection, column_type, kind)
+        fine = "ab" if column_type != "jsonb" else '"ab"'
+        kept, lost = ([[fine]], [[text]]) if is_list else ([fine], [text])
+        write_batch(connection, target, attempt(0), batches=[column(kept, kind)])
+        with pytest.raises(ValueRefusedError):
+            write_batch(connection, target, attempt(1), batches=[column(lost, kind)])
+        assert connection.execute("SELECT count(*) FROM readings").fetchall() == [(1,)]
+
+
+def test_a_character_that_the_encoding_lacks_is_refused_by_the_server(postgres: Postgres) -> None:
+    name = f"latin_{uuid.uuid4().hex[:8]}"
+    with psycopg.connect(postgres.address, autocommit=True) as connection:
+        connection.execute(
+            f"CREATE DATABASE {name} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0".encode()
+        )
+    with connect(lambda: postgres.dsn(name)) as connection:
+        ensure_tables(connection)
+        target = table_of(connection, "text", pa.string())
+        written = column(["\u00e9\u00a6"], pa.string())
+        write_batch(connection, target, attempt(0), batches=[written])
+        missing = column(["fine", "\u65e5"], pa.string())
+        with pytest.raises(psycopg.errors.UntranslatableCharacter):
+            write_batch(connection, target, attempt(1), batches=[missing])
+        assert connection.execute("SELECT v FROM readings").fetchall() == [("\u00e9\u00a6",)]

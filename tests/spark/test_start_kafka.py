@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Mapping
 
 import pytest
-from confluent_kafka import TopicPartition
+from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from pyspark.sql import DataFrame
 
@@ -95,6 +95,25 @@ def test_a_topic_that_was_created_again_is_refused_though_spark_would_start(
     assert stream.rows() == ["a", "b", "e"], "as accepted: c and d are lost"
     assert recorded_ids(stream) != first
     stream.run(df=df)
+
+
+def test_aborted_records_stay_out_and_a_removed_isolation_level_is_said(
+    stream: Stream, kafka: Kafka, *, topic: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    producer = Producer({"bootstrap.servers": kafka.address, "transactional.id": topic})
+    producer.init_transactions()
+    ends = (producer.commit_transaction, producer.abort_transaction, producer.commit_transaction)
+    for value, end in zip("axb", ends, strict=True):
+        producer.begin_transaction()
+        producer.produce(topic, value.encode())
+        end()
+    committed = {"kafka.isolation.level": "read_committed"}
+    stream.run(df=read(stream, kafka.address, topic, **committed))
+    assert stream.rows() == ["a", "b"]
+    with caplog.at_level(logging.WARNING, logger="holdfast"):
+        stream.run(df=read(stream, kafka.address, topic))
+    assert "kafka.isolation.level=read_committed" in caplog.text
+    assert stream.rows() == ["a", "b"], "what was passed over is not read again"
 
 
 def test_a_broker_that_does_not_answer_is_noted_and_holds_no_start_up(

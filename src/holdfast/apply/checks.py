@@ -163,4 +163,4 @@ def _topic(each: TopicHolds, stores: Stores) -> Iterator[str]:
         return
     gone = sum(max(ranges[number][0] - offset, 0) for number, offset in each.offsets)
     if gone:
-        yield f"{gone:,} records of the topic {each.topic} have expired since."
+        yield f"{gone:,} offsets of the topic {each.topic} have expired since."

@@ -68,7 +68,7 @@ def _answer(proof: Proof) -> str:
     ]
     records = {each.stream: each.records for each in proof.tables if each.records is not None}
     if records:
-        figures.insert(0, f"{sum(records.values()):,} source records")
+        figures.insert(0, f"{sum(records.values()):,} source offsets")
     counted = f"{count(streams, 'stream')}, {count(len(proof.tables), 'table')}"
     unseen = sum(each.verdict is Verdict.NOT_COMPARED for each in proof.tables)
     if unseen:

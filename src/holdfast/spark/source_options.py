@@ -24,6 +24,7 @@ _KEPT = (
     "ignoreDeletes",
     "includeHeaders",
     "kafka.bootstrap.servers",
+    "kafka.isolation.level",
     "latestFirst",
     "maxBytesPerTrigger",
     "maxFileAge",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Callable
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
@@ -43,12 +44,18 @@ def say(text: str, *values: object) -> None:
 class WaitingTeller:
     """Says whose lease a start waits for and how the wait ends: at once, then every 10 s."""
 
-    def __init__(self) -> None:
-        """Have said nothing yet."""
+    def __init__(self, began: Callable[[], None] = lambda: None) -> None:
+        """Have said nothing yet.
+
+        Args:
+            began: Called when there is something to wait for.
+        """
+        self._began = began
         self._said_at = -math.inf
 
     def __call__(self, waiting: Waiting) -> None:
         """Be told of a wait that goes on."""
+        self._began()
         lease, now = waiting.lease, clock.monotonic()
         if now - self._said_at < SECONDS_OF_SILENCE:
             return

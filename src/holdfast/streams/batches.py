@@ -76,6 +76,12 @@ class BatchWriter:
         reached("S1")
         if not self.keeper.holds():
             raise BatchRefusedError(self.stream, batch_id, why="The lease is lost.")
+        if any(sink.ledger is None for sink in self.sinks) and not self.keeper.is_confirmed():
+            why = (
+                "The lease was not renewed for a whole term: another driver may run the stream, "
+                "and a function has no fence that would keep both apart."
+            )
+            raise BatchRefusedError(self.stream, batch_id, why=why)
         if len(self.sinks) == 1:
             is_run = is_given = self._give(batch, attempts)
         else:

@@ -63,7 +63,7 @@ class Keeper:
         self._record = record
         self._sinks = sinks
         self._lease = lease
-        self._renewed = clock.monotonic()
+        self._renewed_at = clock.monotonic()
         self._query: Any = None
         self._is_decided = threading.Event()
         """Set once there is a query, or none is to come."""
@@ -87,6 +87,9 @@ class Keeper:
     def lease(self) -> Lease:
         """As it was last written."""
         return self._lease
+
+    def _silence_s(self) -> float:
+        return clock.monotonic() - self._renewed_at
 
     def writing(self) -> threading.Lock:
         """Return what a batch holds while it is written; the lease is not given up meanwhile."""
@@ -167,28 +170,34 @@ class Keeper:
         return self._lease.term_s / _RENEWALS_PER_TERM
 
     def holds(self) -> bool:
-        """Return whether the lease is held; asks the record if the last heartbeat is too long ago.
+        """Return whether the lease is held, as far as is known: each sink has a fence of its own.
 
-        A process that was paused runs on before its heartbeat does.
+        The record is asked if the last heartbeat is too long ago: a process that was paused runs on
+        before its heartbeat does.
         """
-        if not self.is_over and clock.monotonic() - self._renewed >= self._lease.term_s / 2:
+        if not self.is_over and self._silence_s() >= self._lease.term_s / 2:
             self._renew()
         return not self.is_lost and not self.is_over
+
+    def is_confirmed(self) -> bool:
+        """Return whether no other driver can have taken the lease: it was renewed within a term."""
+        return self.holds() and self._silence_s() <= self._lease.term_s
 
     def _renew(self) -> None:
         """Show that this driver lives, unless another one has taken over."""
         if self.is_lost:
             return
-        began = clock.monotonic()
+        asked_at = clock.monotonic()
         try:
             fresh = renew(self._record, self._lease)
         except HoldfastError as error:
             # The store does not answer: the term runs on, and the fence holds meanwhile.
-            _LOG.warning("holdfast: the lease could not be renewed: %s", error.why)
+            told = (self._record.location.name, self._silence_s(), error.why)
+            _LOG.warning("holdfast: %s could not renew its lease for %.0f s: %s", *told)
             return
+        self._renewed_at = asked_at
         self.is_lost = fresh is None
         self._lease = fresh or self._lease
-        self._renewed = began
 
     def _keep_running(self, query: Any) -> None:
         while not self.is_lost and not has_ended(query, self._pause_s):

@@ -25,7 +25,7 @@ from holdfast.spark.describe import describe_query
 from holdfast.spark.repeatable import is_repeatable
 from holdfast.spark.running import RunningQuery
 from holdfast.storage.location import spark_location
-from holdfast.streams.accepting import accepted_by_operator
+from holdfast.streams.accepting import Given, accepted_by_operator
 from holdfast.streams.announce import WaitingTeller, announce, warn
 from holdfast.streams.batches import BatchWriter
 from holdfast.streams.fan_out import Journal
@@ -43,6 +43,7 @@ from holdfast.streams.resolve import (
     highest_epoch,
     resolve_sinks,
 )
+from holdfast.streams.slow_start import SlowStart
 from holdfast.streams.source_probes import SourceProbes, topic_ids_of
 
 if TYPE_CHECKING:
@@ -124,23 +125,32 @@ class Start:
 
         Until `open` nothing is created but the lease, which a start that fails releases.
         """
-        from holdfast.streams.query import GuardedQuery
-
         spark = self.df.sparkSession
         given = accepted_by_operator(self.accept)
         check_session(spark)
+        with SlowStart(self.stream) as slow:
+            return self._go(given, slow)
+
+    def _go(self, given: Given, slow: SlowStart) -> StreamingQuery:
+        from holdfast.streams.query import GuardedQuery
+
+        spark = self.df.sparkSession
+        slow.at("reads the record and looks at the sinks")
         place = find_place(spark, self.stream, self.root, checkpoint=self.checkpoint)  # G1
         refuse_second_query(spark, place.record, self.stream)
         with ExitStack() as undone:
             named = {"stream": self.stream, "output_mode": self.output_mode}
             sinks = resolve_sinks(self.sinks, self.df, **named, undone=undone)
             reached("G1")
-            lease = self._take_lease(place, sinks)  # G2
+            slow.at("takes the lease")
+            lease = self._take_lease(place, sinks, slow)  # G2
             keeper = Keeper(place.record, lease, sinks)
             keeper.begin()
             undone.callback(keeper.abandon)
+            slow.at("reads the checkpoint and the ledgers, and asks the sources")
             guard = self._guard(place, sinks, lease)
             checked = guard.check(given)  # G3
+            slow.at("writes the record and fences the sinks")
             evidence = guard.open(checked.evidence)  # G4
             check_identities(sinks)  # of tables that were created just now
             guard.fence(evidence, checked.accepted)  # G5
@@ -151,20 +161,21 @@ class Start:
                 raise LeaseLostAtStartError(self.stream)
             # First of all, should anything fail from here on: also a Ctrl-C while Spark starts it.
             undone.callback(stop_named, spark, self.stream)
+            slow.at("waits until Spark has started the query")
             query = self._begin(guard.place, writer)  # G6
             keeper.keep(query, _run(query, evidence, guard, sources=checked.sources))
             undone.pop_all()
         reached("G6")
         return GuardedQuery(query, stream=self.stream, keeper=keeper, advice=advice)
 
-    def _take_lease(self, place: Place, sinks: tuple[SinkWriter, ...]) -> Lease:
+    def _take_lease(self, place: Place, sinks: tuple[SinkWriter, ...], slow: SlowStart) -> Lease:
         """Take the next epoch, above what sinks hold: a record may be older than its sinks."""
         lease = take_lease(
             place.record,
             this_process(),
             takeover=self.takeover,
             after=highest_epoch(sinks, self.stream),
-            tell=WaitingTeller(),
+            tell=WaitingTeller(slow.pause),
         )
         tell("epoch", lease.epoch)
         reached("G2")

@@ -119,18 +119,18 @@ def call(capsys: pytest.CaptureFixture[str]) -> Call:
         (
             (RAW, GOLD),
             ExitCode.DONE,
-            "Exact: 2 streams, 2 tables, 1,200 source records, 0 lost, 0 duplicated, 0 altered.",
+            "Exact: 2 streams, 2 tables, 1,200 source offsets, 0 lost, 0 duplicated, 0 altered.",
         ),
         (
             (RAW, AWAY),
             ExitCode.NOT_JUDGED,
-            "Not compared: 2 streams, 2 tables (1 not compared), 1,200 source records, 0 lost, "
+            "Not compared: 2 streams, 2 tables (1 not compared), 1,200 source offsets, 0 lost, "
             "0 duplicated, 0 altered.",
         ),
         (
             (RAW, AWAY, BAD),
             ExitCode.FOUND,
-            "Not exact: 3 streams, 3 tables (1 not compared), 1,200 source records, 1 lost, "
+            "Not exact: 3 streams, 3 tables (1 not compared), 1,200 source offsets, 1 lost, "
             "1 duplicated, 1 altered.",
         ),
         (

@@ -9,6 +9,7 @@ import pytest
 
 from holdfast.errors import HoldfastError
 from holdfast.sinks.postgres.connect import (
+    CLOSED,
     JDBC,
     NOT_PARSED,
     TIMEOUT,
@@ -35,6 +36,8 @@ AT_SERVER = 'connection failed: connection to server at "127.0.0.1", port 5432 f
         ("FATAL:  the database system is starting up", "57P03", True),
         ("FATAL:  the database system is shutting down", "57P03", True),
         ("Connection refused", "No server", True),
+        ("session is read-only", "hot standby", True),
+        ("transaction blocks not allowed in statement pooling mode", "pool_mode", False),
         ("connection timeout expired", "in time", True),
         ("server closed the connection unexpectedly", "closed", True),
         ("[Errno -3] Temporary failure in name resolution", "network", True),
@@ -56,6 +59,8 @@ def test_a_timeout_is_known_by_its_class_and_the_unknown_is_not_retried() -> Non
     assert reason_of(psycopg.errors.ConnectionTimeout("x")) is TIMEOUT
     assert reason_of(psycopg.OperationalError("FATAL:  etwas anderes")) is UNKNOWN
     assert not UNKNOWN.retryable
+    # What a pool says that finds no server.
+    assert reason_of(psycopg.errors.ProtocolViolation("query_wait_timeout")) is CLOSED
 
 
 @pytest.mark.parametrize(

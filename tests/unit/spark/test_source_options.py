@@ -10,7 +10,9 @@ from holdfast.spark.source_options import keep_options
 
 def test_what_says_what_is_read_is_kept_under_sparks_name_for_it() -> None:
     given = [("SUBSCRIBE", "sensors"), ("startingoffsets", "earliest"), ("maxFilesPerTrigger", "1")]
+    given += [("kafka.isolation.level", "read_committed")]
     assert keep_options(given) == {
+        "kafka.isolation.level": "read_committed",
         "subscribe": "sensors",
         "startingOffsets": "earliest",
         "maxFilesPerTrigger": "1",

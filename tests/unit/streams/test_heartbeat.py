@@ -17,6 +17,7 @@ from pyspark.errors import PySparkException as PySparkError
 
 from holdfast import clock
 from holdfast.drills.kill.waiting import wait_until
+from holdfast.errors import WriteError
 from holdfast.record.leases import Lease, take_lease
 from holdfast.record.owner import this_process
 from holdfast.sinks.sink import SinkWriter
@@ -113,6 +114,17 @@ class RunningQuery(StubQuery):
 
     def awaitTermination(self, seconds: float) -> bool:  # noqa: N802 - Spark's own word
         return self.may_end.wait(seconds)
+
+
+class RefusingStorage(MemoryStorage):
+    """A store that answers every request with 503 while it is away."""
+
+    is_away = False
+
+    def put(self, path: str, data: bytes) -> None:
+        if self.is_away:
+            raise WriteError(path, why="503 Slow Down", how="")
+        super().put(path, data)
 
 
 class AwayStorage(MemoryStorage):
@@ -291,3 +303,26 @@ def test_a_heartbeat_is_two_requests_and_lists_nothing() -> None:
     assert record.requests == {"head": HEARTBEATS, "put": HEARTBEATS + runs + release}
     ended = msgspec.json.decode(record.files[run.path], type=type(run))
     assert (ended.ended, ended.last_batch) == ("finished", 7)
+
+
+def test_a_lease_that_was_not_renewed_for_a_term_is_asked_for_before_it_is_relied_on(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr("holdfast.clock.monotonic", lambda: now[0])
+    record = RefusingStorage()
+    keeper = Keeper(record, take_lease(record, this_process()), ())
+    record.is_away = True
+    now[0] += 30.0
+    assert keeper.is_confirmed(), "the term has not run out"
+    now[0] += 1.0
+    assert not keeper.is_confirmed()
+    assert keeper.holds(), "a sink with a fence keeps another driver out by itself"
+    assert "could not renew its lease for 31 s" in caplog.text
+    record.is_away = False
+    assert keeper.is_confirmed()
+    assert not keeper.is_lost
+    now[0] += 31.0
+    take_lease(record, this_process(), takeover=True)
+    assert not keeper.is_confirmed()
+    assert keeper.is_lost

@@ -195,7 +195,7 @@ def _earliest_of_topic(now: StreamNow, source: str) -> Position | NoPlan:
     )
     names = ", ".join(each.name for each in found.topics)
     return Position(
-        shown=f"reads {waiting:,} records of the topic {names} again, from the oldest there is",
+        shown=f"reads up to {waiting:,} records of the topic {names} again, from the oldest on",
         offsets=None if now.is_stateful else {source: kafka_offset(first)},
         files=began_at(source, first) if now.is_stateful else {},
         changes=(*find_replaced(found), *find_expired(now, source, first)),
@@ -221,7 +221,7 @@ def _given(now: StreamNow, ends: Mapping[str, Any], start: str) -> Position | No
     skipped = sum(max(there[each] - here[each], 0) for each in here)
     again = sum(max(here[each] - there[each], 0) for each in here)
     changes = [
-        Change(kind=kind, what=f"{amount:,} records {how}", amount=amount)
+        Change(kind=kind, what=f"up to {amount:,} records {how}", amount=amount)
         for kind, amount, how in (
             ("skips", skipped, "are never read"),
             ("repeats", again, "are read again"),
@@ -229,7 +229,7 @@ def _given(now: StreamNow, ends: Mapping[str, Any], start: str) -> Position | No
         if amount
     ]
     return Position(
-        shown=f"begins at the offsets given ({again:,} records again, {skipped:,} skipped)",
+        shown=f"begins at the offsets given ({again:,} offsets again, {skipped:,} skipped)",
         offsets={"0": kafka_offset(given.partitions)},
         changes=(*changes, *repeated_ahead(now)),
         rereads=again > 0 or bool(repeated_ahead(now)),

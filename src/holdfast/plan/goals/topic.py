@@ -68,7 +68,9 @@ def find_expired(
     )
     if not gone:
         return ()
-    what = f"{gone:,} records that were read before have expired from the topic: gone for good"
+    what = (
+        f"up to {gone:,} records that were read before have expired from the topic: gone for good"
+    )
     return (Change(kind="loses", what=what, amount=gone),)
 
 

@@ -25,7 +25,8 @@ SELECT a.attname,
        a.atttypmod, format_type(a.atttypid, a.atttypmod),
        a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' AS must_be_given,
        a.attgenerated <> '' AS is_generated, a.attidentity = 'a' AS is_identity,
-       coalesce(c.collisdeterministic, true) AS is_deterministic
+       coalesce(c.collisdeterministic, true) AS is_deterministic,
+       current_setting('server_encoding')
 FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
 JOIN pg_namespace n ON n.oid = t.typnamespace
 LEFT JOIN pg_collation c ON c.oid = a.attcollation
@@ -67,6 +68,8 @@ class Column:
     """Whether it is GENERATED ALWAYS AS IDENTITY, which INSERT refuses and COPY takes."""
     is_deterministic: bool = True
     """Whether its collation takes only texts with the same bytes for equal."""
+    encoding: str = "UTF8"
+    """Of the database."""
 
     @property
     def has_order(self) -> bool:
@@ -85,15 +88,12 @@ class Column:
         """Whether different texts can be equal."""
         return not self.is_deterministic or self.kind == "citext"
 
-    def byte_order(self, encoding: str) -> str:
-        """Return the expression that orders its values as Spark does, with `{}` for the value.
-
-        Args:
-            encoding: Of the database; the order is that of UTF-8.
-        """
+    @property
+    def byte_order(self) -> str:
+        """What orders its values as Spark does, by UTF-8, with `{}` for the value."""
         if self.kind == "bpchar":
             return "bpcharsend({})"  # as a bpchar or a text it would lose its spaces at the end
-        if self.kind in (*_TEXTS, "citext") and encoding not in _UTF8:
+        if self.kind in (*_TEXTS, "citext") and self.encoding not in _UTF8:
             return "convert_to({}::text, 'UTF8')"
         if self.kind == "citext":
             return '{}::text COLLATE "C"'
@@ -112,6 +112,7 @@ def read_columns(connection: psycopg.Connection[Any], name: str) -> dict[str, Co
             is_generated=is_generated,
             is_identity=is_identity,
             is_deterministic=is_deterministic,
+            encoding=encoding,
         )
         for (
             column,
@@ -122,5 +123,6 @@ def read_columns(connection: psycopg.Connection[Any], name: str) -> dict[str, Co
             is_generated,
             is_identity,
             is_deterministic,
+            encoding,
         ) in connection.execute(_COLUMNS, (name,)).fetchall()
     }

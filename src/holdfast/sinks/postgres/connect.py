@@ -44,6 +44,12 @@ JDBC = Reason(
 UNKNOWN = Reason("The connection failed for a reason that Holdfast does not recognise.")
 CLOSED = Reason("The server closed the connection.", retryable=True)
 TIMEOUT = Reason("The server did not answer in time.", retryable=True)
+STANDBY = Reason(
+    "The server is a hot standby: it takes no batch, and its rows and its ledger can be older than "
+    "the primary's. Name the primary in the DSN, or several hosts; Holdfast then takes the one "
+    "that can be written to.",
+    retryable=True,
+)
 
 _REASONS = {
     "password authentication failed|no password supplied|authentication failed for|"
@@ -58,6 +64,10 @@ _REASONS = {
     "too many clients|too many connections|connection slots|no more connections": Reason(
         "The server has too many clients (SQLSTATE 53300).", retryable=True
     ),
+    "statement pooling mode": Reason(
+        "PgBouncer pools statements, and Holdfast needs transactions: set pool_mode = transaction."
+    ),
+    "session is read-only|in hot standby mode": STANDBY,
     "the database system is|not accepting connections": Reason(
         "The server is starting up, shutting down or in recovery (SQLSTATE 57P03).", retryable=True
     ),
@@ -69,8 +79,9 @@ _REASONS = {
     "unreachable|No route to host|Temporary failure in name resolution": Reason(
         "The server cannot be reached over the network.", retryable=True
     ),
-    "closed the connection|closed unexpectedly|Connection reset|Broken pipe|server conn crashed": (
-        Reason("The server closed the connection during the login.", retryable=True)
+    "closed the connection|closed unexpectedly|connection is lost|Connection reset|Broken pipe|"
+    "server conn crashed": Reason(
+        "The server closed the connection during the login.", retryable=True
     ),
     "resolve host|translate host": Reason("The host name cannot be resolved."),
     "service file|definition of service": Reason(
@@ -129,13 +140,18 @@ def _open(dsn: Secret) -> Connection | ConnectError:
     try:
         with _unlogged():
             # Texts are sent as UTF-8, whatever a role, the environment or the database is set to.
-            return psycopg.connect(
+            connection = psycopg.connect(
                 text,
                 autocommit=True,
                 prepare_threshold=None,
                 client_encoding="utf8",
                 **_keepalive(text),
+                **_writable(text),
             )
+            if not _is_standby(connection):
+                return connection
+        connection.close()
+        return ConnectError(name, STANDBY)
     except (psycopg.Error, ValueError, OSError) as error:
         return ConnectError(name, reason_of(error))
 
@@ -159,6 +175,25 @@ def _keepalive(text: str) -> dict[str, Any]:
     """Return what makes a connection notice within a minute that its server is gone."""
     given = conninfo_to_dict(text)
     return {name: value for name, value in _KEEPALIVE.items() if name not in given}
+
+
+def _writable(text: str) -> dict[str, Any]:
+    """Return what makes libpq pass over hosts that cannot be written to, if there are several."""
+    given = conninfo_to_dict(text)
+    hosts = str(given.get("host") or given.get("hostaddr") or "")
+    is_asked = "," in hosts and "target_session_attrs" not in given
+    return {"target_session_attrs": "read-write"} if is_asked else {}
+
+
+def _is_standby(connection: Connection) -> bool:
+    """Return whether the server replays another one's changes.
+
+    Asked, and not taken from the answer to the login: a pool repeats one that it got long ago. In a
+    transaction, because a pool of statements refuses those.
+    """
+    with connection.transaction(force_rollback=True):
+        found = connection.execute("SELECT pg_is_in_recovery()").fetchone()
+    return found is not None and bool(found[0])
 
 
 def find_problem(text: str) -> Reason | None:
@@ -199,7 +234,9 @@ def reason_of(error: Exception) -> Reason:
         return TIMEOUT
     text = str(error)
     found = (reason for pattern, reason in _REASONS.items() if re.search(pattern, text))
-    return next(found, UNKNOWN)
+    # A pool answers the login by itself, and looks for a server when it is asked something.
+    state = error.sqlstate if isinstance(error, psycopg.Error) else None
+    return next(found, CLOSED if (state or "").startswith(("08", "57P")) else UNKNOWN)
 
 
 def _are_ports(text: str) -> bool:

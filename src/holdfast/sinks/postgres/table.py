@@ -22,7 +22,7 @@ __all__ = ["TableError", "check_table", "find_schema", "find_table"]
 _TABLE = f"""\
 SELECT n.nspname, c.relname, c.relkind::text,
     EXISTS (SELECT FROM pg_rewrite w WHERE w.ev_class = c.oid AND w.ev_type IN ('2', '3')),
-    {STORAGE}, {UNSAFE}, {SHAPE}, current_setting('server_encoding')
+    {STORAGE}, {UNSAFE}, {SHAPE}
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass(%s)
 """  # noqa: S608 - no value in it
 _FOUND = f"""\
@@ -81,7 +81,7 @@ def check_table(
     found = connection.execute(_TABLE.encode(), (given, quote_table(table))).fetchone()
     if found is None:
         raise _missing(table, schema, keys)
-    namespace, relation, kind, has_rules, storage, unsafe, shape, encoding = found
+    namespace, relation, kind, has_rules, storage, unsafe, shape = found
     shown, name = f"{namespace}.{relation}", f"{quote(namespace)}.{quote(relation)}"
     _check_kind(shown, name, kind=kind, unsafe=unsafe)
     columns = read_columns(connection, name)
@@ -103,16 +103,16 @@ def check_table(
         sequence_by=sequence_by,
         merged_by=merged_by,
     )
-    return _with_order(target, columns, encoding)
+    return _with_order(target, columns)
 
 
-def _with_order(target: Target, columns: Mapping[str, Column], encoding: str) -> Target:
+def _with_order(target: Target, columns: Mapping[str, Column]) -> Target:
     """Return a target that knows how its values are compared."""
     used = {name: columns[name] for name in target.columns}
     return replace(
         target,
         is_ordered=all(each.has_order for each in used.values()),
-        orders={name: each.byte_order(encoding) for name, each in used.items()},
+        orders={name: each.byte_order for name, each in used.items()},
         is_loose=any(each.is_loose for each in used.values()),
         loose_texts=frozenset(name for name, each in used.items() if each.is_loose_text),
     )
@@ -141,7 +141,9 @@ def _check_column(shown: str, name: str, *, field: Any, found: Mapping[str, Colu
         raise TableError(shown, why=why, sql=sql)
     encoder = None
     if not column.is_generated:
-        encoder = find_encoder(field.type, column.kind, modifier=column.modifier)
+        encoder = find_encoder(
+            field.type, column.kind, modifier=column.modifier, encoding=column.encoding
+        )
     if encoder is None:
         has = spark_type(field.type)
         why = f"Its column {field.name} is {column.shown}; in the stream it is {has}."

@@ -35,7 +35,7 @@ EPOCH_US = EPOCH_DAYS * 86_400_000_000
 _BASE = 10_000
 _EXACT_DIGITS = 18
 """Decimal digits that a 64-bit number always holds."""
-_TEXTS = frozenset({"text", "varchar", "bpchar", "name", "citext"})
+_TEXTS = frozenset({"text", "varchar", "bpchar", "name", "citext", "json", "jsonb"})
 _INTEGERS = {"int2": 2, "int4": 4, "int8": 8}
 _OIDS = {
     "bool": 16,
@@ -83,20 +83,23 @@ def suggest_type(kind: Any) -> str | None:
     return next((name for fits, name in _SUGGESTED if fits(kind)), None)
 
 
-def find_encoder(kind: Any, target: str, *, modifier: int = modifiers.NONE) -> Encoder | None:
+def find_encoder(
+    kind: Any, target: str, *, modifier: int = modifiers.NONE, encoding: str = "UTF8"
+) -> Encoder | None:
     """Return how values of an Arrow type are written into a type of PostgreSQL; None when not.
 
     Args:
         kind: The Arrow type.
         target: PostgreSQL's own name of the type, `typname`: `int8`, `_text` for an array of it.
         modifier: Its `atttypmod`: the length, precision or scale that it is limited to.
+        encoding: Of the database.
     """
     if target.startswith("_"):
-        return _find_array(kind, target[1:], modifier)
+        return _find_array(kind, target[1:], modifier=modifier, encoding=encoding)
     if pa.types.is_integer(kind):
         return _find_integer(kind, target)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return _find_text(target, modifier)
+        return _find_text(target, modifier, encoding)
     if pa.types.is_decimal(kind) and target == "numeric":
         return _numeric(kind) if modifiers.holds_scale(modifier, kind.scale) else None
     stamp = _timestamp(modifier)
@@ -122,15 +125,19 @@ def _find_integer(kind: Any, target: str) -> Encoder | None:
     return Fixed(width, lambda column: little_endian(column.cast(wide), width))
 
 
-def _find_text(target: str, modifier: int) -> Encoder | None:
-    if target in _TEXTS or target == "json":
-        check = modifiers.find_length_check(target, modifier)
-        return _BYTES if check is None else Varying(lambda column: _as_bytes(check(column)))
-    if target == "jsonb":
-        return Varying(
-            lambda column: pc.binary_join_element_wise(b"\x01", column.cast(pa.binary()), b"")
-        )
-    return Varying(_encode_uuids) if target == "uuid" else None
+def _find_text(target: str, modifier: int, encoding: str) -> Encoder | None:
+    if target not in _TEXTS:
+        return Varying(_encode_uuids) if target == "uuid" else None
+    checks = modifiers.find_text_checks(target, modifier, encoding)
+    start = b"\x01" if target == "jsonb" else b""
+
+    def encode(column: Array) -> Array:
+        for check in checks:
+            column = check(column)
+        raw = _as_bytes(column)
+        return pc.binary_join_element_wise(start, raw, b"") if start else raw
+
+    return Varying(encode)
 
 
 def _as_bytes(column: Array) -> Array:
@@ -247,7 +254,7 @@ def _reverse_values(values: Array, width: int) -> bytes:
     return bytes(out)
 
 
-def _find_array(kind: Any, element: str, modifier: int) -> Encoder | None:
+def _find_array(kind: Any, element: str, **limits: Any) -> Encoder | None:
     """Write lists as arrays of one dimension.
 
     int32 dimensions · int32 whether there are NULLs · int32 type · int32 length · int32 first index
@@ -255,7 +262,7 @@ def _find_array(kind: Any, element: str, modifier: int) -> Encoder | None:
     """
     if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)) or element not in _OIDS:
         return None
-    inner = find_encoder(kind.value_type, element, modifier=modifier)
+    inner = find_encoder(kind.value_type, element, **limits)
     if inner is None or element.startswith("_"):
         return None
     return Varying(lambda column: _encode_lists(column, inner, _OIDS[element]))

@@ -1,0 +1,53 @@
+"""Says what a start is doing when it takes long: a slow store gives no other sign of life."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from types import TracebackType
+from typing import Self
+
+from holdfast import clock
+from holdfast.record.leases import SECONDS_OF_SILENCE
+
+_LOG = logging.getLogger("holdfast")
+
+
+class SlowStart:
+    """While it is entered, a line every 10 seconds; a start that is done sooner says nothing."""
+
+    def __init__(self, stream: str, *, pause_s: float = SECONDS_OF_SILENCE) -> None:
+        """Say nothing yet."""
+        self._stream = stream
+        self._pause_s = pause_s
+        self._doing = ""
+        self._is_done = threading.Event()
+        self._began = clock.monotonic()
+
+    def at(self, doing: str) -> None:
+        """Be told what the start does now."""
+        self._doing = doing
+
+    def pause(self) -> None:
+        """Say nothing until it is told something else: another line says what is waited for."""
+        self._doing = ""
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._tell, name="holdfast-start", daemon=True).start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._is_done.set()
+
+    def _tell(self) -> None:
+        while not self._is_done.wait(self._pause_s):
+            if not self._doing:
+                continue
+            waited = clock.monotonic() - self._began
+            told = (self._stream, waited, self._doing)
+            _LOG.warning("holdfast: %s has been starting for %.0f s: it %s", *told)
