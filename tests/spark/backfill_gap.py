@@ -71,7 +71,7 @@ class Gap:
             self.wait_for(later[-1])
 
     def wait_for(self, number: int) -> None:
-        """Wait until both sinks have the last number of each partition: a batch may have only one."""
+        """Wait until both sinks have the last number of each partition."""
         last = {number - 1, number}
         until(lambda: last <= self.in_postgres().keys() and last <= self.in_delta().keys())
 
