@@ -3,10 +3,11 @@
 ## What it finds
 
 The query reads another directory or another Kafka topic than in its last run, on the same
-checkpoint. Topics that are added are no finding: Spark reads them from their beginning. Patterns of
-topics and assigned partitions are not compared. The same sources in another order are another
-finding. A `pathGlobFilter` that was added or changed counts as another directory, and so does a
-`recursiveFileLookup` that was switched off.
+checkpoint. If no guarded run has used the checkpoint yet, as after a migration to another cluster,
+the topics of its newest entry are compared instead. Topics that are added are no finding: Spark
+reads them from their beginning. Patterns of topics and assigned partitions are not compared. The
+same sources in another order are another finding. A `pathGlobFilter` that was added or changed
+counts as another directory, and so does a `recursiveFileLookup` that was switched off.
 
 ## What Spark does
 
@@ -41,10 +42,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from holdfast.checkpoint.offsets import OffsetEntry
+from holdfast.checkpoint.sources.kafka import parse_kafka_offset
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.ids import BatchId
 from holdfast.rules.changed_query import both_contracts
 from holdfast.rules.commands import resetting
 from holdfast.rules.rule import Finding, Needs, Rule
@@ -60,7 +64,11 @@ def _judge(case: Case) -> Iterator[Finding]:
     if evidence is None:
         return
     before, now = evidence.sources_before, evidence.sources
-    if evidence.newest_planned < 0 or before is None or len(before) != len(now):
+    where = "in the last run"
+    if before is None:
+        where = "in the checkpoint"
+        before = _topics_of_checkpoint(case, now)
+    if evidence.newest_planned < 0 or len(before) != len(now):
         return
     if Counter(before) == Counter(now):
         yield from _judge_options(case)
@@ -70,7 +78,7 @@ def _judge(case: Case) -> Iterator[Finding]:
             continue
         yield RULE.find(
             what=(
-                f"Source {number} was {old} in the last run and is {new} now. The checkpoint "
+                f"Source {number} was {old} {where} and is {new} now. The checkpoint "
                 "counts what was read of the old one. Spark fails at the start, or reads "
                 "everything in the new one and nothing more of the old one."
             ),
@@ -84,6 +92,21 @@ def _judge(case: Case) -> Iterator[Finding]:
             ),
             follows_from=(f"offsets/{evidence.newest_planned}", "the contract of the last run"),
         )
+
+
+def _topics_of_checkpoint(case: Case, now: Sequence[str]) -> tuple[str, ...]:
+    """Return the sources with the topics of the newest entry: no run has told of them.
+
+    So it is after a migration to another cluster, and when a checkpoint is adopted.
+    """
+    entry = case.checkpoint.offsets.get(BatchId(case.newest_planned))
+    if not isinstance(entry, OffsetEntry) or len(entry.offsets) != len(now):
+        return ()
+    parsed = (parse_kafka_offset(each.text or "") for each in entry.offsets)
+    return tuple(
+        source if offset is None or not offset.partitions else _KAFKA + ",".join(offset.partitions)
+        for source, offset in zip(now, parsed, strict=True)
+    )
 
 
 def _judge_options(case: Case) -> Iterator[Finding]:
