@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from typing import Any
 import psycopg
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import SparkSession
 
 from campaigns.five_steps import stages
@@ -127,7 +128,7 @@ class Pipeline:
             try:
                 query.awaitTermination()
             except StreamingQueryException as error:
-                self.failed = f"{stage}: {error.getCondition() or 'failed'}: {_first(str(error))}"
+                self.failed = f"the {stage} stage fails: {_find_condition(str(error))}"
                 return
 
     @contextmanager
@@ -150,10 +151,11 @@ class Pipeline:
         if kind.startswith("jdbc"):
             with psycopg.connect(where["dsn"]) as connection:
                 return connection.execute(_ROWS).fetchall()
-        if not Path(where["target"]).exists():
-            return []
         form = "delta" if kind.startswith("delta") else "parquet"
-        table = self.servers.spark.read.format(form).load(where["target"])
+        try:
+            table = self.servers.spark.read.format(form).load(where["target"])
+        except AnalysisException:
+            return []  # nothing was ever written there
         found = table.select("partition", "offset", "sensor_id").collect()
         return [(row.partition, row.offset, row.sensor_id) for row in found]
 
@@ -163,8 +165,10 @@ class Pipeline:
         return Outcome(difference=compare(wanted, self.rows(LAST)), failed=self.failed)
 
 
-def _first(text: str) -> str:
-    return " ".join(text.split())[:160]
+def _find_condition(text: str) -> str:
+    """Return the name of the error inside of what Spark says."""
+    found = [each for each in re.findall(r"\[([A-Z][A-Z_.]+)\]", text) if each != "STREAM_FAILED"]
+    return found[0] if found else " ".join(text.split())[:160]
 
 
 def _broken(pipeline: Pipeline) -> None:
@@ -247,7 +251,7 @@ def not_really_stopped(pipeline: Pipeline) -> None:
         pipeline.run()
     failed, pipeline.failed = pipeline.failed, ""
     pipeline.run()  # started again, as one would after a failure
-    pipeline.failed = pipeline.failed or (f"at first {failed}" if failed else "")
+    pipeline.failed = pipeline.failed or (f"at first, {failed}" if failed else "")
 
 
 def _has_wrong(pipeline: Pipeline) -> bool:
