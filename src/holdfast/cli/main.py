@@ -13,6 +13,7 @@ from itertools import pairwise
 import click
 
 from holdfast import __version__
+from holdfast.cli.examples import as_epilog
 from holdfast.cli.exit_codes import ExitCode, exit_code_of
 from holdfast.errors import HoldfastError
 from holdfast.printable import printable
@@ -50,8 +51,24 @@ class Verbs(click.Group):
         """Load a verb."""
         if cmd_name in VERBS:
             command: click.Command = getattr(import_module(f"holdfast.cli.{cmd_name}"), cmd_name)
+            command.epilog = as_epilog(cmd_name)
             return command
         return super().get_command(ctx, cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a verb; of a mistyped one say which was meant."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            import difflib  # noqa: PLC0415 - nobody else needs it
+
+            near = difflib.get_close_matches(args[0], VERBS, n=2)
+            if not near:
+                raise
+            said = f"{error.message} Did you mean {' or '.join(near)}?"
+            raise click.UsageError(said, ctx) from error
 
     def format_commands(
         self,

@@ -1,0 +1,54 @@
+"""What people type: the examples at the end of every help page."""
+
+from __future__ import annotations
+
+EXAMPLES = {
+    "accept": ("holdfast accept readings HF606:3f9a1c --root s3://lake/streams",),
+    "apply": (
+        "holdfast apply plan.json",
+        "holdfast apply plan.json --execute --allow destructive:readings",
+        "holdfast apply /srv/streams/_holdfast/readings/journal/20261117-040812-9d3c41 --continue",
+    ),
+    "backfill": ("holdfast backfill jobs.streams:lake copy --from 4 --to 9 --execute",),
+    "check": ("holdfast check jobs.streams:lake --stream readings",),
+    "diagnose": (
+        "holdfast diagnose s3://lake/streams/readings --sink s3://lake/readings",
+        "holdfast diagnose readings --root /srv/streams --probe",
+        "kubectl logs DRIVER | holdfast diagnose /srv/checkpoint --error -",
+    ),
+    "drill": (
+        "holdfast drill list",
+        "holdfast drill run app:stream --source-sample .",
+    ),
+    "evidence": ("holdfast evidence /srv/checkpoint --error driver.log -o evidence.zip",),
+    "facts": ("holdfast facts readings --root s3://lake/streams --format json",),
+    "inspect": (
+        "holdfast inspect s3://lake/streams/readings",
+        "holdfast inspect /srv/streams",
+        "holdfast inspect /srv/checkpoint --batch 41",
+    ),
+    "ledger": ('holdfast ledger ddl --role streams | psql "$DSN"',),
+    "lint": (
+        "holdfast lint src/",
+        "holdfast lint src/ --format github --baseline lint.json",
+    ),
+    "pipeline": ("holdfast pipeline show jobs.streams:lake",),
+    "plan": (
+        "holdfast plan resume readings --root s3://lake/streams -o plan.json",
+        "holdfast plan reset readings --root ROOT --from earliest --output truncate -o plan.json",
+        "holdfast plan rewind readings --root s3://lake/streams --to-batch 40 -o plan.json",
+    ),
+    "prove": ("holdfast prove jobs.streams:lake readings",),
+    "rules": (
+        "holdfast rules list",
+        "holdfast rules explain HF606",
+    ),
+    "undo": ("holdfast undo /srv/streams/_holdfast/readings/journal/20261117-040812-9d3c41",),
+}
+"""By verb. Each is a command that is complete but for the places that it names."""
+
+
+def as_epilog(verb: str) -> str:
+    """Return the examples of a verb as click shows them, each on a line of its own."""
+    lines = "\n".join(f"  {each}" for each in EXAMPLES[verb])
+    return f"\b\nExamples:\n{lines}"
