@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ from campaigns.five_steps import stages
 from campaigns.five_steps.stages import LAST, RAW, STAGES, kind_of, start_stage
 from examples.sensors.messages import PARTITIONS, Message, make_messages
 from examples.sensors.scenario import send
-from holdfast.drills.kill import Driver
+from holdfast.drills.kill import Driver, Rename
 from holdfast.drills.kill.waiting import wait_until
 from holdfast.proof.multiset import Difference, compare
 from lab import Kafka, Postgres
@@ -131,16 +132,19 @@ class Pipeline:
                 self.failed = f"the {stage} stage fails: {_find_condition(str(error))}"
                 return
 
-    @contextmanager
-    def driver_that_runs_on(self) -> Iterator[None]:
-        """Run the first stage in a process of its own, which nobody stops."""
+    def old_driver(self) -> Driver:
+        """Return the first stage as a process of its own."""
         directory = self.place / "driver"
-        driver = Driver(
+        return Driver(
             [stages.__file__, RAW, json.dumps(self.config)],
             environment=environment(directory, {"spark.master": "local[1]"}),
             directory=directory,
         )
-        with driver.start() as running:
+
+    @contextmanager
+    def driver_that_runs_on(self) -> Iterator[None]:
+        """Run the first stage in a process of its own, which nobody stops."""
+        with self.old_driver().start() as running:
             yield
             running.kill()
             running.wait()
@@ -254,6 +258,25 @@ def not_really_stopped(pipeline: Pipeline) -> None:
     pipeline.failed = pipeline.failed or (f"at first, {failed}" if failed else "")
 
 
+def paused_in_a_batch(pipeline: Pipeline) -> None:
+    """All five steps on both stages, while the old driver stands still within a batch."""
+    pipeline.send(FIRST)
+    in_a_batch = Rename("after", "offsets/1")
+    with pipeline.old_driver().start(in_a_batch, strike=signal.SIGSTOP) as old:
+        old.wait_until_halted()
+        start_stage(pipeline.servers.spark, LAST, pipeline.config, once=True).awaitTermination()
+        pipeline.has_bug = False
+        for stage in STAGES:
+            pipeline.clear(stage)
+            pipeline.delete_checkpoint(stage)
+        _restart(pipeline)
+        old.resume()
+        wait_until(lambda: _has_wrong(pipeline), seconds=20)  # or it has failed by itself
+        old.kill()
+        old.wait()
+    pipeline.run()
+
+
 def _has_wrong(pipeline: Pipeline) -> bool:
     return any(row[2].startswith(stages.WRONG) for row in pipeline.rows(RAW))
 
@@ -265,4 +288,5 @@ VARIANTS: dict[str, Callable[[Pipeline], None]] = {
     "every stage, without step 2": without_step_2,
     "every stage, 50 records expired": some_expired,
     "every stage, the old driver still runs": not_really_stopped,
+    "every stage, the old driver is in a batch": paused_in_a_batch,
 }
