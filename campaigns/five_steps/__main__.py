@@ -75,7 +75,7 @@ def text_row(cell: Cell, found: Outcome) -> str:
     seen = found.difference
     return (
         f"{cell.written:<24}{cell.variant:<40}{seen.missing:>6,}{seen.doubled:>12,}"
-        f"{seen.foreign:>7,}  {_say(found)}"
+        f"{seen.foreign:>7,}  {_say(cell, found)}"
     )
 
 
@@ -83,11 +83,13 @@ def markdown_row(cell: Cell, found: Outcome) -> str:
     """Return a cell's line for the documentation."""
     seen = found.difference
     figures = " | ".join(f"{each:,}" for each in (seen.missing, seen.doubled, seen.foreign))
-    return f"| {cell.written} | {cell.variant} | {figures} | {_say(found)} |"
+    return f"| {cell.written} | {cell.variant} | {figures} | {_say(cell, found)} |"
 
 
-def _say(found: Outcome) -> str:
-    said = "exact" if found.difference.exact else "**not exact**"
+def _say(cell: Cell, found: Outcome) -> str:
+    said = "exact" if found.difference.exact else "not exact"
+    if not found.difference.exact and _only_expired(cell, found):
+        said = "exact but for what expired"
     return f"{said}; {found.failed}" if found.failed else said
 
 
