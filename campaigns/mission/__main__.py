@@ -8,8 +8,8 @@ Three times, on real Kafka, S3, PostgreSQL, Delta and Spark:
               compared row by row with what the messages must have become
   expired     the same with part of the topic gone: the plan says how many records are lost for
               good, and `apply` refuses without the word for it
-  by hand     the five steps from the web on the same pipeline without Holdfast: stop, fix, delete
-              the checkpoints, start from earliest
+  by hand     the same pipeline without Holdfast: stop, fix, delete the checkpoints, start from
+              earliest; the tables are not cleared (`campaigns.five_steps` has all five steps)
 
 The exit code is 0 when the first two are exact and the numbers of the plan are right.
 """

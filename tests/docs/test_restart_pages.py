@@ -34,7 +34,7 @@ DECISION, CHECKLIST = DOCS / "guides/restart-decision.md", DOCS / "guides/before
 WHY_NOT = DOCS / "explanation/why-not-delete-it.md"
 UNSEEN = DOCS / "explanation/what-holdfast-cannot-see.md"
 PYTHON = DOCS / "reference/python.md"
-BY_CAUSE = {("HF927", "backfill")}
+BY_CAUSE = {("HF115", "backfill"), ("HF927", "backfill")}
 """A rule whose goal depends on what the error says."""
 PAGES = (DECISION, CHECKLIST, WHY_NOT, UNSEEN)
 ANSWERED = {ExitCode.DONE, ExitCode.FOUND, ExitCode.NOT_JUDGED}

@@ -52,7 +52,7 @@ RULE = Rule(
     severity=Severity.RISK,
     confidence=Confidence.LIKELY,
     effect=Effect.LOSES,
-    goal=Goal.NONE,
+    goal=Goal.RESUME,
     needs=Needs.CHECKPOINT,
     judge=_judge,
 )

@@ -54,7 +54,7 @@ RULE = Rule(
     severity=Severity.DATA_AT_RISK,
     confidence=Confidence.LIKELY,
     effect=Effect.LOSES,
-    goal=Goal.NONE,
+    goal=Goal.RESUME,
     needs=Needs.NEIGHBOURS,
     judge=_judge,
 )

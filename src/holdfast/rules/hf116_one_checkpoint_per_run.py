@@ -63,7 +63,7 @@ RULE = Rule(
     severity=Severity.RISK,
     confidence=Confidence.LIKELY,
     effect=Effect.LOSES,
-    goal=Goal.NONE,
+    goal=Goal.RESUME,
     needs=Needs.NEIGHBOURS,
     judge=_judge,
 )

@@ -75,7 +75,7 @@ RULE = Rule(
     severity=Severity.RISK,
     confidence=Confidence.LIKELY,
     effect=Effect.REPEATS,
-    goal=Goal.NONE,
+    goal=Goal.RESUME,
     needs=Needs.CHECKPOINT,
     judge=_judge,
 )

@@ -66,7 +66,7 @@ RULE = Rule(
     severity=Severity.RISK,
     confidence=Confidence.LIKELY,
     effect=Effect.ALTERS,
-    goal=Goal.NONE,
+    goal=Goal.RESUME,
     needs=Needs.CHECKPOINT,
     judge=_judge,
 )

@@ -67,7 +67,7 @@ RULE = Rule(
     severity=Severity.BLOCKS_RESTART,
     confidence=Confidence.CERTAIN,
     effect=Effect.FAILS,
-    goal=Goal.NONE,
+    goal=Goal.RESUME,
     needs=Needs.CHECKPOINT,
     judge=_judge,
 )

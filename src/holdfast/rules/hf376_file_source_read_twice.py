@@ -49,7 +49,7 @@ RULE = Rule(
     severity=Severity.RISK,
     confidence=Confidence.LIKELY,
     effect=Effect.NONE,
-    goal=Goal.NONE,
+    goal=Goal.RESET,
     needs=Needs.SOURCE,
     judge=_judge,
 )

@@ -48,7 +48,7 @@ RULE = Rule(
     severity=Severity.RISK,
     confidence=Confidence.LIKELY,
     effect=Effect.ALTERS,
-    goal=Goal.NONE,
+    goal=Goal.RESUME,
     needs=Needs.QUERY,
     judge=_judge,
 )

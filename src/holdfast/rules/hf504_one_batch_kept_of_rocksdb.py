@@ -54,7 +54,7 @@ RULE = Rule(
     severity=Severity.RISK,
     confidence=Confidence.LIKELY,
     effect=Effect.FAILS,
-    goal=Goal.NONE,
+    goal=Goal.RESUME,
     needs=Needs.CHECKPOINT,
     judge=_judge,
 )

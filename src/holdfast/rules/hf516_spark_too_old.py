@@ -51,7 +51,7 @@ RULE = Rule(
     severity=Severity.BLOCKS_RESTART,
     confidence=Confidence.LIKELY,
     effect=Effect.FAILS,
-    goal=Goal.NONE,
+    goal=Goal.RESUME,
     needs=Needs.QUERY,
     judge=_judge,
 )

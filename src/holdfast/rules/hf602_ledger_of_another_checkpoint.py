@@ -77,6 +77,6 @@ RULE = Rule(
     severity=Severity.DATA_AT_RISK,
     confidence=Confidence.CERTAIN,
     effect=Effect.REPEATS,
-    goal=Goal.NONE,
+    goal=Goal.RESUME,
     judge=_judge,
 )

@@ -58,6 +58,6 @@ RULE = Rule(
     severity=Severity.DATA_AT_RISK,
     confidence=Confidence.UNKNOWN,
     effect=Effect.NONE,
-    goal=Goal.NONE,
+    goal=Goal.RESUME,
     judge=_judge,
 )

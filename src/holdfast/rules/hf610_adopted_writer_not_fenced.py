@@ -59,6 +59,6 @@ RULE = Rule(
     severity=Severity.DATA_AT_RISK,
     confidence=Confidence.UNKNOWN,
     effect=Effect.REPEATS,
-    goal=Goal.NONE,
+    goal=Goal.RESUME,
     judge=_judge,
 )

@@ -46,7 +46,7 @@ RULE = Rule(
     severity=Severity.RISK,
     confidence=Confidence.CERTAIN,
     effect=Effect.NONE,
-    goal=Goal.NONE,
+    goal=Goal.RESUME,
     needs=Needs.OUTPUT,
     judge=_judge,
 )

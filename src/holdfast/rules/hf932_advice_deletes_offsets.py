@@ -44,7 +44,7 @@ RULE = Rule(
     severity=Severity.RISK,
     confidence=Confidence.CERTAIN,
     effect=Effect.FAILS,
-    goal=Goal.NONE,
+    goal=Goal.RESUME,
     needs=Needs.ERROR,
     judge=_judge,
 )

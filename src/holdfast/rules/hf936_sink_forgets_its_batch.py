@@ -42,7 +42,7 @@ RULE = Rule(
     severity=Severity.DATA_AT_RISK,
     confidence=Confidence.LIKELY,
     effect=Effect.REPEATS,
-    goal=Goal.NONE,
+    goal=Goal.RESUME,
     needs=Needs.ERROR,
     judge=_judge,
 )

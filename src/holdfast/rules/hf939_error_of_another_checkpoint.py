@@ -47,7 +47,7 @@ RULE = Rule(
     severity=Severity.RISK,
     confidence=Confidence.CERTAIN,
     effect=Effect.NONE,
-    goal=Goal.NONE,
+    goal=Goal.RESUME,
     needs=Needs.ERROR,
     judge=_judge,
 )

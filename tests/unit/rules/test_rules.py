@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from docsite.rule_pages import page_of
-from holdfast.grades import Severity
+from holdfast.grades import Goal, Severity
 from holdfast.lint.catalogue import LINT_RULES
 from holdfast.lint.rule import LintRule
 from holdfast.rules import RULES, Needs, Rule, judge, rules_for
@@ -66,6 +66,11 @@ def test_the_text_of_a_rule_is_its_page(rule: Rule | LintRule) -> None:
     page = PAGES / f"{rule.code}.md"
     assert page.exists(), f"no page {rule.code}.md: python -m docsite.rule_pages"
     assert page.read_text() == page_of(rule), "python -m docsite.rule_pages writes it again"
+
+
+@pytest.mark.parametrize("rule", RULES, ids=code_of)
+def test_what_is_more_than_a_note_has_a_goal(rule: Rule) -> None:
+    assert rule.severity is Severity.NOTE or rule.goal is not Goal.NONE
 
 
 @pytest.mark.parametrize("rule", RULES, ids=code_of)
