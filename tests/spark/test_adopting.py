@@ -134,7 +134,7 @@ def test_a_function_gets_nothing_once_the_lease_may_be_another_drivers(
     def keep(_: DataFrame, number: int) -> None:
         seen.append(number)
         # From here on the store confirms nothing any more, for longer than the term.
-        monkeypatch.setattr(Keeper, "holds", lambda _: False)
+        monkeypatch.setattr(Keeper, "is_confirmed", lambda _: False)
 
     with pytest.raises(Exception, match="The lease was not renewed for a whole term"):
         stream.run(into=hf.ForeachBatch(keep))
