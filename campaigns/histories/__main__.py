@@ -29,6 +29,9 @@ from campaigns.histories.memory_backend import MemoryBackend
 from campaigns.histories.planted import find_plants
 from campaigns.histories.process import one_process
 
+PROGRESS_S = 30
+"""Between two lines about how far it is."""
+
 
 def main() -> int:
     """Play histories; exit 1 when something was found."""
@@ -44,8 +47,12 @@ def main() -> int:
             return _replay(campaign, _history(given.replay))
         if given.planted:
             return find_plants(campaign, seed=given.seed, most=given.count, where=given.where)
+        told = campaign.tally.seconds
         for each in all_of(given.seed, given.count, first=given.first):
             found = campaign.add(each)
+            if campaign.tally.seconds - told > PROGRESS_S:
+                told = campaign.tally.seconds
+                print(f"so far {campaign.tally}", file=sys.stderr, flush=True)
             if found is not None:
                 _say(campaign, each, found)
                 if given.keep is not None:
