@@ -126,13 +126,12 @@ class Driver:
             spark="4.2",
         )
         place = place.refreshed()
-        since = place.generation.begins_anew
         return Guard(
             place=place,
             sinks=sinks,
             lease=lease,
             contract=contract,
-            before=contract_before(place.record, epoch=lease.epoch, since=since),
+            before=contract_before(place.record, epoch=lease.epoch, generation=place.generation),
             spark=SPARK,
             probes=_NoProbes(),  # type: ignore[arg-type] # only Kafka is asked
         )

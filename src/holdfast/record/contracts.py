@@ -38,6 +38,8 @@ from holdfast.record.bounds import (
     Version,
 )
 from holdfast.record.documents import Document, RecordError, create, read_document, replace
+from holdfast.record.generations import Generation
+from holdfast.record.last_run import last_run_of
 from holdfast.record.layout import contract_path
 from holdfast.record.runs import newest_run
 from holdfast.redact import has_credentials
@@ -230,7 +232,9 @@ def read_contract(reader: Reader, digest: str) -> Contract | None:
     return read_document(reader, contract_path(digest), Contract, limit=LARGEST_BYTES)
 
 
-def contract_before(reader: Reader, *, epoch: int, since: int = 1) -> Contract | None:
+def contract_before(
+    reader: Reader, *, epoch: int, generation: Generation | None = None
+) -> Contract | None:
     """Return the contract of the last run before an epoch; None when there is none, or unknown.
 
     A broken run or contract is logged with its repair. No older run is taken in its place: a sink
@@ -239,14 +243,18 @@ def contract_before(reader: Reader, *, epoch: int, since: int = 1) -> Contract |
     Args:
         reader: Of the stream's record.
         epoch: A run of it or of a later one is ignored.
-        since: A generation: what ran before it is not what a new query has to fit.
+        generation: The current one; None: every run counts. What ran before a reset, or in a
+            generation that was taken back, is not what a new query has to fit.
 
     Raises:
         ReadError: The store did not answer.
     """
     try:
-        last = newest_run(reader, before=epoch)
-        if last is not None and last.generation < since:
+        if generation is None:
+            last = newest_run(reader, before=epoch)
+        else:
+            last = last_run_of(reader, generation, before=epoch)
+        if last is not None and generation and last.generation < generation.begins_anew:
             return None
         found = read_contract(reader, last.contract) if last else None
     except RecordError as error:

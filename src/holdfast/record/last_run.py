@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from holdfast.record.bounds import MAX_EPOCH
 from holdfast.record.generations import UNDONE, Generation, read_generations
 from holdfast.record.runs import Run, newest_run
 from holdfast.storage.read import Reader
 
 
-def last_run_of(reader: Reader, generation: Generation) -> Run | None:
+def last_run_of(
+    reader: Reader, generation: Generation, *, before: int = MAX_EPOCH + 1
+) -> Run | None:
     """Return the newest run that no undo has left behind; without one, the newest of all.
 
     An undone generation goes back to a checkpoint of before. Its sinks are those that the stream
@@ -16,11 +19,12 @@ def last_run_of(reader: Reader, generation: Generation) -> Run | None:
     Args:
         reader: Of the stream's record.
         generation: The current one.
+        before: An epoch: a run of it or of a later one was not started yet, and is ignored.
 
     Raises:
         ReadError, RecordError: A run or a generation cannot be read.
     """
-    newest = newest_run(reader)
+    newest = newest_run(reader, before=before)
     if newest is None or newest.generation == generation.number:
         return newest
     left = _find_left(list(read_generations(reader)))

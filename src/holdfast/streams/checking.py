@@ -71,8 +71,7 @@ def _build(streams: Mapping[str, Declared], spark: SparkSession) -> Iterator[tup
 
 def _check(declared: Declared, built: Any, spark: SparkSession, *, root: str | None) -> StreamCheck:
     place = find_place(spark, declared.name, root, checkpoint=declared.options.get("checkpoint"))
-    since = place.generation.begins_anew
-    before = contract_before(place.record, epoch=MAX_EPOCH + 1, since=since)
+    before = contract_before(place.record, epoch=MAX_EPOCH + 1, generation=place.generation)
     if isinstance(built, str):
         has_run = before is not None
         return StreamCheck(stream=declared.name, unknown=(built,) if has_run else ())

@@ -192,8 +192,7 @@ class Start:
         )
         contract = msgspec.structs.replace(contract, reset=self.reset)
         place = place.refreshed()  # who held the lease may have opened the stream meanwhile
-        since = place.generation.begins_anew
-        before = contract_before(place.record, epoch=lease.epoch, since=since)
+        before = contract_before(place.record, epoch=lease.epoch, generation=place.generation)
         return Guard(
             place=place,
             sinks=sinks,

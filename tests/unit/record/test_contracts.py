@@ -17,6 +17,7 @@ from holdfast.record.contracts import (
     tell_changes,
 )
 from holdfast.record.documents import RecordError, encode
+from holdfast.record.generations import Generation, open_generation
 from holdfast.record.runs import Run, write_run
 from holdfast.storage.memory import MemoryStorage
 
@@ -228,3 +229,36 @@ def test_a_field_of_a_later_holdfast_is_ignored() -> None:
     content = json.loads(encode(CONTRACT)) | {"owner": "team"}
     record = planted(content, CONTRACT.digest)
     assert read_contract(record, CONTRACT.digest) == CONTRACT
+
+
+def test_a_run_that_an_undo_has_left_is_not_what_a_query_has_to_fit() -> None:
+    record = MemoryStorage({})
+    kept = {}
+    for number, (place, why) in enumerate((("a", "opened"), ("a.g2", "reset"), ("a", "undone")), 1):
+        generation = Generation(
+            number=number,
+            checkpoint=f"file:/{place}",
+            query_id="0e37df36-f698-11e6-8dd4-cb9ced3df976",
+            first_batch=0,
+            why=why,
+            opened_at="2026-11-17T00:00:00+00:00",
+        )
+        open_generation(record, generation)
+        kept[number] = generation
+    contracts = [
+        msgspec.structs.replace(CONTRACT, output_mode=each) for each in ("append", "update")
+    ]
+    for number, contract in enumerate(contracts, start=1):
+        keep_contract(record, contract)
+        run = Run(
+            epoch=number,
+            run_id=f"0e37df36-f698-11e6-8dd4-cb9ced3df97{number}",
+            generation=number,
+            contract=contract.digest,
+            spark="4.2",
+            started_at="2026-11-17T00:00:00+00:00",
+            first_batch=0,
+        )
+        write_run(record, run)
+    assert contract_before(record, epoch=3, generation=kept[2]) == contracts[1]
+    assert contract_before(record, epoch=3, generation=kept[3]) == contracts[0]
