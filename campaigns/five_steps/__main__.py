@@ -20,8 +20,9 @@ from dataclasses import dataclass
 import click
 
 from campaigns.five_steps import by_hand, guarded, stages
-from campaigns.five_steps.by_hand import Outcome, Pipeline, Servers
+from campaigns.five_steps.by_hand import Outcome, Pipeline
 from campaigns.five_steps.guarded import Guarded
+from campaigns.five_steps.servers import EXPIRED, Servers
 from lab import Kafka, Postgres
 from lab.scratch import scratch_directory
 from lab.spark import start_session
@@ -143,7 +144,7 @@ def main(kind: str | None, only: str | None, form: str) -> None:
 def _only_expired(cell: Cell, found: Outcome) -> bool:
     """Return whether nothing is missing but what the topic has no more."""
     seen = found.difference
-    lost = by_hand.EXPIRED if "expired" in cell.variant else 0
+    lost = EXPIRED if "expired" in cell.variant else 0
     return (seen.missing, seen.doubled, seen.foreign) == (lost, 0, 0)
 
 

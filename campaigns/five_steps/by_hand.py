@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import signal
@@ -13,36 +14,21 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from confluent_kafka import TopicPartition
-from confluent_kafka.admin import AdminClient
 from pyspark.errors import AnalysisException, StreamingQueryException
-from pyspark.sql import SparkSession
 
 from campaigns.five_steps import stages
+from campaigns.five_steps.servers import FIRST, MESSAGES, PER_BATCH, Servers, expire
 from campaigns.five_steps.stages import LAST, RAW, STAGES, kind_of, start_stage
 from examples.sensors.messages import PARTITIONS, Message, make_messages
 from examples.sensors.scenario import send
 from holdfast.drills.kill import Driver, Rename
 from holdfast.drills.kill.waiting import wait_until
 from holdfast.proof.multiset import Difference, compare
-from lab import Kafka, Postgres
 from lab.spark import environment
 
-FIRST, MESSAGES, PER_BATCH, EXPIRED = 600, 1_000, 150, 50
-"""Sent before the reset, and in all; per batch; and gone from the topic where records expire."""
 _TABLE = 'create table readings (partition int, "offset" bigint, sensor_id text, batch_id int)'
 _ROWS = 'select partition, "offset", sensor_id from readings'
 Row = tuple[int, int, str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Servers:
-    """What every cell needs."""
-
-    kafka: Kafka
-    postgres: Postgres
-    spark: SparkSession
-    scratch: Path
 
 
 @dataclass(slots=True, kw_only=True)
@@ -233,13 +219,6 @@ def some_expired(pipeline: Pipeline) -> None:
     _restart(pipeline)
 
 
-def expire(servers: Servers, topic: str) -> None:
-    """Take the oldest records of one partition out of the topic, as its retention would."""
-    admin = AdminClient({"bootstrap.servers": servers.kafka.address})
-    for future in admin.delete_records([TopicPartition(topic, 0, EXPIRED)]).values():
-        future.result()
-
-
 def not_really_stopped(pipeline: Pipeline) -> None:
     """All five steps on both stages, while the old driver of the first one still runs."""
     pipeline.send(FIRST)
@@ -271,10 +250,19 @@ def paused_in_a_batch(pipeline: Pipeline) -> None:
             pipeline.delete_checkpoint(stage)
         _restart(pipeline)
         old.resume()
-        wait_until(lambda: _has_wrong(pipeline), seconds=20)  # or it has failed by itself
+        assert wait_until(lambda: _has_wrong(pipeline) or _has_ended(old.pid), seconds=120)
         old.kill()
         old.wait()
     pipeline.run()
+
+
+def _has_ended(group: int) -> bool:
+    """Return whether no process of a group is left."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return True
+    return False
 
 
 def _has_wrong(pipeline: Pipeline) -> bool:

@@ -13,16 +13,8 @@ from pyspark.sql import functions as F
 
 import holdfast as hf
 from campaigns.commands import holdfast
-from campaigns.five_steps.by_hand import (
-    EXPIRED,
-    FIRST,
-    MESSAGES,
-    PER_BATCH,
-    Outcome,
-    Row,
-    Servers,
-    expire,
-)
+from campaigns.five_steps.by_hand import Outcome, Row
+from campaigns.five_steps.servers import EXPIRED, FIRST, MESSAGES, PER_BATCH, Servers, expire
 from campaigns.five_steps.stages import LAST, RAW, SCHEMA, WRONG
 from examples.sensors.messages import PARTITIONS, Message, make_messages
 from examples.sensors.scenario import send
