@@ -8,9 +8,11 @@ set for one write in the session of the query, which no other query shares, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+
+from holdfast.proof.settings import with_settings
 
 _TIMESTAMPS = "spark.sql.parquet.outputTimestampType"
 _LOSSY, _EXACT = "TIMESTAMP_MILLIS", "TIMESTAMP_MICROS"
@@ -34,7 +36,7 @@ _OF_THE_SOURCE = ("__CHAR_VARCHAR_TYPE_STRING", "parquet.field.id")
 
 def write_exactly(frame: Any, where: str) -> None:
     """Write a DataFrame to Parquet, in the place of what is there."""
-    with _settings(frame.sparkSession, _WRITING):
+    with with_settings(frame.sparkSession, _WRITING):
         frame.write.mode("overwrite").option("compression", "snappy").parquet(where)
 
 
@@ -51,7 +53,7 @@ def read_exactly(session: Any, where: str, schema: Any = None) -> Any:
 def exact_timestamps(session: Any) -> Iterator[None]:
     """Have Spark write timestamps with all their digits, if the session says otherwise."""
     is_lossy = str(session.conf.get(_TIMESTAMPS, None)).upper() == _LOSSY
-    with _settings(session, {_TIMESTAMPS: _EXACT} if is_lossy else {}):
+    with with_settings(session, {_TIMESTAMPS: _EXACT} if is_lossy else {}):
         yield
 
 
@@ -71,18 +73,3 @@ def _plain(value: Any) -> Any:
         else {key: kept for key, kept in each.items() if key not in _OF_THE_SOURCE}
         for name, each in value.items()
     }
-
-
-@contextmanager
-def _settings(session: Any, values: Mapping[str, str]) -> Iterator[None]:
-    before = {name: session.conf.get(name, None) for name in values}
-    try:
-        for name, value in values.items():
-            session.conf.set(name, value)
-        yield
-    finally:
-        for name, old in before.items():
-            if old is None:
-                session.conf.unset(name)
-            else:
-                session.conf.set(name, old)
