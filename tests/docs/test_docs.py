@@ -62,6 +62,31 @@ def test_the_damage_in_the_readme_is_that_of_the_page() -> None:
         assert measured[written, happens] == rest
 
 
+STEPS = {
+    "on every stage": "every stage",
+    "on the first stage only": "first stage only",
+    "without clearing the output": "every stage, without step 2",
+    "with 50 records expired": "every stage, 50 records expired",
+    "the old driver is in a batch": "every stage, the old driver is in a batch",
+}
+WRITTEN = ("Delta's own sink", "Delta, fixed txnAppId", "JDBC append")
+FAULTS = ("lost", "duplicated", "wrong")
+
+
+def test_the_five_steps_in_the_readme_are_those_of_the_page() -> None:
+    page = (ROOT / "docs/explanation/the-five-steps.md").read_text()
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")]
+    measured = {(row[0], row[1]): row[2:5] for row in rows if len(row) == 6}
+    lines = [line.strip("| ").split(" | ") for line in README.splitlines() if line.startswith("| ")]
+    shown = [row for row in lines if row[0] in STEPS]
+    assert [row[0] for row in shown] == list(STEPS)
+    for step, *cells in shown:
+        for written, cell in zip(WRITTEN, cells, strict=False):
+            figures = zip(measured[written, STEPS[step]], FAULTS, strict=True)
+            said = ", ".join(f"{count} {what}" for count, what in figures if count != "0")
+            assert cell == (said or "exact"), (step, written)
+
+
 def test_the_figures_in_the_readme_are_those_of_their_page() -> None:
     figures = re.findall(r"\*\*(.*?)\*\*", README.partition("## Figures")[2].partition("## ")[0])
     measured = re.findall(r"\*\*(.*?)\*\*", (ROOT / "docs/reference/measurements.md").read_text())
