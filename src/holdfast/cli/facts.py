@@ -29,8 +29,8 @@ from holdfast.lint.query_in_code import NoQuery, QueryInCode
     "program",
     metavar="FILE[:NAME]",
     help="The program of the query: sink, output mode, trigger and checkpoint are read from its "
-    "source, which is parsed and never run. NAME is the query's name or the function that starts "
-    "it, if the file has several.",
+    "source, which is parsed and never run. NAME is the query's name, the function that starts it "
+    "or the line of its start, if the file has several.",
 )
 @with_format
 @with_looks

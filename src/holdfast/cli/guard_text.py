@@ -56,7 +56,7 @@ def say_unchecked(
         is_probed: Whether every source has said what it can still give.
         unanswered: Why a source that was to be asked did not say what it has.
     """
-    how = "--probe" if unanswered is None else f"asked in vain: {unanswered}"
+    how = "--probe" if unanswered is None else f"it could not be asked: {unanswered}"
     source = "" if is_probed else f", whether the source still has the data ({how})"
     if isinstance(record, GuardRecord):
         return f"the sinks and their ledgers{source}"

@@ -30,7 +30,8 @@ class WhichQuery:
     """Which query of a program is meant."""
 
     name: str | None = None
-    """Its name, or that of the function that starts it; None for the one with the checkpoint."""
+    """Its name, that of the function that starts it, or the line of its start; None for the one
+    with the checkpoint."""
     is_checkpoint: Callable[[str], bool | None] = lambda _: None
     """Whether a location in the code is the checkpoint; None if that cannot be told."""
 
@@ -67,7 +68,9 @@ class _Reader:
     def find(self, which: WhichQuery) -> QueryInCode | NoQuery:
         queries = self.program.queries
         if which.name is not None:
-            queries = tuple(each for each in queries if which.name in self._names(each))
+            queries = tuple(
+                each for each in queries if which.name in (*self._names(each), self._line(each.at))
+            )
             if not queries:
                 return NoQuery(f"{self.path} starts no query {which.name!r}{self._list_all()}")
         if not queries:
@@ -80,7 +83,7 @@ class _Reader:
         found = self._read(queries[0], which)
         if found.is_other and which.name is None:
             named = f"its checkpoint is {found.checkpoint.value} ({found.checkpoint.place})"
-            how = "To read it all the same, name the query: FILE:NAME"
+            how = f"To read it anyway: FILE:NAME, or FILE:{self._line(queries[0].at)} by its line"
             return NoQuery(f"{self.path} starts another query: {named}. {how}")
         return found
 
@@ -96,7 +99,7 @@ class _Reader:
         named = (f"{_first(self._names(each))} (line {self._line(each.at)})" for each in queries)
         more = len(self.program.queries) - len(queries)
         rest = f" and {more} more" if more else ""
-        return f". It starts {', '.join(named)}{rest}: give FILE:NAME"
+        return f". It starts {', '.join(named)}{rest}: give FILE:NAME or FILE:LINE"
 
     def _names(self, query: Query) -> tuple[str, ...]:
         """Return what a query can be called: its own name, then functions around its start."""

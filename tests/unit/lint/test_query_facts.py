@@ -121,7 +121,7 @@ TWO = (
 )
 
 
-@pytest.mark.parametrize(("name", "line"), [("orders", 2), ("clicks", 4), ("c", 4)])
+@pytest.mark.parametrize(("name", "line"), [("orders", 2), ("clicks", 4), ("c", 4), ("2", 2)])
 def test_a_query_is_chosen_by_its_name_or_its_function(name: str, line: int) -> None:
     assert found(TWO, name).place == f"job.py:{line}"
 
@@ -134,7 +134,7 @@ def test_several_queries_are_never_guessed_among() -> None:
     query = read(TWO)
     assert query == NoQuery(
         "job.py does not tell which query it is. It starts orders (line 2), c (line 4): "
-        "give FILE:NAME"
+        "give FILE:NAME or FILE:LINE"
     )
     missing = read(TWO, "nobody")
     assert isinstance(missing, NoQuery)
@@ -146,7 +146,9 @@ def test_another_checkpoint_is_taken_only_by_name() -> None:
     refused = read(text, own="/cp/c")
     assert isinstance(refused, NoQuery)
     assert "its checkpoint is /cp/o (job.py:1)" in refused.why
+    assert refused.why.endswith("To read it anyway: FILE:NAME, or FILE:1 by its line")
     assert found(text, "o", own="/cp/c").is_other
+    assert found(text, "1", own="/cp/c").is_other
 
 
 def test_a_very_long_value_is_cut() -> None:
