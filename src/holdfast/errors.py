@@ -40,8 +40,47 @@ class HoldfastError(Exception):
         return _rebuild, (type(self), self.args), self.__dict__
 
 
+EXTRAS = {
+    "pyspark": "spark",
+    "pyarrow": "state",
+    "psycopg": "postgres",
+    "confluent_kafka": "kafka",
+    "boto3": "aws",
+    "botocore": "aws",
+}
+"""The extra that brings a module which Holdfast does not itself require."""
+_POSTGRES = "holdfast.sinks.postgres"
+
+
+def missing_extra(error: ImportError) -> MissingExtraError | None:
+    """Return which extra to install, if a module of one is not there; None of any other module.
+
+    Args:
+        error: What an import raised.
+    """
+    module = (error.name or "").partition(".")[0]
+    # A module that is there and lacks a name is another problem: its version.
+    if module not in EXTRAS or not isinstance(error, ModuleNotFoundError):
+        return None
+    extra = "postgres" if _came_through(error, _POSTGRES) else EXTRAS[module]
+    return MissingExtraError("What was asked for", module=module, extra=extra)
+
+
+def _came_through(error: ImportError, package: str) -> bool:
+    """Return whether a module of a package raised an error, or passed it on."""
+    frames = error.__traceback__
+    while frames is not None:
+        if str(frames.tb_frame.f_globals.get("__name__", "")).startswith(package):
+            return True
+        frames = frames.tb_next
+    return False
+
+
 def without_our_frames(function: Callable[P, R]) -> Callable[P, R]:
-    """Have an error of a public function show the caller's frames only: its sentences say why."""
+    """Have an error of a public function show the caller's frames only: its sentences say why.
+
+    An optional dependency that is not installed becomes the error that names its extra.
+    """
 
     @functools.wraps(function)
     def call(*given: P.args, **named: P.kwargs) -> R:
@@ -49,6 +88,11 @@ def without_our_frames(function: Callable[P, R]) -> Callable[P, R]:
             return function(*given, **named)
         except HoldfastError as error:
             raise error.with_traceback(None) from error.__cause__
+        except ImportError as error:
+            missing = missing_extra(error)
+            if missing is None:
+                raise
+            raise missing from error
 
     return call
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from holdfast.errors import ConfigError
+from holdfast.errors import ConfigError, missing_extra
 from holdfast.redact import redact, redact_location
 
 
@@ -22,6 +22,7 @@ def load_named(named: str) -> Any:
 
     Raises:
         ConfigError: It cannot be imported, or has nothing of that name.
+        MissingExtraError: It imports an optional dependency that is not installed.
     """
     where, _, name = named.rpartition(":")
     try:
@@ -29,6 +30,9 @@ def load_named(named: str) -> Any:
             _load_file(Path(where)) if where.endswith(".py") else importlib.import_module(where)
         )
     except Exception as error:
+        missing = missing_extra(error) if isinstance(error, ImportError) else None
+        if missing is not None:
+            raise missing from error
         raise ConfigError(
             f"{redact_location(where)!r} cannot be imported: {redact(repr(error))}."
         ) from error

@@ -201,7 +201,8 @@ def test_the_example_of_a_diagnosis_runs(srv: Path) -> None:
     ran = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
     first, *rest = ran.stdout.splitlines()
     assert first in {each.value for each in verdicts.RestartVerdict}
-    assert any(line.startswith("5 output mode not known: ") for line in rest)
+    assert "5 output mode append" in rest, "the log of its sink tells"
+    assert any(line.startswith("9 restarts at least 1 start") for line in rest)
 
 
 @pytest.mark.parametrize("value", [Diagnosis, Finding, Fact], ids=lambda value: value.__name__)

@@ -19,6 +19,8 @@ def say_check(found: Inspection | DirectoryInspection) -> str:
     """Say whether the next start is safe, or how many are not."""
     if isinstance(found, Inspection):
         why = _WHY.get(found.verdict)
+        if why is None and found.unanswered is not None:
+            return f"Not judged: a source could not be asked: {found.unanswered}."
         return "Check passed." if why is None else f"Check failed: {why}."
     if found.passes:
         return "Check passed."

@@ -1,7 +1,7 @@
 """The form `json-v1` of `holdfast diagnose` and `holdfast facts`, from which the schema is made.
 
 Within a version fields are added, never renamed or removed. The schema is committed as
-docs/reference/diagnose.schema.json.
+docs/reference/diagnose.schema.json and docs/reference/facts.schema.json.
 """
 
 from __future__ import annotations
@@ -13,12 +13,16 @@ FACTS_FORMAT = "holdfast.facts/json-v1"
 
 
 class FactJson(msgspec.Struct, rename="camel"):
-    """One of the nine facts; `value` is null when it is not known."""
+    """One of the nine facts; `value` is null when it is not known.
+
+    `command` would tell it, or the rest of it; null when nothing is missing.
+    """
 
     number: int
     name: str
     value: str | None
     where: str
+    command: str | None = None
 
 
 class FindingJson(msgspec.Struct, rename="camel"):
@@ -53,9 +57,47 @@ class DiagnosisJson(msgspec.Struct, rename="camel", tag_field="format", tag=FORM
     not_asked: tuple[str, ...]
 
 
+class PositionJson(msgspec.Struct, rename="camel"):
+    """How far one source is read, or one partition of it: `offset` is the next to be read."""
+
+    source: str
+    kind: str
+    position: str
+    topic: str | None = None
+    partition: int | None = None
+    offset: int | None = None
+
+
+class StartJson(msgspec.Struct, rename="camel"):
+    """One start of a guarded stream.
+
+    `ended` is `finished`, `stopped`, `failed`, `lost`, `not-recorded`, `running` or `unknown`.
+    """
+
+    epoch: int
+    run_id: str
+    ended: str
+    where: str
+    generation: int | None = None
+    spark: str | None = None
+    began_at: str | None = None
+    ended_at: str | None = None
+    error: str | None = None
+    first_batch: int | None = None
+    last_batch: int | None = None
+    not_known: str | None = None
+
+
 class FactsJson(msgspec.Struct, rename="camel", tag_field="format", tag=FACTS_FORMAT):
     """What `holdfast facts` found."""
 
     holdfast: str
     location: str
     facts: tuple[FactJson, ...]
+    offsets: tuple[PositionJson, ...] = ()
+    starts: tuple[StartJson, ...] | None = None
+    """Newest first; null for a bare checkpoint, and where the record cannot be read."""
+    older_starts: int = 0
+    """Starts before those, which were not read."""
+    not_read: tuple[str, ...] = ()
+    """What was asked for and could not be read."""

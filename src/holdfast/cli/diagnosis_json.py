@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from holdfast import __version__
-from holdfast.cli.diagnosis_form import DiagnosisJson, FactJson, FactsJson, FindingJson
+from holdfast.cli.diagnosis_form import DiagnosisJson, FactJson, FindingJson
 from holdfast.cli.diagnosis_text import say_verdict
 from holdfast.diagnosis import Diagnosis, Fact
 from holdfast.redact import redact
@@ -14,7 +14,7 @@ from holdfast.rules import Finding
 
 def render_diagnosis_json(found: Diagnosis) -> str:
     """Return the text to print."""
-    return _encode(
+    return encode(
         DiagnosisJson(
             holdfast=__version__,
             location=str(found.case.checkpoint.location),
@@ -23,26 +23,27 @@ def render_diagnosis_json(found: Diagnosis) -> str:
             summary=redact(say_verdict(found)),
             decided_by=None if found.decided_by is None else found.decided_by.code,
             findings=tuple(map(_finding, found.findings)),
-            facts=tuple(map(_fact, found.facts)),
+            facts=tuple(map(fact_json, found.facts)),
             not_judged=tuple(map(redact, found.not_judged)),
             not_asked=found.not_asked,
         )
     )
 
 
-def render_facts_json(location: str, facts: tuple[Fact, ...]) -> str:
-    """Return the text to print."""
-    known = tuple(map(_fact, facts))
-    return _encode(FactsJson(holdfast=__version__, location=redact(location), facts=known))
-
-
-def _encode(form: DiagnosisJson | FactsJson) -> str:
+def encode(form: msgspec.Struct) -> str:
+    """Return a form as people can read it too."""
     return msgspec.json.format(msgspec.json.encode(form), indent=2).decode()
 
 
-def _fact(fact: Fact) -> FactJson:
-    value = None if fact.value is None else redact(fact.value)
-    return FactJson(number=fact.number, name=fact.name, value=value, where=redact(fact.where))
+def fact_json(fact: Fact) -> FactJson:
+    """Return one fact in its form."""
+    return FactJson(
+        number=fact.number,
+        name=fact.name,
+        value=None if fact.value is None else redact(fact.value),
+        where=redact(fact.where),
+        command=None if fact.command is None else redact(fact.command),
+    )
 
 
 def _finding(finding: Finding) -> FindingJson:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from holdfast.cli.diagnosis_text import say_unknown, say_verdict
+from holdfast.cli.diagnosis_text import say_unknown, say_verdict, say_where
 from holdfast.diagnosis import Diagnosis
 from holdfast.printable import printable
 from holdfast.redact import redact
@@ -26,7 +26,7 @@ def render_diagnosis_markdown(found: Diagnosis) -> Iterator[str]:
     yield from ("", "| | Fact | | Where |", "| --: | --- | --- | --- |")
     for fact in found.facts:
         value = "not known" if fact.value is None else fact.value
-        yield f"| {fact.number} | {' | '.join(map(_plain, (fact.name, value, fact.where)))} |"
+        yield f"| {fact.number} | {' | '.join(map(_plain, (fact.name, value, say_where(fact))))} |"
     unknown = say_unknown(found)
     if unknown:
         yield from ("", "Not known:", "")

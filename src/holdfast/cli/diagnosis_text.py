@@ -129,8 +129,16 @@ def render_facts(facts: tuple[Fact, ...]) -> list[str]:
 
 def _value(fact: Fact) -> tuple[str, ...]:
     if fact.value is None:
-        return (f"not known. {fact.where}",)
-    return (fact.value, fact.where)
+        return (f"not known. {say_where(fact)}",)
+    return (fact.value, say_where(fact))
+
+
+def say_where(fact: Fact) -> str:
+    """Say where a fact was read, and the command that would tell it or the rest of it."""
+    if fact.command is None:
+        return fact.where
+    asks = ". To find out" if fact.value is None else "; for the rest"
+    return f"{fact.where}{asks}: `{fact.command}`"
 
 
 def _finding(finding: Finding) -> Iterator[str]:

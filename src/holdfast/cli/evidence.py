@@ -12,12 +12,13 @@ import click
 from holdfast.bundle.open import open_checkpoint
 from holdfast.bundle.opened import Opened
 from holdfast.bundle.pack import Packed, left_out, pack
-from holdfast.cli.diagnosis_json import render_diagnosis_json, render_facts_json
+from holdfast.cli.diagnosis_json import render_diagnosis_json
 from holdfast.cli.exit_codes import ExitCode
+from holdfast.cli.facts_json import render_facts_json
 from holdfast.cli.options import with_storage_options
 from holdfast.cli.spark_errors import read_error_file
 from holdfast.cli.watch import show_wait
-from holdfast.diagnosis import Looks, collect_case, diagnose_case
+from holdfast.diagnosis import Looks, collect_case, diagnose_case, find_facts
 from holdfast.errors import ConfigError
 from holdfast.printable import printable
 from holdfast.record.layout import HOME
@@ -58,7 +59,9 @@ def evidence(
         raise ConfigError(f"{output} is inside the checkpoint, which is never written to.")
     report = None if error is None else read_error_file(error)
     with show_wait(location):
-        packed = _pack(opened, Looks(location=location, options=options, error=report))
+        packed = _pack(
+            opened, Looks(location=location, options=options, error=report, history=True)
+        )
     _write(target, packed.data, is_replaced=force)
     for line in _say(output, packed):
         click.echo(printable(line))
@@ -72,7 +75,7 @@ def _pack(opened: Opened, looks: Looks) -> Packed:
         below = ReaderBelow(opened.root, f"{HOME}/{case.record.stream}")
     found = diagnose_case(case)
     reports = {
-        "facts.json": json.loads(render_facts_json(str(case.checkpoint.location), found.facts)),
+        "facts.json": json.loads(render_facts_json(case, find_facts(case))),
         "findings.json": json.loads(render_diagnosis_json(found)),
     }
     return pack(opened.checkpoint, below, reports)

@@ -21,7 +21,10 @@ EXAMPLES = {
         "holdfast drill run app:stream --source-sample .",
     ),
     "evidence": ("holdfast evidence /srv/checkpoint --error driver.log -o evidence.zip",),
-    "facts": ("holdfast facts readings --root s3://lake/streams --format json",),
+    "facts": (
+        "holdfast facts readings --root s3://lake/streams --format json",
+        "holdfast facts /srv/checkpoint --sink /srv/lake/orders --code jobs/orders.py",
+    ),
     "inspect": (
         "holdfast inspect s3://lake/streams/readings",
         "holdfast inspect /srv/streams",

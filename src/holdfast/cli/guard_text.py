@@ -43,14 +43,21 @@ def render_guard(record: GuardRecord | None, now: datetime) -> Iterator[tuple[st
         yield "  into", ", ".join(record.contract.sinks), "duplicates", _duplicates(record)
 
 
-def say_unchecked(record: GuardRecord | UnreadableRecord | None, *, is_probed: bool = False) -> str:
+def say_unchecked(
+    record: GuardRecord | UnreadableRecord | None,
+    *,
+    is_probed: bool = False,
+    unanswered: str | None = None,
+) -> str:
     """Say what is not checked.
 
     Args:
         record: Of the stream.
         is_probed: Whether every source has said what it can still give.
+        unanswered: Why a source that was to be asked did not say what it has.
     """
-    source = "" if is_probed else ", whether the source still has the data (--probe)"
+    how = "--probe" if unanswered is None else f"it could not be asked: {unanswered}"
+    source = "" if is_probed else f", whether the source still has the data ({how})"
     if isinstance(record, GuardRecord):
         return f"the sinks and their ledgers{source}"
     if record is None:

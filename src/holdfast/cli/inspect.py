@@ -81,7 +81,8 @@ def inspect(  # noqa: PLR0913 - one parameter per option
     with watch(opened.checkpoint) as watched:
         if opened.bundle is None and not is_checkpoint(watched, watched.list()):
             found = _look_below(watched, options, version)
-            _refuse_details(found, is_asked=state or files or batch is not None)
+            is_probed = asked["probe"] or bool(asked["sources"])
+            _refuse_details(found, is_asked=state or files or batch is not None or is_probed)
         if found is None:
             inspection = inspect_checkpoint(
                 watched, spark=version, batch=batch, state=state, files=files
@@ -111,8 +112,9 @@ def _look_below(
 def _refuse_details(found: DirectoryInspection | None, *, is_asked: bool) -> None:
     if found is not None and is_asked:
         raise ConfigError(
-            f"--batch, --state and --files show one checkpoint; {found.location} is a directory "
-            f"with {len(found.rows):,} below it, such as {found.rows[0].location}."
+            "--batch, --state, --files, --probe and --source are for one checkpoint; "
+            f"{found.location} is a directory with {len(found.rows):,} below it, such as "
+            f"{found.rows[0].location}."
         )
 
 
@@ -161,11 +163,16 @@ def _write(lines: list[str]) -> None:
 def _exit_code(found: Inspection | DirectoryInspection, *, check: bool) -> ExitCode:
     if isinstance(found, Inspection):
         passes = found.verdict.passes
-        is_judged = found.verdict not in (Verdict.UNKNOWN, Verdict.NOTHING)
+        is_judged = found.unanswered is None and found.verdict not in (
+            Verdict.UNKNOWN,
+            Verdict.NOTHING,
+        )
     else:
         passes = found.passes
         unknown = any(each.verdict is Verdict.UNKNOWN for each in found.judged)
         is_judged = not unknown and not found.unread
+    if check and not passes:
+        return ExitCode.FOUND
     if check:
-        return ExitCode.DONE if passes else ExitCode.FOUND
+        is_judged = isinstance(found, DirectoryInspection) or found.unanswered is None
     return ExitCode.DONE if is_judged else ExitCode.NOT_JUDGED

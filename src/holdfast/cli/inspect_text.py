@@ -66,10 +66,10 @@ def render_text(inspection: Inspection, *, now: datetime) -> list[str]:
 
 def _say_checked(inspection: Inspection) -> str:
     version = "Spark {}.{}".format(*inspection.overview.spark)
-    return (
-        f"Predicted for {version}. Checked: {_checked(inspection)}. "
-        f"Not checked: {say_unchecked(inspection.record, is_probed=inspection.is_probed)}."
+    unchecked = say_unchecked(
+        inspection.record, is_probed=inspection.is_probed, unanswered=inspection.unanswered
     )
+    return f"Predicted for {version}. Checked: {_checked(inspection)}. Not checked: {unchecked}."
 
 
 def _is_opened(inspection: Inspection) -> bool:
@@ -96,7 +96,7 @@ def _facts(inspection: Inspection, now: datetime) -> list[str]:
         ("  offsets", _entries(progress.planned), "newest", _newest(progress, now)),
         ("  commits", _entries(progress.committed), "pending", _pending(progress)),
         *(_source_row(each, progress) for each in progress.sources),
-        *(_probe_row(each) for each in inspection.probes or ()),
+        *_probe_rows(inspection.probes),
         *(_sink_row(each) for each in progress.sinks),
         ("  state", state, "readable by", versions(overview.readers.versions)),
         ("  watermark", "none" if progress.watermark_ms is None else moment(progress.watermark_ms)),
@@ -177,6 +177,12 @@ def _source_row(found: SourceRange, progress: Progress) -> tuple[str, ...]:
         change = f", pending: {amount(found.amount)}"
     where = position(found.end, found.source)
     return f"  source {found.source}", source_kind(found.end), where + change
+
+
+def _probe_rows(probes: tuple[SourceProbe, ...] | None) -> Iterator[tuple[str, ...]]:
+    if probes == ():
+        yield "  lossless", "no source", "not known"
+    yield from map(_probe_row, probes or ())
 
 
 def _probe_row(found: SourceProbe) -> tuple[str, ...]:

@@ -52,8 +52,15 @@ class Inspection:
     @property
     def is_probed(self) -> bool:
         """Whether every source has said what it can still give."""
-        probes = self.probes or ()
-        return bool(probes) and not any(isinstance(each.found, NotProbed) for each in probes)
+        return self.probes is not None and self.unanswered is None
+
+    @property
+    def unanswered(self) -> str | None:
+        """Why a source that was to be asked did not say what it has; None if all did."""
+        if self.probes == ():
+            return "no readable offset entry names a source to ask"
+        silent = (each.found.why for each in self.probes or () if isinstance(each.found, NotProbed))
+        return next(silent, None)
 
     @property
     def verdict(self) -> Verdict:

@@ -15,7 +15,7 @@ import click
 from holdfast import __version__
 from holdfast.cli.examples import as_epilog
 from holdfast.cli.exit_codes import ExitCode, exit_code_of
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, missing_extra
 from holdfast.printable import printable
 from holdfast.redact import redact
 
@@ -127,14 +127,22 @@ def _run(arguments: list[str] | None) -> int:
         click.echo("Interrupted.", err=True)
         return ExitCode.INTERRUPTED
     except HoldfastError as error:
-        if _asks_for_json(arguments):
-            click.echo(_as_json(error))
-        said = "\n".join((error.what, error.why, error.how))  # an excerpt of a log has many lines
-        for line in (error.code, *(f"  {each}" for each in said.split("\n"))):
-            click.echo(printable(line), err=True)
-        return exit_code_of(error)
-    except Exception:  # noqa: BLE001 - the one place: what nobody foresaw is our bug, and says so
+        return _say_error(error, arguments)
+    except Exception as error:  # noqa: BLE001 - the one place: what nobody foresaw is our bug
+        missing = missing_extra(error) if isinstance(error, ImportError) else None
+        if missing is not None:
+            return _say_error(missing, arguments)
         click.echo(redact(traceback.format_exc()), err=True)
         click.echo("This is a bug in Holdfast. Report it with the lines above.", err=True)
         return ExitCode.BUG
     return int(result or ExitCode.DONE)
+
+
+def _say_error(error: HoldfastError, arguments: list[str] | None) -> ExitCode:
+    """Print an error, and return its exit code."""
+    if _asks_for_json(arguments):
+        click.echo(_as_json(error))
+    said = "\n".join((error.what, error.why, error.how))  # an excerpt of a log has many lines
+    for line in (error.code, *(f"  {each}" for each in said.split("\n"))):
+        click.echo(printable(line), err=True)
+    return exit_code_of(error)

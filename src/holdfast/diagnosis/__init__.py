@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from holdfast.diagnosis.case import Looks, collect_case
 from holdfast.diagnosis.diagnosis import Diagnosis, RestartVerdict, diagnose_case
-from holdfast.diagnosis.facts import Fact, find_facts
+from holdfast.diagnosis.fact import Fact
+from holdfast.diagnosis.facts import find_facts
 
 __all__ = [
     "Diagnosis",

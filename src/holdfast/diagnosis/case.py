@@ -40,6 +40,7 @@ from holdfast.storage.remembered import RememberedReader
 if TYPE_CHECKING:
     from holdfast.diagnosis.probing import SourceLooks
     from holdfast.evidence.spark_error import ErrorReport
+    from holdfast.record.run_history import RunHistory
 
 _MOST_TRIES = 3
 """To read a checkpoint and its sinks at one moment."""
@@ -72,6 +73,8 @@ class Looks:
     """A directory of checkpoints to compare this one with."""
     error: ErrorReport | None = None
     """What a log or a stack trace of the last run tells."""
+    history: bool = False
+    """Whether every run of a guarded stream is read: one request for each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +146,7 @@ def _collect_case(place: _Place, looks: Looks) -> Case:
         now=clock.now(),
         overview=overview,
         record=record,
+        history=_read_history(place) if looks.history else None,
         root=place.record_root,
         record_unread=place.record.why if isinstance(place.record, UnreadableRecord) else None,
         repaired=_find_repaired(place, overview.checkpoint),
@@ -164,6 +168,15 @@ def _collect_case(place: _Place, looks: Looks) -> Case:
         record, place.checkpoint, evidence, spark=overview.spark, options=looks.options
     )
     return replace(case, stream=stream)
+
+
+def _read_history(place: _Place) -> RunHistory | None:
+    """Return every run of a guarded stream; None without a record."""
+    if place.guard is None or place.root is None:
+        return None
+    from holdfast.record.run_history import read_history  # noqa: PLC0415 - few need it
+
+    return read_history(ReaderBelow(place.root, f"{HOME}/{place.guard.stream}"))
 
 
 def _find_repaired(place: _Place, checkpoint: Checkpoint) -> frozenset[str]:

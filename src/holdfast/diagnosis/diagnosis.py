@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum, unique
 
-from holdfast.diagnosis.facts import Fact, find_facts
+from holdfast.diagnosis.fact import Fact
+from holdfast.diagnosis.facts import find_facts
 from holdfast.evidence.case import Case
 from holdfast.evidence.outcomes import Refuses, RunsAgain, StartsFresh, Unknown
 from holdfast.evidence.outputs.output import NotRead

@@ -6,108 +6,139 @@ What is not known says how to find it out. The order and the numbers are always 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 
 from holdfast.checkpoint.metadata import QueryMetadata
 from holdfast.checkpoint.offsets import PARTITIONS
+from holdfast.diagnosis.fact import DRIVER_LOG, Fact, Found, facts_command
+from holdfast.diagnosis.restart_facts import find_restarts
+from holdfast.diagnosis.sink_facts import SinkLogFacts, ask_sinks
 from holdfast.evidence.case import Case
-from holdfast.evidence.guard_record import GuardRecord
-from holdfast.evidence.history import find_pauses
-from holdfast.evidence.outputs.output import NotRead
 from holdfast.evidence.progress import find_progress
-from holdfast.evidence.wording import ago, count, describe_position, duration, versions
-from holdfast.record.runs import FAILED, RUNNING
+from holdfast.evidence.sources.probe import NotProbed
+from holdfast.evidence.wording import count, describe_position, duration, versions
+from holdfast.lint.query_in_code import NoQuery, QueryInCode, Written
 
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
-_SHORTEST_PAUSE = timedelta(minutes=1)
-_IN_CODE = "Look at writeStream in the program"
+_NOT_IN_CHECKPOINT = "A checkpoint does not say. Name the sink with --sink, or the program"
+_LOSSLESS, _TRIGGER, _CODE_CHECKPOINT = 10, 11, 12
+
+Code = QueryInCode | NoQuery | None
+"""What the program says of the query; None when it was not named."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
-    """One fact."""
+def find_facts(case: Case, code: Code = None) -> tuple[Fact, ...]:
+    """Return the nine facts, and after them what a probe or the program tells besides.
 
-    number: int
-    name: str
-    value: str | None
-    """None when it is not known."""
-    where: str
-    """Where it was read; of one that is not known, how to find it out."""
-
-
-def find_facts(case: Case) -> tuple[Fact, ...]:
-    """Return the nine facts, and for how long a resume is lossless where a source was probed."""
+    Args:
+        case: What is known.
+        code: What the program says of the query; None when it was not named.
+    """
+    sinks = ask_sinks(case)
     found = (
         _location(case),
         _query_id(case),
         _offsets(case),
-        _sink(case),
-        _output_mode(case),
+        _sink(case, sinks, code),
+        _output_mode(case, sinks, code),
         _operators(case),
         _provider(case),
-        _spark(case),
-        _restarts(case),
+        _spark(case, sinks),
+        find_restarts(case, sinks),
     )
-    facts = (
-        Fact(number=number, name=name, value=value, where=where)
-        for number, (name, value, where) in enumerate(found, start=1)
+    facts = (_number(number, each) for number, each in enumerate(found, start=1))
+    return (*facts, *_left(case), *_of_code(code))
+
+
+def _number(number: int, found: Found) -> Fact:
+    return Fact(
+        number=number,
+        name=found.name,
+        value=found.value,
+        where=found.where,
+        command=found.command,
     )
-    return (*facts, *_left(case))
 
 
-_Found = tuple[str, str | None, str]
-"""Name, value, where it was read."""
-
-
-def _location(case: Case) -> _Found:
+def _location(case: Case) -> Found:
     value, record = str(case.checkpoint.location), case.record
     if record is not None:
         value += f" (generation {record.generation.number} of {record.stream})"
-    return "checkpoint", value, "as given" if record is None else record.generation.path
+    return Found("checkpoint", value, "as given" if record is None else record.generation.path)
 
 
-def _query_id(case: Case) -> _Found:
+def _query_id(case: Case) -> Found:
     found = case.checkpoint.metadata
     if isinstance(found, QueryMetadata):
-        return "query id", found.query_id, "metadata"
-    return "query id", None, "The driver's log prints it at every start: `[id = …`"
+        return Found("query id", found.query_id, "metadata")
+    why = "The driver's log prints it at every start"
+    return Found("query id", None, why, f"grep -o '\\[id = [0-9a-f-]*' {DRIVER_LOG}")
 
 
-def _offsets(case: Case) -> _Found:
+def _offsets(case: Case) -> Found:
     name, progress = "source offsets", find_progress(case.checkpoint)
     if not progress.sources:
-        return name, None, "There is no readable entry in offsets/"
+        why = "There is no readable entry in offsets/"
+        return Found(name, None, why, facts_command(case).replace(" facts ", " diagnose ", 1))
     shown = "; ".join(describe_position(each) for each in progress.sources)
-    return name, shown, f"offsets/{progress.planned[-1]}"
+    return Found(name, shown, f"offsets/{progress.planned[-1]}")
 
 
-def _sink(case: Case) -> _Found:
+def _sink(case: Case, sinks: tuple[SinkLogFacts, ...], code: Code) -> Found:
+    written = code.sink if isinstance(code, QueryInCode) else None
     if case.stream is not None and case.stream.sinks:
         held = (f"{each.shown} ({_held(each.last_batch)})" for each in case.stream.sinks)
-        return "sink", ", ".join(held), "ledgers"
-    looked = [each.shown for each in case.outputs if not isinstance(each, NotRead)]
-    if looked:
-        return "sink", ", ".join(looked), "--sink"
+        return Found("sink", ", ".join(held), _with_code("ledgers", written))
+    if sinks:
+        where = ", ".join(dict.fromkeys(each.where for each in sinks))
+        return Found("sink", ", ".join(each.shown for each in sinks), _with_code(where, written))
     named = find_progress(case.checkpoint).sinks
     if named:
         shown = ", ".join(f"{each.name} ({each.provider or 'unknown class'})" for each in named)
-        return "sink", shown, f"commits/{case.newest_committed}"
-    return "sink", None, f"A checkpoint does not say. {_IN_CODE}, and name it with --sink"
+        return Found("sink", shown, _with_code(f"commits/{case.newest_committed}", written))
+    return _only_in_code(case, "sink", written=written, code=code)
 
 
 def _held(batch: int | None) -> str:
     return "no batch known" if batch is None else f"batch {batch}"
 
 
-def _output_mode(case: Case) -> _Found:
+def _output_mode(case: Case, sinks: tuple[SinkLogFacts, ...], code: Code) -> Found:
+    name = "output mode"
+    written = code.output_mode if isinstance(code, QueryInCode) else None
     contract = case.record.contract if case.record else None
+    telling = next((each for each in sinks if each.mode is not None), None)
     if contract is not None:
-        return "output mode", contract.output_mode, "contract"
-    return "output mode", None, f"A checkpoint does not say. {_IN_CODE}"
+        known, where = contract.output_mode, "contract"
+    elif telling is not None and telling.mode is not None:
+        known, where = telling.mode, telling.mode_where
+    else:
+        return _only_in_code(case, name, written=written, code=code)
+    if written is not None and written.value not in (None, known):
+        return Found(name, f"{known}; the code says {written.value}", _with_code(where, written))
+    return Found(name, known, _with_code(where, written))
 
 
-def _operators(case: Case) -> _Found:
+def _with_code(where: str, written: Written | None) -> str:
+    """Return where a fact was read, and what the program says of it."""
+    if written is None or written.value is None:
+        return where
+    return f"{where}; {written.place}: {written.value}"
+
+
+def _only_in_code(case: Case, name: str, *, written: Written | None, code: Code) -> Found:
+    """Return a fact that nothing but the program tells."""
+    if written is not None and written.value is not None:
+        return Found(name, written.value, written.place)
+    if written is not None:
+        why = f"{written.place}: the code computes it. The sink's own log can tell: --sink"
+        return Found(name, None, why, facts_command(case, "--sink LOCATION"))
+    if isinstance(code, NoQuery):
+        return Found(name, None, code.why, facts_command(case, "--code FILE.py:NAME"))
+    return Found(name, None, _NOT_IN_CHECKPOINT, facts_command(case, "--code FILE.py"))
+
+
+def _operators(case: Case) -> Found:
     name, checkpoint = "stateful operators", case.checkpoint
     if checkpoint.state:
         names = [each.name or "unnamed" for each in checkpoint.state]
@@ -115,67 +146,68 @@ def _operators(case: Case) -> _Found:
         pinned = entry.metadata.conf.get(PARTITIONS) if entry and entry.metadata else None
         partitions = f", {pinned} partitions" if pinned else ""
         shown = f"{count(len(names), 'operator')}: {', '.join(names)}{partitions}"
-        return name, shown, "state/"
+        return Found(name, shown, "state/")
     contract = case.record.contract if case.record else None
     if contract is not None:
-        return name, ", ".join(contract.operators) or "none", "contract"
+        return Found(name, ", ".join(contract.operators) or "none", "contract")
     if checkpoint.offsets:
-        return name, "none: there is no state/", "the checkpoint's directories"
-    return name, None, "No batch has run yet"
+        return Found(name, "none: there is no state/", "the checkpoint's directories")
+    why = "No batch has run yet. In the program, look for StateStore in the plan"
+    return Found(name, None, why, "query.explain()")
 
 
-def _provider(case: Case) -> _Found:
+def _provider(case: Case) -> Found:
     entry = case.checkpoint.newest_readable
     provider = entry.metadata.conf.get(_PROVIDER) if entry and entry.metadata else None
     if entry is not None and provider is not None:
         unused = "" if case.checkpoint.state else " (not used: there is no state)"
-        return "state store", provider.rpartition(".")[2] + unused, f"offsets/{entry.batch_id}"
-    return "state store", None, "spark.sql.streaming.stateStore.providerClass of the session"
+        shown = provider.rpartition(".")[2] + unused
+        return Found("state store", shown, f"offsets/{entry.batch_id}")
+    why = "No readable entry in offsets/ has it. Ask the session"
+    return Found("state store", None, why, f'spark.conf.get("{_PROVIDER}")')
 
 
-def _spark(case: Case) -> _Found:
+def _spark(case: Case, sinks: tuple[SinkLogFacts, ...]) -> Found:
     run = case.record.run if case.record else None
     if run is not None:
-        return "Spark", run.spark, run.path
+        return Found("Spark", run.spark, run.path)
+    telling = next((each for each in sinks if each.spark is not None), None)
+    if telling is not None:
+        return Found("Spark", telling.spark, telling.where)
     writers = case.overview.writers if case.overview else None
     if writers is not None and writers.versions:
         shown = versions(writers.versions).removeprefix("Spark ")
-        return "Spark", f"{shown}, judged by the format", writers.follows_from[0]
-    return "Spark", None, "spark.version in the program, or the first lines of the driver's log"
-
-
-def _restarts(case: Case) -> _Found:
-    record = case.record
-    if record is not None and record.run is not None and record.lease is not None:
-        run = record.run
-        ended = {RUNNING: _say_unended(record), FAILED: f"failed with {run.error}"}
-        shown = f"{count(record.lease.epoch, 'start')}; the newest began {run.started_at}"
-        return "restarts", f"{shown}, {ended.get(run.ended, run.ended)}", run.path
-    newest = find_progress(case.checkpoint).newest_ms
-    if newest is None:
-        return "restarts", None, "Look at the scheduler's history of the job"
-    pauses = [each for each in find_pauses(case.checkpoint) if each.lasted >= _SHORTEST_PAUSE]
-    longest = ", ".join(f"{duration(each.lasted)} before batch {each.before}" for each in pauses)
-    said = f"; longest pauses {longest}" if pauses else ""
-    shown = f"not recorded; the newest batch was planned {ago(newest, case.now)}{said}"
-    return "restarts", shown, "the times in offsets/"
-
-
-def _say_unended(record: GuardRecord) -> str:
-    """Say what a run is whose end was not recorded."""
-    if record.is_running:
-        return "it is running: its lease was renewed within its term"
-    return "its end was not recorded: it was probably killed"
+        return Found("Spark", f"{shown}, judged by the format", writers.follows_from[0])
+    why = "The driver's log begins with it"
+    return Found("Spark", None, why, f"grep -m 1 'Running Spark version' {DRIVER_LOG}")
 
 
 def _left(case: Case) -> Iterator[Fact]:
-    """Yield for how long a resume finds everything, where a probe tells."""
+    """Yield for how long a resume finds everything, where a probe was asked for."""
+    name = "lossless for"
+    silent = [each for each in case.sources if isinstance(each.found, NotProbed)]
     known = [each for each in case.sources if each.lossless_for is not None]
-    if not known:
+    first = min(known, key=lambda each: each.lossless_for or timedelta(), default=None)
+    if first is not None and (not silent or not first.lossless_for):
+        left = first.lossless_for or timedelta()
+        value = f"another {duration(left)}" if left else "no longer: something is gone already"
+        where = first.lossless_by or first.shown
+        yield Fact(number=_LOSSLESS, name=name, value=value, where=where)
+    for each in silent:
+        if isinstance(each.found, NotProbed):
+            where = f"{each.shown}: {each.found.why}"
+            yield Fact(number=_LOSSLESS, name=name, value=None, where=where)
+
+
+def _of_code(code: Code) -> Iterator[Fact]:
+    """Yield what the program says and no log has."""
+    if not isinstance(code, QueryInCode):
         return
-    first = min(known, key=lambda each: each.lossless_for or timedelta())
-    left = first.lossless_for or timedelta()
-    gone = "no longer: something is gone already"
-    value = f"another {duration(left)}" if left else gone
-    where = first.lossless_by or first.shown
-    yield Fact(number=10, name="lossless for", value=value, where=where)
+    other = " (another than this one)" if code.is_other else ""
+    for number, name, each, more in (
+        (_TRIGGER, "trigger", code.trigger, ""),
+        (_CODE_CHECKPOINT, "checkpoint in code", code.checkpoint, other),
+    ):
+        value = None if each.value is None else f"{each.value}{more}"
+        where = each.place if value is not None else f"{each.place}: the code does not say it"
+        yield Fact(number=number, name=name, value=value, where=where)

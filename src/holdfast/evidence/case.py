@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # what a case has not looked at need not be imported
     from holdfast.evidence.query_to_start import QueryToStart
     from holdfast.evidence.spark_error import ErrorReport
     from holdfast.evidence.stream import StreamEvidence
+    from holdfast.record.run_history import RunHistory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +55,8 @@ class Case:
     """What the record and the ledgers of a guarded stream say; None for a bare checkpoint."""
     record: GuardRecord | None = None
     """The newest run and its contract; None for a bare checkpoint, and in a guarded start."""
+    history: RunHistory | None = None
+    """Every run of a guarded stream; None when not asked for, and for a bare checkpoint."""
     root: str | None = None
     """Where the record of a guarded stream is; None for a bare checkpoint."""
     record_unread: str | None = None

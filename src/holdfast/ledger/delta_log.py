@@ -46,6 +46,8 @@ class Commit:
     """When it was made, by the clock of its driver."""
     metrics: Mapping[str, Any] = field(default_factory=dict)
     """What it counted: rows, files."""
+    engine: str = ""
+    """What made it, as Delta names it: `Apache-Spark/4.2.1 Delta-Lake/4.4.1`."""
     is_cut: bool = False
     """Whether a line of it is not a JSON object: the file is damaged."""
 
@@ -89,6 +91,7 @@ def parse_commit(version: int, raw: bytes) -> Commit:
         created_ms=whole_number(table.get("createdTime")),
         written_ms=whole_number(info.get("timestamp")),
         metrics=_object(info, "operationMetrics"),
+        engine=str(info.get("engineInfo", "")),
         is_cut=is_cut,
     )
 

@@ -16,7 +16,7 @@ FILE_FORMATS = frozenset({"parquet", "json", "csv", "orc", "text", "avro"})
 SHOWN_ONLY = frozenset({"console", "memory", "noop"})
 """Formats whose output is for looking at."""
 _MOST_CALLS = 30
-_WRITER = frozenset(
+WRITER = frozenset(
     {
         *("format", "option", "options", "outputMode", "partitionBy", "queryName", "trigger"),
         *("foreach", "foreachBatch", "clusterBy", "name", *STARTS),
@@ -69,7 +69,7 @@ class Query:
         if self.step("foreachBatch") or self.step("foreach"):
             return "foreachBatch" if self.step("foreachBatch") else "foreach"
         step = self.step("format")
-        given = step.text(0, "source") if step else self.steps[-1].text(9, "format")
+        given = step.text(0, "source") if step else self.steps[-1].text(1, "format")
         if given is None:
             return "table" if self.steps[-1].name != "start" else None
         return given.known.lower() if given.known else None
@@ -85,7 +85,7 @@ class Query:
     def output_mode(self) -> str | None:
         """Its output mode in lower case; None if it cannot be told."""
         step = self.step("outputMode")
-        given = step.text(0, "outputMode") if step else self.steps[-1].text(9, "outputMode")
+        given = step.text(0, "outputMode") if step else self.steps[-1].text(2, "outputMode")
         given = text_of("append") if given is None else given
         return given.known.lower() if given.known else None
 
@@ -142,7 +142,7 @@ def _query(call: ast.Call, chain: Chain, site: ast.Call | None) -> Query:
     number = max(n for n, step in enumerate(chain.steps) if step.name == "writeStream")
     steps = chain.steps[number:]
     options, is_open = read_options(steps)
-    is_open = is_open or any(step.name not in _WRITER for step in steps[1:])
+    is_open = is_open or any(step.name not in WRITER for step in steps[1:])
     return Query(call, steps, chain.steps[:number], chain.root, options, is_open, site)
 
 

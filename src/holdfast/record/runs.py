@@ -117,6 +117,16 @@ def first_run(reader: Reader, *, generation: int) -> Run | None:
     return None
 
 
+def run_names(reader: Reader) -> list[tuple[int, str]]:
+    """Return the epoch and the id of every run, newest first.
+
+    Raises:
+        ReadError, RecordError: The runs cannot be listed.
+    """
+    names = find_names(reader, RUNS, _NAME)
+    return sorted(((int(each[1]), each[2]) for each in names), reverse=True)
+
+
 def bounded_topic_ids(found: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
     """Return as many topic ids as a run keeps."""
     return {

@@ -261,6 +261,35 @@ def test_a_source_that_could_not_be_asked_is_not_checked(
         for number, each in enumerate(found)
     )
     monkeypatch.setattr("holdfast.diagnosis.probing.probe_sources", lambda *_: probes)
-    _, lines = inspect(unpack("4.2-kafka", tmp_path), "--probe")
+    code, lines = inspect(unpack("4.2-kafka", tmp_path), "--probe")
     _, _, unchecked = lines[-1].partition("Not checked: ")
     assert ("whether the source still has the data" in unchecked) == is_unchecked
+    assert "--probe" not in lines[-1], "it was given"
+    assert ("could not be asked" in unchecked) == is_unchecked
+    assert code == (ExitCode.NOT_JUDGED if is_unchecked else ExitCode.DONE)
+
+
+def test_a_broker_that_does_not_answer_is_named_and_nothing_is_judged(
+    inspect: Inspect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    silent = NotProbed(why="the broker did not answer (_TIMED_OUT)")
+    probes = (SourceProbe(source="0", shown="kafka fixtures", found=silent),)
+    monkeypatch.setattr("holdfast.diagnosis.probing.probe_sources", lambda *_: probes)
+    checkpoint = unpack("4.2-kafka", tmp_path)
+    code, lines = inspect(checkpoint, "--source", "127.0.0.1:1")
+    assert code == ExitCode.NOT_JUDGED
+    assert "(it could not be asked: the broker did not answer (_TIMED_OUT))" in lines[-1]
+    code, lines = inspect(checkpoint, "--probe", "--check")
+    assert code == ExitCode.NOT_JUDGED
+    assert lines[-1] == (
+        "Not judged: a source could not be asked: the broker did not answer (_TIMED_OUT)."
+    )
+
+
+@pytest.mark.parametrize("option", [("--probe",), ("--source", "127.0.0.1:1"), ("--state",)])
+def test_what_is_for_one_checkpoint_is_refused_for_a_directory(
+    inspect: Inspect, tmp_path: Path, option: tuple[str, ...]
+) -> None:
+    unpack("4.2-kafka", tmp_path)
+    code, lines = inspect(tmp_path, *option)
+    assert (code, lines) == (ExitCode.USAGE, [])

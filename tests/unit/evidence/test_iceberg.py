@@ -105,8 +105,12 @@ def test_the_newest_batch_of_each_query_is_found_in_main() -> None:
     )
     found = read_iceberg_output(storage, "t")
     assert isinstance(found, IcebergOutput)
-    assert found.writer("q") == IcebergWriter(query_id="q", newest=7, newest_removed=9)
-    assert found.writer("branched") == IcebergWriter(query_id="branched", newest_on_branch=2)
+    assert found.writer("q") == IcebergWriter(
+        query_id="q", newest=7, newest_removed=9, operation="append"
+    )
+    assert found.writer("branched") == IcebergWriter(
+        query_id="branched", newest_on_branch=2, operation="append"
+    )
     assert found.writer("nobody") is None
     assert (found.is_cut, found.snapshots) == (True, 5)
 

@@ -34,6 +34,8 @@ class OutputCommit:
     rows: int | None = None
     """How many rows it wrote; None when it does not say."""
     removed_files: int | None = None
+    engine: str = ""
+    """What made it, as Delta names it: `Apache-Spark/4.2.1 Delta-Lake/4.4.1`."""
 
     @property
     def is_streaming(self) -> bool:
@@ -79,3 +81,9 @@ class DeltaOutput:
             if commit.transactions.get(application) == batch:
                 return commit
         return None
+
+    def streamed(self, application: str) -> tuple[OutputCommit, ...]:
+        """Return the commits that Spark's own Delta sink made for a query, newest first."""
+        return tuple(
+            each for each in self.commits if each.is_streaming and application in each.transactions
+        )

@@ -86,6 +86,7 @@ def _describe(commit: Commit, found: list[Commit]) -> OutputCommit:
         replaces_all=not (is_partial or is_restore or begins) and is_replacing(commit, -1),
         rows=_number(commit.metrics.get("numOutputRows")),
         removed_files=_number(commit.metrics.get("numRemovedFiles")),
+        engine=commit.engine,
     )
 
 

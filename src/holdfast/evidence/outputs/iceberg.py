@@ -22,6 +22,12 @@ class IcebergWriter:
     rolled back. -1 when there is none."""
     newest_on_branch: int = -1
     """The newest batch in the history of another branch than `main`; -1 when there is none."""
+    operation: str = ""
+    """Of its newest snapshot: `append` in append mode; `overwrite` or `delete` in complete mode."""
+    engine: str = ""
+    """The version of Spark that made its newest snapshot; empty when the table does not say."""
+    applications: tuple[str, ...] = ()
+    """The ids of the Spark applications that wrote its batches, each once, oldest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

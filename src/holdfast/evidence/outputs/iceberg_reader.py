@@ -11,6 +11,7 @@ from holdfast.evidence.outputs.output import NotRead
 from holdfast.storage.read import Reader
 
 _QUERY, _EPOCH = "spark.sql.streaming.queryId", "spark.sql.streaming.epochId"
+_APPLICATION, _ENGINE, _VERSION = "spark.app.id", "engine-name", "engine-version"
 
 
 def read_iceberg_output(table: Reader, shown: str) -> IcebergOutput | NotRead:
@@ -44,12 +45,23 @@ def _writers(table: IcebergTable, history: tuple[Snapshot, ...]) -> Iterator[Ice
         if epoch is not None and _QUERY in each.summary:
             found.setdefault(each.summary[_QUERY], []).append((epoch, each))
     for query, written in found.items():
+        kept = [each for each in written if each[1].snapshot_id in main]
+        ordered = [each for _, each in sorted(kept or written, key=_by_batch)]
+        summary = ordered[-1].summary
+        applications = (each.summary.get(_APPLICATION) for each in ordered)
         yield IcebergWriter(
             query_id=query,
             newest=_newest(written, main),
             newest_removed=_newest(written, table.snapshots.keys() - main - branches),
             newest_on_branch=_newest(written, branches),
+            operation=ordered[-1].operation,
+            engine=summary.get(_VERSION, "") if summary.get(_ENGINE) == "spark" else "",
+            applications=tuple(dict.fromkeys(each for each in applications if each)),
         )
+
+
+def _by_batch(found: tuple[int, Snapshot]) -> tuple[int, int]:
+    return found[0], found[1].timestamp_ms
 
 
 def _newest(written: list[tuple[int, Snapshot]], among: Set[int]) -> int:

@@ -52,11 +52,12 @@ class Session:
 
     def ask(self, question: Callable[[psycopg.Connection[Any]], Answer]) -> Answer:
         """Ask something that changes nothing; once more if the connection had died meanwhile."""
+        connection = self.connection()  # says which extra is missing, before the imports below
+
         from psycopg import OperationalError
 
         from holdfast.sinks.postgres.connect import CLOSED, ConnectError
 
-        connection = self.connection()
         try:
             return question(connection)
         except OperationalError as error:

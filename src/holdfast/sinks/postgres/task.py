@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, missing_extra
 from holdfast.ledger.decide import Apply, Decision, Reason, Refuse, Skip, decide
 from holdfast.ledger.postgres import read_row
 from holdfast.sinks.postgres.failures import is_gone, refusal_of
@@ -65,6 +65,11 @@ class Task:
                 raise  # Spark tries again, perhaps elsewhere
             # Spark would run a task that fails four times, and lose the error's code on the way.
             said = RAISED + pickle.dumps(error).hex()
+        except ImportError as error:
+            missing = missing_extra(error)  # the executor lacks what the driver has
+            if missing is None:
+                raise
+            said = RAISED + pickle.dumps(missing).hex()
         for _ in rows:  # not written by this one: run out all the same
             pass
         yield pa.RecordBatch.from_pydict({"said": [said]})

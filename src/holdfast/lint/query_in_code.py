@@ -1,0 +1,36 @@
+"""What the source of a program says of one query, as values: each with file and line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A value of the program."""
+
+    value: str | None
+    """None if the code computes all of it."""
+    place: str
+    """`jobs/orders.py:41`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryInCode:
+    """What the program says of a query."""
+
+    place: str
+    """Where it is started."""
+    sink: Written
+    output_mode: Written
+    trigger: Written
+    checkpoint: Written
+    is_other: bool = False
+    """Whether the code names another checkpoint than the one that is looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoQuery:
+    """Why the program does not tell."""
+
+    why: str
