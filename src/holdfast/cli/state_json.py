@@ -17,7 +17,7 @@ from holdfast.cli.state_form import (
     StateVersionJson,
 )
 from holdfast.cli.state_text import choose_rows, say_state, spark_reader
-from holdfast.cli.state_value import json_value
+from holdfast.cli.state_value import clean_text, json_value
 from holdfast.evidence.state import provider_of
 from holdfast.evidence.state_rows import FoundRow, OperatorRows, PartitionRows, StateRows
 from holdfast.redact import redact
@@ -28,24 +28,28 @@ def render_state_json(checkpoint: Checkpoint, found: StateRows) -> str:
     asked = found.question.conditions
     form = StateJson(
         holdfast=__version__,
-        location=redact(str(checkpoint.location)),
-        summary=redact(say_state(checkpoint, found)),
+        location=_say(str(checkpoint.location)),
+        summary=_say(say_state(checkpoint, found)),
         version=found.version,
         rows=found.rows,
         is_counted=not found.uncounted and not found.absent,
-        keys=tuple(each.typed for each in asked),
+        keys=tuple(_say(each.typed) for each in asked),
         matching=found.matching if asked else None,
         is_searched=not found.unsearched and not found.absent,
         stores=tuple(map(_store, found.stores)),
         found=tuple(map(_row, choose_rows(found))),
-        missing=found.absent,
+        missing=tuple(map(_say, found.absent)),
         damaged=tuple(
-            UnparsedJson(path=each.path, reason=redact(each.reason), unread=each.unread)
+            UnparsedJson(path=_say(each.path), reason=_say(each.reason), unread=each.unread)
             for each in found.damaged
         ),
-        spark_reader=tuple(line.strip() for line in spark_reader(checkpoint, found)[1:]),
+        spark_reader=tuple(_say(line.strip()) for line in spark_reader(checkpoint, found)[1:]),
     )
     return msgspec.json.format(msgspec.json.encode(form), indent=2).decode()
+
+
+def _say(text: str) -> str:
+    return clean_text(redact(text))
 
 
 def _store(found: OperatorRows) -> StateStoreJson:
@@ -53,7 +57,7 @@ def _store(found: OperatorRows) -> StateStoreJson:
     return StateStoreJson(
         operator_id=found.operator.operator_id,
         name=found.operator.name,
-        store=found.store,
+        store=_say(found.store),
         provider=provider_of(found.operator),
         rows=found.rows,
         is_counted=found.is_counted,
@@ -66,7 +70,7 @@ def _store(found: OperatorRows) -> StateStoreJson:
             StateVersionJson(version=each.version, rows=each.rows, size_bytes=each.size_bytes)
             for each in found.growth
         ),
-        not_decoded=found.codec.what if isinstance(found.codec, NotDecoded) else None,
+        not_decoded=_say(found.codec.what) if isinstance(found.codec, NotDecoded) else None,
     )
 
 
@@ -75,7 +79,7 @@ def _partition(part: PartitionRows) -> StatePartitionJson:
     if isinstance(rows, int):
         why = None
     else:
-        why = redact(f"{rows.path}: {rows.reason}" if isinstance(rows, Unparsed) else rows.why)
+        why = _say(f"{rows.path}: {rows.reason}" if isinstance(rows, Unparsed) else rows.why)
     return StatePartitionJson(
         partition=part.store.partition,
         rows=rows if isinstance(rows, int) else None,
@@ -87,7 +91,7 @@ def _partition(part: PartitionRows) -> StatePartitionJson:
 def _row(row: FoundRow) -> StateRowJson:
     return StateRowJson(
         operator_id=row.operator_id,
-        store=row.store,
+        store=_say(row.store),
         partition=row.partition,
         key=json_value(row.key),
         value=json_value(row.value),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -13,6 +14,7 @@ from typing import Any
 from holdfast.checkpoint.state.unsafe_row import Fields, NotDecoded, Value
 
 _LONGEST = 120
+_SURROGATES = re.compile("[\ud800-\udfff]")
 
 Json = None | bool | int | float | str | dict[str, "Json"]
 
@@ -56,9 +58,9 @@ def json_value(value: Value) -> Json:
     return found
 
 
-def _clean(text: str) -> str:
+def clean_text(text: str) -> str:
     """Return a text that can be UTF-8: bytes that are none were kept as lone surrogates."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return _SURROGATES.sub("\ufffd", text)
 
 
 _SAY: Mapping[type, Callable[[Any], str]] = {
@@ -72,12 +74,12 @@ _SAY: Mapping[type, Callable[[Any], str]] = {
     NotDecoded: lambda value: f"({value.what} is not decoded)",
 }
 _JSON: Mapping[type, Callable[[Any], Json]] = {
-    str: _clean,
+    str: clean_text,
     bytes: lambda value: value.hex(),
     float: lambda value: value if math.isfinite(value) else str(value),
     date: lambda value: value.isoformat(),
     datetime: lambda value: value.isoformat().replace("+00:00", "Z"),
     Decimal: lambda value: f"{value:f}",
-    Fields: lambda value: {_clean(name): json_value(each) for name, each in value.items},
-    NotDecoded: lambda value: {"notDecoded": _clean(value.what)},
+    Fields: lambda value: {clean_text(name): json_value(each) for name, each in value.items},
+    NotDecoded: lambda value: {"notDecoded": clean_text(value.what)},
 }

@@ -32,11 +32,14 @@ class KeyCondition:
     moment: datetime | None
     """The value as a time, in UTC unless it says otherwise; None when it is none."""
 
-    def matches(self, key: Fields | NotDecoded) -> bool:
-        """Return whether a key fulfils it."""
+    def matches(self, key: Fields | NotDecoded) -> bool | None:
+        """Return whether a key fulfils it; None when what it asks for is not decoded."""
         if isinstance(key, NotDecoded):
-            return False
-        return any(self._is_named(name) and self._has(value) for name, value in leaves(key))
+            return None
+        named = [value for name, value in leaves(key) if self._is_named(name)]
+        if any(map(self._has, named)):
+            return True
+        return None if any(isinstance(each, NotDecoded) for each in named) else False
 
     def _is_named(self, name: str) -> bool:
         return self.name is None or name == self.name or name.endswith(f".{self.name}")
@@ -76,26 +79,35 @@ def leaves(key: Fields, before: str = "") -> Iterator[tuple[str, Value]]:
             yield f"{before}{name}", value
 
 
-def make_matcher(
-    conditions: Collection[KeyCondition], decode: RowDecoder, kinds: Collection[str]
-) -> Callable[[bytes], bool]:
-    """Return what says of a key whether all conditions hold.
+class KeyMatcher:
+    """Says of a key whether all conditions hold."""
 
-    Args:
-        conditions: Those.
-        decode: Decodes a key.
-        kinds: The names of all types in the key.
-    """
-    signs = [found for each in conditions if (found := _signs(each, kinds)) is not None]
+    def __init__(
+        self, conditions: Collection[KeyCondition], decode: RowDecoder, kinds: Collection[str]
+    ) -> None:
+        """Prepare the search.
 
-    def matches(raw: bytes) -> bool:
-        for patterns in signs:
+        Args:
+            conditions: All must hold.
+            decode: Decodes a key.
+            kinds: The names of all types in the key.
+        """
+        self._conditions = conditions
+        self._decode = decode
+        self._signs = [each for one in conditions if (each := _signs(one, kinds)) is not None]
+        self.unknown = 0
+        """Keys of which that is not known: what is asked for in them is not decoded."""
+
+    def __call__(self, raw: bytes) -> bool:
+        """Return whether a key is asked for."""
+        for patterns in self._signs:
             if not any(pattern in raw for pattern in patterns):
                 return False
-        key = decode(raw)
-        return all(each.matches(key) for each in conditions)
-
-    return matches
+        key = self._decode(raw)
+        found = [each.matches(key) for each in self._conditions]
+        if None in found and False not in found:
+            self.unknown += 1
+        return all(found)
 
 
 def _signs(condition: KeyCondition, kinds: Collection[str]) -> tuple[bytes, ...] | None:

@@ -23,7 +23,7 @@ from holdfast.evidence.state import (
     store_path,
     unique_ids,
 )
-from holdfast.evidence.state_keys import make_matcher
+from holdfast.evidence.state_keys import KeyMatcher
 from holdfast.evidence.state_rows import OperatorRows, PartitionRows, StateQuestion, StateRows
 from holdfast.storage.read import Reader
 
@@ -98,7 +98,11 @@ class _Reading(NamedTuple):
         with ThreadPoolExecutor(1 if self.reader.location.scheme == "file" else _SCANNERS) as pool:
             partitions = tuple(pool.map(scan, stores))
         return OperatorRows(
-            operator=operator, store=stores[0].name, codec=codec, partitions=partitions
+            operator=operator,
+            store=stores[0].name,
+            codec=codec,
+            partitions=partitions,
+            unknown_keys=wanted.unknown if isinstance(wanted := question.wanted, KeyMatcher) else 0,
         )
 
 
@@ -107,5 +111,5 @@ def _ask(codec: RowCodec | NotDecoded, question: StateQuestion) -> Question:
         return Question()
     if not question.conditions:
         return Question(most=question.most)
-    wanted = make_matcher(question.conditions, codec.key, codec.key_types)
+    wanted = KeyMatcher(question.conditions, codec.key, codec.key_types)
     return Question(wanted=wanted, most=question.most)

@@ -56,6 +56,8 @@ class OperatorRows:
     store: str
     codec: RowCodec | NotDecoded
     partitions: tuple[PartitionRows, ...]
+    unknown_keys: int = 0
+    """Keys that were not decoded, so that it is not known whether they are the ones asked for."""
 
     @property
     def counted(self) -> dict[int, int]:
@@ -168,7 +170,7 @@ class StateRows:
             part
             for each in self.stores
             for part in each.partitions
-            if isinstance(each.codec, NotDecoded) or not part.scan.is_searched
+            if isinstance(each.codec, NotDecoded) or each.unknown_keys or not part.scan.is_searched
         )
 
     @property

@@ -14,6 +14,7 @@ import pytest
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.state_form import StateJson
 from tests import calling
+from tests.fuzz import writers
 from tests.hostile_strings import HOSTILE, breaks_terminal
 from tests.house.repository import ROOT
 from tests.unit.checkpoint.unsafe_rows import checkpoint_files, row, struct_of
@@ -169,6 +170,40 @@ def test_encodings_that_are_not_decoded_are_said_by_name(  # noqa: PLR0917 - two
     assert lines[0].startswith("Not known whether a row has the key a")
 
 
+def test_a_key_that_is_not_decoded_is_not_a_key_that_is_not_there(
+    state: Call, tmp_path: Path
+) -> None:
+    many = {"type": "array", "elementType": "string", "containsNull": True}
+    key = struct_of(k="string", many=many)
+    batch = [(row(b"a", b"12345678"), row(1))]
+    checkpoint = write(tmp_path, checkpoint_files([batch], key, NUMBER))
+    code, lines = state(checkpoint, "--key", "k=a")
+    assert (code, lines[2][:46]) == (
+        ExitCode.DONE,
+        '  0/0  {k: "a", many: (array<string> is not de',
+    )
+    assert state(checkpoint, "--key", "k=b")[0] == ExitCode.FOUND
+    for asked in ("b", "many=b"):
+        code, lines = state(checkpoint, "--key", asked)
+        assert code == ExitCode.NOT_JUDGED
+        assert lines[0].startswith(f"Not known whether a row has the key {asked}")
+
+
+def test_a_prefix_key_without_metadata_is_not_searched_as_if_it_was_decoded(
+    state: Call, tmp_path: Path
+) -> None:
+    files = checkpoint_files([[]], TEXT, NUMBER)
+    del files["state/0/0/1.delta"]
+    key, value = b"\x21\0\0\0\0" + row(b"a") + b"\0" + row(), b"\0" + row(1)
+    files["state/0/0/1.changelog"] = writers.stored(writers.pairs([(key, value)]))
+    checkpoint = write(tmp_path, files)
+    code, lines = state(checkpoint, "--key", "k=a")
+    assert code == ExitCode.NOT_JUDGED
+    assert state(checkpoint, "--key", "k=b")[0] == ExitCode.FOUND
+    _, lines = state(checkpoint)
+    assert "(a key with a prefix of unknown length is not decoded)" in lines[3]
+
+
 def test_column_families_are_counted_and_left_to_spark(state: Call, tmp_path: Path) -> None:
     code, lines = state(unpack("4.3-transform-with-state", tmp_path))
     assert code == ExitCode.NOT_JUDGED
@@ -191,9 +226,13 @@ def test_hostile_keys_and_names_do_not_steer_a_terminal(
     assert all(len(line) < 5_000 for line in lines)
     code, lines = state(checkpoint, "--format", "json")
     assert json.loads("\n".join(lines))["rows"] == 1
-    asked = text[:1_000].replace("\0", "")
-    code, lines = state(checkpoint, "--key", f"x={asked}")
+    asked = ("--key", f"x={text[:1_000]}".replace("\0", ""))
+    code, lines = state(checkpoint, *asked)
     assert [line for line in lines if breaks_terminal(line)] == []
+    code, lines = state(checkpoint, *asked, "--format", "json")
+    is_read = name not in {"lone surrogate", "bytes that are no UTF-8"}  # no schema can say that
+    assert code == (ExitCode.FOUND if is_read else ExitCode.NOT_JUDGED)
+    assert json.loads("\n".join(lines))["matching"] == 0
 
 
 def test_without_state_or_checkpoint_that_is_said(state: Call, tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ def _rocks_key(
 
 def _plain_key(decode: RowDecoder, raw: bytes) -> Fields | NotDecoded:
     if raw[:1] != b"\0":
-        return NotDecoded("a key with a prefix, whose length only operator metadata says")
+        return NotDecoded("a key with a prefix of unknown length")
     return decode(raw[1:])
 
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import heapq
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
@@ -66,6 +66,37 @@ class _Handle(NamedTuple):
     offset: int
     size: int
 
+    @property
+    def end(self) -> int:
+        """Where it ends, with its trailer."""
+        return self.offset + self.size + _TRAILER
+
+
+class _File(NamedTuple):
+    reader: Reader
+    path: str
+    size: int
+
+    def take(self, offset: int, length: int) -> bytes:
+        """Return a part of the file that must be there.
+
+        Raises:
+            BrokenBytesError: It lies outside of the file, or is absurdly large.
+        """
+        if length > LARGEST_BLOCK:
+            raise BrokenBytesError(f"a block of {length} bytes makes no sense")
+        # A damaged offset can be larger than any that a file system takes.
+        if not 0 <= offset <= offset + length <= self.size:
+            raise BrokenBytesError("a block lies outside of the file")
+        raw = self.reader.read(self.path, start=offset, length=length) or b""
+        if len(raw) != length:
+            raise BrokenBytesError("it is shorter than it says")
+        return raw
+
+    def take_block(self, handle: _Handle, kind: int) -> bytes:
+        """Return the content of a block."""
+        return _unpack(self.take(handle.offset, handle.size + _TRAILER), kind)
+
 
 def merge_entries(files: Sequence[Iterator[Entry]]) -> Iterator[Entry]:
     """Yield the keys that are there, from all files of a snapshot, each once."""
@@ -83,7 +114,8 @@ def read_sst(reader: Reader, path: str, size_bytes: int) -> Iterator[Entry]:
         ReadError: The store did not let us read it.
         MissingExtraError: pyarrow is not installed.
     """
-    footer = _take(reader, path, _Handle(max(size_bytes - _FOOTER, 0), _FOOTER))
+    file = _File(reader, path, size_bytes)
+    footer = file.take(size_bytes - _FOOTER, _FOOTER)
     if footer[-8:] != _MAGIC:
         raise BrokenBytesError("it does not end as a data file of RocksDB does")
     (version,) = struct.unpack("<I", footer[-12:-8])
@@ -92,20 +124,19 @@ def read_sst(reader: Reader, path: str, size_bytes: int) -> Iterator[Entry]:
     meta, at = _read_handle(footer, 1)
     index, _ = _read_handle(footer, at)
     kind = footer[0]
-    _refuse_ranges(reader, path, meta, kind=kind)
-    content = _unpack(_take(reader, path, _with_trailer(index)), kind)
-    handles = list(_read_index(content, is_delta=version >= _DELTA_INDEX))
-    for block in _read_blocks(reader, path, handles):
+    _refuse_ranges(file, meta, kind)
+    handles = _read_index(file.take_block(index, kind), is_delta=version >= _DELTA_INDEX)
+    for block in _read_blocks(file, handles):
         yield from _read_entries(_unpack(block, kind))
 
 
-def _refuse_ranges(reader: Reader, path: str, meta: _Handle, *, kind: int) -> None:
+def _refuse_ranges(file: _File, meta: _Handle, kind: int) -> None:
     """Refuse a file that removes ranges of keys."""
-    blocks = dict(_pairs(_unpack(_take(reader, path, _with_trailer(meta)), kind)))
+    blocks = dict(_pairs(file.take_block(meta, kind)))
     if _PROPERTIES not in blocks:
         raise BrokenBytesError("it has no properties")
     place, _ = _read_handle(blocks[_PROPERTIES], 0)
-    properties = dict(_pairs(_unpack(_take(reader, path, _with_trailer(place)), kind)))
+    properties = dict(_pairs(file.take_block(place, kind)))
     if properties.get(b"rocksdb.block.based.table.index.type", bytes(4))[:1] == b"\2":
         raise BrokenBytesError("its index has two levels, which is not read")
     ranges = properties.get(_RANGES, b"\0")
@@ -113,38 +144,25 @@ def _refuse_ranges(reader: Reader, path: str, meta: _Handle, *, kind: int) -> No
         raise BrokenBytesError("it removes ranges of keys, which is not followed here")
 
 
-def _with_trailer(handle: _Handle) -> _Handle:
-    return _Handle(handle.offset, handle.size + _TRAILER)
-
-
-def _take(reader: Reader, path: str, part: _Handle) -> bytes:
-    if part.size > LARGEST_BLOCK:
-        raise BrokenBytesError(f"a block of {part.size} bytes makes no sense")
-    raw = reader.read(path, start=part.offset, length=part.size) or b""
-    if len(raw) != part.size:
-        raise BrokenBytesError("it is shorter than it says")
-    return raw
-
-
-def _read_blocks(reader: Reader, path: str, handles: list[_Handle]) -> Iterator[bytes]:
+def _read_blocks(file: _File, handles: Iterable[_Handle]) -> Iterator[bytes]:
     """Yield data blocks with their trailers; neighbours are read together."""
     group: list[_Handle] = []
-    for handle in [*handles, None]:
-        if handle is not None and (not group or _follows(group, handle)):
-            group.append(handle)
-            continue
-        if group:
-            first, end = group[0].offset, group[-1].offset + group[-1].size + _TRAILER
-            raw = memoryview(_take(reader, path, _Handle(first, end - first)))
-            for each in group:
-                at = each.offset - first
-                yield bytes(raw[at : at + each.size + _TRAILER])
-        group = [] if handle is None else [handle]
+    for handle in handles:
+        if group and handle.offset < group[-1].end:
+            raise BrokenBytesError("its blocks lie over each other")
+        if group and (handle.offset > group[-1].end or handle.end - group[0].offset > _READ_BYTES):
+            yield from _read_group(file, group)
+            group = []
+        group.append(handle)
+    if group:
+        yield from _read_group(file, group)
 
 
-def _follows(group: list[_Handle], handle: _Handle) -> bool:
-    last = group[-1].offset + group[-1].size + _TRAILER
-    return handle.offset == last and last + handle.size - group[0].offset <= _READ_BYTES
+def _read_group(file: _File, group: Sequence[_Handle]) -> Iterator[bytes]:
+    first = group[0].offset
+    raw = file.take(first, group[-1].end - first)
+    for each in group:
+        yield raw[each.offset - first : each.end - first]
 
 
 def _unpack(block: bytes, kind: int) -> bytes:
@@ -158,14 +176,14 @@ def _unpack(block: bytes, kind: int) -> bytes:
             raise BrokenBytesError("a block does not fit its checksum")
     if packing == _STORED:
         return body
+    if packing not in (_SNAPPY, *_LZ4S):
+        raise BrokenBytesError(f"a block has compression {packing}, which is not read")
     length, at = _read_number(body, 0)
     if not 0 < length <= LARGEST_BLOCK:
         raise BrokenBytesError(f"a block of {length} bytes makes no sense")
-    if packing in _LZ4S:
-        return decompress_lz4(body[at:], length)
     if packing == _SNAPPY:
         return decompress("snappy", body, length)
-    raise BrokenBytesError(f"a block has compression {packing}, which is not read")
+    return decompress_lz4(body[at:], length)
 
 
 def _read_number(raw: bytes, at: int) -> tuple[int, int]:
@@ -204,9 +222,14 @@ def _pairs(content: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Yield the keys and values of a block."""
     at, end, key = 0, _end_of(content), b""
     while at < end:
-        shared, at = _read_number(content, at)
-        rest, at = _read_number(content, at)
-        size, at = _read_number(content, at)
+        # Almost always all three are below 128; behind the end there are at least 4 bytes.
+        shared, rest, size = content[at : at + 3]
+        if (shared | rest | size) < 0x80:
+            at += 3
+        else:
+            shared, at = _read_number(content, at)
+            rest, at = _read_number(content, at)
+            size, at = _read_number(content, at)
         if shared > len(key) or at + rest + size > end:
             raise BrokenBytesError("an entry of a block does not fit into it")
         key = key[:shared] + content[at : at + rest]
