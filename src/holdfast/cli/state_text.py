@@ -50,7 +50,8 @@ def _say_rows(found: StateRows) -> str:
     if not unknown:
         return count(found.rows, "row")
     stores = sum(len(each.partitions) for each in found.stores) + len(found.absent)
-    return f"at least {count(found.rows, 'row')} ({unknown:,} of {stores:,} stores not counted)"
+    rows = f"at least {count(found.rows, 'row')}" if found.rows else "rows not known"
+    return f"{rows} ({unknown:,} of {stores:,} stores not counted)"
 
 
 def _say_all(found: StateRows) -> str:
@@ -130,7 +131,8 @@ _HEAD = (
 
 def _store_row(found: OperatorRows) -> tuple[str, ...]:
     largest = found.largest
-    rows = f"{found.rows:,}" if found.is_counted else f"{found.rows:,} and more"
+    more = f"{found.rows:,} and more" if found.rows else "not known"
+    rows = f"{found.rows:,}" if found.is_counted else more
     return (
         f"  {found.operator.operator_id}",
         found.operator.name or "unknown",

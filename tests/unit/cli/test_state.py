@@ -207,6 +207,9 @@ def test_a_prefix_key_without_metadata_is_not_searched_as_if_it_was_decoded(
 def test_column_families_are_counted_and_left_to_spark(state: Call, tmp_path: Path) -> None:
     code, lines = state(unpack("4.3-transform-with-state", tmp_path))
     assert code == ExitCode.NOT_JUDGED
+    assert lines[0].startswith("1 operator, rows not known (2 of 2 stores not counted), ")
+    why = "changelogs of column families are not followed"
+    assert f"  not counted  state/0/0: {why}" in lines
     assert any("not decoded  operator 0, store default: column families (" in x for x in lines)
     assert '.option("stateVarName", "NAME")' in lines[-1]
 

@@ -25,7 +25,7 @@ from holdfast.errors import MissingExtraError, ReadError
 from holdfast.storage.read import Reader
 
 Problem = NotCounted | Unparsed
-_FAMILIES = "a changelog of column families is not followed here"
+_FAMILIES = "changelogs of column families are not followed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,6 +246,8 @@ class _Scan:
 
     def _missing(self, version: int) -> NotCounted:
         chain = find_chain(self._store.files, version, self._chosen.ids)
+        if self._chosen.has_families and not isinstance(chain, BrokenChain):
+            return NotCounted(why=_FAMILIES)
         if isinstance(chain, BrokenChain) and chain.missing:
             return NotCounted(why=f"{self._store.directory}/{chain.missing[-1]} is missing")
         return NotCounted(why=f"version {version} cannot be loaded from {self._store.directory}")
