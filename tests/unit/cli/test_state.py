@@ -204,6 +204,21 @@ def test_a_prefix_key_without_metadata_is_not_searched_as_if_it_was_decoded(
     assert "(a key with a prefix of unknown length is not decoded)" in lines[3]
 
 
+def test_a_prefix_key_is_decoded_as_operator_metadata_says(state: Call, tmp_path: Path) -> None:
+    files = checkpoint_files([[]], struct_of(k="string", start="timestamp"), NUMBER)
+    del files["state/0/0/1.delta"]
+    prefix = b"\0" + row(b"a")
+    key = len(prefix).to_bytes(4, "little") + prefix + b"\0" + row(1_767_225_600_000_000)
+    files["state/0/0/1.changelog"] = writers.stored(writers.pairs([(key, b"\0" + row(5))]))
+    store = {"storeName": "default", "numColsPrefixKey": 1, "numPartitions": 1}
+    info = {"operatorId": 0, "operatorName": "sessionWindowStateStoreSaveExec"}
+    said = json.dumps({"operatorInfo": info, "stateStoreInfo": [store]})
+    files["state/0/_metadata/metadata"] = writers.versioned(1, said)
+    code, lines = state(write(tmp_path, files), "--key", "k=a", "--key", "start=2026-01-01")
+    assert code == ExitCode.DONE
+    assert '{k: "a", start: 2026-01-01 00:00:00 UTC} -> {n: 5}' in lines[2]
+
+
 def test_column_families_are_counted_and_left_to_spark(state: Call, tmp_path: Path) -> None:
     code, lines = state(unpack("4.3-transform-with-state", tmp_path))
     assert code == ExitCode.NOT_JUDGED
