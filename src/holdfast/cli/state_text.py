@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 
 from holdfast.checkpoint.read import Checkpoint
+from holdfast.checkpoint.state.row_codec import RowCodec
 from holdfast.checkpoint.state.unsafe_row import NotDecoded
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.cli.state_value import say_value
@@ -73,7 +74,7 @@ def _say_key(found: StateRows) -> str:
     not_searched = f" {count(left, 'store')} could not be searched." if left else ""
     if not found.matching:
         start = f"No row of {found.rows:,} has" if not left else "Not known whether a row has"
-        return f"{start} the key {asked}; version {found.version}.{not_searched}"
+        return f"{start} the key {asked}; version {found.version}.{not_searched}{_columns(found)}"
     have = "has" if found.matching == 1 else "have"
     said = f"{count(found.matching, 'row')} of {found.rows:,} {have} the key {asked}"
     if found.matching > 1 or not found.found:
@@ -81,6 +82,17 @@ def _say_key(found: StateRows) -> str:
     (row,) = found.found
     where = f"operator {row.operator_id} ({row.operator or 'unknown'}), partition {row.partition}"
     return f"{said}: {where}, {_since(row)}; version {found.version}.{not_searched}"
+
+
+def _columns(found: StateRows) -> str:
+    """Return which columns there are, if one was asked for that no key has."""
+    codecs = [each.codec for each in found.stores if isinstance(each.codec, RowCodec)]
+    there = list(dict.fromkeys(name for each in codecs for name, _ in each.key_types))
+    for each in found.question.conditions:
+        if codecs and not any(map(each.is_about, there)):
+            shown = ", ".join(name[:60] for name in there[:20]) or "none"
+            return f" No key has a column {each.name}; there are: {shown}."
+    return ""
 
 
 def _since(row: FoundRow) -> str:

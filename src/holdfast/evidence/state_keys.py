@@ -36,12 +36,13 @@ class KeyCondition:
         """Return whether a key fulfils it; None when what it asks for is not decoded."""
         if isinstance(key, NotDecoded):
             return None
-        named = [value for name, value in leaves(key) if self._is_named(name)]
+        named = [value for name, value in leaves(key) if self.is_about(name)]
         if any(map(self._has, named)):
             return True
         return None if any(isinstance(each, NotDecoded) for each in named) else False
 
-    def _is_named(self, name: str) -> bool:
+    def is_about(self, name: str) -> bool:
+        """Return whether it asks for a column."""
         return self.name is None or name == self.name or name.endswith(f".{self.name}")
 
     def _has(self, value: Value) -> bool:

@@ -111,5 +111,6 @@ def _ask(codec: RowCodec | NotDecoded, question: StateQuestion) -> Question:
         return Question()
     if not question.conditions:
         return Question(most=question.most)
-    wanted = KeyMatcher(question.conditions, codec.key, codec.key_types)
+    kinds = {kind for _, kind in codec.key_types}  # several columns can have one name
+    wanted = KeyMatcher(question.conditions, codec.key, kinds)
     return Question(wanted=wanted, most=question.most)

@@ -91,10 +91,26 @@ def test_a_value_alone_is_looked_for_in_every_column(state: Call, tmp_path: Path
     assert " rows of 6 have the key " in lines[0] or "1 row of 6" in lines[0]
 
 
-@pytest.mark.parametrize("key", ["nothing", "k=K1", "other=k1", "31", "null", "k="])
+@pytest.mark.parametrize("key", ["nothing", "k=K1", "31", "null", "k="])
 def test_a_key_that_is_not_there_is_an_answer(state: Call, tmp_path: Path, key: str) -> None:
     code, lines = state(unpack("4.2-aggregation", tmp_path), "--key", key)
     assert (code, lines[0]) == (ExitCode.FOUND, f"No row of 6 has the key {key}; version 6.")
+
+
+def test_a_column_that_no_key_has_is_said(state: Call, tmp_path: Path) -> None:
+    code, lines = state(unpack("4.2-aggregation", tmp_path), "--key", "other=k1")
+    assert code == ExitCode.FOUND
+    assert lines[0] == (
+        "No row of 6 has the key other=k1; version 6. "
+        "No key has a column other; there are: window.start, window.end, k."
+    )
+
+
+@pytest.mark.parametrize("asked", ["k=a", "k=7", "7"])
+def test_columns_of_one_name_are_all_searched(state: Call, tmp_path: Path, asked: str) -> None:
+    key = {"fields": [*struct_of(k="string")["fields"], *struct_of(k="long")["fields"]]}
+    files = checkpoint_files([[(row(b"a", 7), row(1))]], key, NUMBER)
+    assert state(write(tmp_path, files), "--key", asked)[0] == ExitCode.DONE
 
 
 def test_a_row_that_was_removed_and_came_back_is_there_since_then(

@@ -41,8 +41,8 @@ class RowCodec:
 
     key: RowDecoder
     value: RowDecoder
-    key_types: frozenset[str]
-    """The names of all types in the key, those inside structs too."""
+    key_types: tuple[tuple[str, str], ...]
+    """Name and type of every column of the key; the names of those inside structs have dots."""
 
 
 def has_families(operator: Operator) -> bool:
@@ -69,7 +69,7 @@ def find_codec(
     key = _rocks_key(operator, store, family.key) if is_rocksdb else make_decoder(family.key)
     if isinstance(key, NotDecoded) or isinstance(value, NotDecoded):
         return key if isinstance(key, NotDecoded) else NotDecoded("a value without a struct")
-    kinds = frozenset(leaf_types(family.key))
+    kinds = tuple(leaf_types(family.key))
     if is_rocksdb:
         return RowCodec(key=key, value=partial(_versioned, value), key_types=kinds)
     whole = partial(_whole_words, key), partial(_whole_words, value)

@@ -89,16 +89,19 @@ def _decode_row(fields: tuple[tuple[str, _FieldDecoder], ...], raw: bytes) -> Fi
     return Fields(tuple(found))
 
 
-def leaf_types(schema: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the names of all types that a decoder of this schema meets, inside structs too."""
-    waiting: list[object] = [{**schema, "type": "struct"}]
+def leaf_types(schema: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the name and the type of every column; those inside structs with dots."""
+    waiting: list[tuple[str, object]] = [("", {**schema, "type": "struct"})]
     while waiting:
-        kind = waiting.pop()
+        name, kind = waiting.pop()
         fields = kind.get("fields") if isinstance(kind, dict) else None
-        if type_name(kind) == "struct" and isinstance(fields, list):
-            waiting += [each.get("type") if isinstance(each, dict) else None for each in fields]
-        else:
-            yield type_name(kind)
+        if type_name(kind) != "struct" or not isinstance(fields, list):
+            yield name, type_name(kind)
+            continue
+        for each in reversed(fields):
+            found = each if isinstance(each, dict) else {}
+            inside = f"{name}.{found.get('name')}" if name else str(found.get("name"))
+            waiting.append((inside, found.get("type")))
 
 
 def type_name(kind: object) -> str:
