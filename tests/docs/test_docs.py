@@ -148,8 +148,9 @@ def without_age(text: str) -> str:
     return re.sub(r" +", " ", text)
 
 
-def test_the_commands_of_the_inspect_page_print_what_it_shows(fixture_checkpoints: Path) -> None:
-    page = (ROOT / "docs/guides/inspect.md").read_text()
+@pytest.mark.parametrize("guide", ["inspect", "state"])
+def test_the_commands_of_a_guide_print_what_it_shows(fixture_checkpoints: Path, guide: str) -> None:
+    page = (ROOT / f"docs/guides/{guide}.md").read_text()
     blocks = re.findall(r"```console\n\$ (.*?)\n(.*?)```", page, re.DOTALL)
     assert blocks
     for command, shown in blocks:

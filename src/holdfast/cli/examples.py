@@ -46,6 +46,11 @@ EXAMPLES = {
         "holdfast rules list",
         "holdfast rules explain HF606",
     ),
+    "state": (
+        "holdfast state s3://lake/streams/usage",
+        "holdfast state s3://lake/streams/usage --key product=42",
+        'holdfast state /srv/checkpoint --operator 0 --key "window.start=2026-11-16 03:00:00"',
+    ),
     "undo": ("holdfast undo /srv/streams/_holdfast/readings/journal/20261117-040812-9d3c41",),
 }
 """By verb. Each is a command that is complete but for the places that it names."""

@@ -69,7 +69,7 @@ class OperatorState:
             return tuple(files)
         there = {(each.store.partition, each.store.name) for each in self.stores}
         gone = (
-            _store_path(self.operator, number, name)
+            store_path(self.operator, number, name)
             for number in range(self.partitions)
             for name in expected_stores(self.operator)
             if (number, name) not in there
@@ -77,7 +77,8 @@ class OperatorState:
         return (*files, *islice(gone, MOST_NAMED))
 
 
-def _store_path(operator: Operator, partition: int, name: str) -> str:
+def store_path(operator: Operator, partition: int, name: str) -> str:
+    """Return the directory of a store in a partition."""
     home = f"state/{operator.operator_id}/{partition}"
     return home if name == DEFAULT_STORE else f"{home}/{name}"
 

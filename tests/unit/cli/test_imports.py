@@ -103,6 +103,14 @@ def test_diagnose_imports_the_rules_of_a_bare_checkpoint_and_no_sink_or_probe(
     assert loaded(modules, *SINKS_AND_PROBES, *HEAVY, *TOOLS) == set()
 
 
+def test_state_is_read_without_the_rules_and_small_files_without_pyarrow(checkpoint: str) -> None:
+    modules = modules_after(RUN, "state", checkpoint, "--key", "k0")
+    assert "holdfast.cli.state" in modules
+    assert rules_in(modules) == set()
+    unused = ("holdfast.diagnosis", "holdfast.sinks", "holdfast.cli.state_json", "zipfile")
+    assert loaded(modules, *unused, *HEAVY, *TOOLS) == set()
+
+
 def test_facts_are_found_without_the_rules(checkpoint: str) -> None:
     modules = modules_after(RUN, "facts", checkpoint)
     assert "holdfast.diagnosis.facts" in modules

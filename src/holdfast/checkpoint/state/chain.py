@@ -50,7 +50,7 @@ def find_chain(
         version: The state version; batch N loads version N.
         ids: In state format 2, the unique ids of the versions whose commits are still there.
     """
-    at = _by_version(files, ids)
+    at = files_by_version(files, ids)
     lowest = min(at, default=version + 1)
     changes: list[StateFile] = []
     for number in range(version, 0, -1):
@@ -71,13 +71,13 @@ def loadable_versions(
 ) -> frozenset[int]:
     """Return every version that Spark could load, version 0 too: it needs no file."""
     loadable = {0}
-    for number, found in sorted(_by_version(files, ids).items()):
+    for number, found in sorted(files_by_version(files, ids).items()):
         if number - 1 in loadable or any(file.kind.is_whole for file in found):
             loadable.add(number)
     return frozenset(loadable)
 
 
-def _by_version(
+def files_by_version(
     files: Sequence[StateFile], ids: Mapping[int, str] | None
 ) -> dict[int, list[StateFile]]:
     """Return the files of each version that count, lowest first."""

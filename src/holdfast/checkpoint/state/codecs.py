@@ -106,21 +106,26 @@ def _unpack_lz4(source: ByteSource) -> Iterator[bytes]:
         packed = source.take(packed_bytes)
         if method not in (_LZ4_PACKED, _LZ4_STORED):
             raise BrokenBytesError("a block is neither packed nor stored")
-        raw = packed if method == _LZ4_STORED else _decompress_lz4(packed, raw_bytes)
+        raw = packed if method == _LZ4_STORED else decompress_lz4(packed, raw_bytes)
         if xxh32_intdigest(raw, _LZ4_SEED) & 0x0FFFFFFF != checksum:
             raise BrokenBytesError("a block does not fit its checksum")
         yield raw
 
 
-def _decompress_lz4(packed: bytes, raw_bytes: int) -> bytes:
-    """Unpack a block that must be as long as it says."""
+def decompress_lz4(packed: bytes, raw_bytes: int) -> bytes:
+    """Unpack a block that must be as long as it says.
+
+    Raises:
+        BrokenBytesError: It is damaged, or is not that long.
+        MissingExtraError: pyarrow is not installed.
+    """
     if raw_bytes <= _SMALL_BLOCK:
         return unpack_lz4_block(packed, raw_bytes)
     # pyarrow leaves what a shorter block does not fill as it was in memory. One byte less must
     # therefore be too little.
-    raw = _decompress("lz4_raw", packed, raw_bytes)
+    raw = decompress("lz4_raw", packed, raw_bytes)
     try:
-        _decompress("lz4_raw", packed, raw_bytes - 1)
+        decompress("lz4_raw", packed, raw_bytes - 1)
     except BrokenBytesError:
         return raw
     raise BrokenBytesError("a block is shorter than it says")
@@ -130,7 +135,7 @@ def _unpack_snappy(source: ByteSource) -> Iterator[bytes]:
     source.take(len(_SNAPPY) + 8)
     while not source.ended():
         packed = source.take(source.int32())
-        yield _decompress("snappy", packed, _snappy_length(packed))
+        yield decompress("snappy", packed, _snappy_length(packed))
 
 
 def _snappy_length(packed: bytes) -> int:
@@ -211,7 +216,13 @@ def _unpack_lzf_chunk(packed: bytes, raw_bytes: int) -> bytes:
     return bytes(out)
 
 
-def _decompress(codec: str, packed: bytes, raw_bytes: int) -> bytes:
+def decompress(codec: str, packed: bytes, raw_bytes: int) -> bytes:
+    """Unpack a block.
+
+    Raises:
+        BrokenBytesError: It is damaged.
+        MissingExtraError: pyarrow is not installed.
+    """
     arrow = _import_pyarrow()
     try:
         raw: bytes = arrow.decompress(packed, raw_bytes, codec=codec, asbytes=True)

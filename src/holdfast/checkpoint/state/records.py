@@ -14,8 +14,8 @@ Changelog, from `state/StateStoreChangelog.scala`; no header means version 1:
             20 delete range: int32 size · first key · int32 size · end key
 
 Lineage is JSON, [{"version":4,"checkpointUniqueId":"…"}…], back to the last snapshot.
-Values are not looked at: Spark's own state reader does that. What follows the end mark is not read,
-by Spark neither: a file that lost its last bytes is still whole.
+Values are passed over unless they are asked for. What follows the end mark is not read, by Spark
+neither: a file that lost its last bytes is still whole.
 """
 
 from __future__ import annotations
@@ -53,6 +53,8 @@ class Put:
     """A key that is there afterwards."""
 
     key: bytes
+    value: bytes | None = None
+    """None when values were not asked for, or the record only adds to the value before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +75,15 @@ class RangeRemoved:
 Change = Put | Removed | RangeRemoved
 
 
-def read_changes(kind: StateFileKind, chunks: Iterator[bytes]) -> Iterator[Change]:
+def read_changes(
+    kind: StateFileKind, chunks: Iterator[bytes], *, values: bool = False
+) -> Iterator[Change]:
     """Yield the changes of a delta, snapshot or changelog, in order and in constant memory.
+
+    Args:
+        kind: Of the file.
+        chunks: Its bytes.
+        values: Whether the values are wanted too.
 
     Raises:
         BrokenBytesError: The file is not one.
@@ -84,7 +93,10 @@ def read_changes(kind: StateFileKind, chunks: Iterator[bytes]) -> Iterator[Chang
     packed = CountedChunks(chunks)
     source = ByteSource(unpack(packed))
     is_log = kind is StateFileKind.CHANGELOG
-    changes = _read_changelog(source) if is_log else _read_pairs(source, source.int32())
+    if is_log:
+        changes = _read_changelog(source, values=values)
+    else:
+        changes = _read_pairs(source, source.int32(), values=values)
     for number, change in enumerate(changes):
         if number > _FREE_CHANGES + _MOST_PER_BYTE * packed.bytes_read:
             raise TooManyChangesError(f"{packed.bytes_read:,} bytes hold more than {number:,} rows")
@@ -108,20 +120,20 @@ def read_lineage(chunks: Iterator[bytes]) -> tuple[int, ...]:
     return tuple(each.version for each in lineage)
 
 
-def _read_changelog(source: ByteSource) -> Iterator[Change]:
+def _read_changelog(source: ByteSource, *, values: bool) -> Iterator[Change]:
     first = source.take(4)
     version = _HEADERS.get(first, 1)
     if version >= _WITH_LINEAGE:
         source.utf()
     if version == 1:
-        yield from _read_pairs(source, int.from_bytes(first, "big", signed=True))
+        yield from _read_pairs(source, int.from_bytes(first, "big", signed=True), values=values)
     elif version == 3:
-        yield from _read_pairs(source, source.int32())
+        yield from _read_pairs(source, source.int32(), values=values)
     else:
-        yield from _read_typed(source)
+        yield from _read_typed(source, values=values)
 
 
-def _read_pairs(source: ByteSource, key_size: int) -> Iterator[Change]:
+def _read_pairs(source: ByteSource, key_size: int, *, values: bool) -> Iterator[Change]:
     while key_size != -1:
         key = source.take(key_size)
         value_size = source.int32()
@@ -129,17 +141,21 @@ def _read_pairs(source: ByteSource, key_size: int) -> Iterator[Change]:
             yield Removed(key)
         elif value_size < 0:
             raise BrokenBytesError(f"a value of {value_size} bytes makes no sense")
+        elif values:
+            yield Put(key, source.take(value_size))
         else:
             source.skip(value_size)
             yield Put(key)
         key_size = source.int32()
 
 
-def _read_typed(source: ByteSource) -> Iterator[Change]:
+def _read_typed(source: ByteSource, *, values: bool) -> Iterator[Change]:
     while (kind := source.take(1)[0]) != _END:
         key = source.take(source.int32())
         size = source.int32()
-        if kind in (_PUT, _MERGE) and size >= 0:
+        if kind == _PUT and values:
+            yield Put(key, source.take(size))
+        elif kind in (_PUT, _MERGE) and size >= 0:
             source.skip(size)
             yield Put(key)
         elif kind == _DELETE and size == -1:

@@ -61,13 +61,13 @@ def _follow(
 ) -> bool | NotCounted | Unparsed:
     """Follow the changes of a file; False when there are some that cannot be followed."""
     is_followed = True
-    for change in _changes(reader, path, kind):
+    for change in changes_of(reader, path, kind):
         if isinstance(change, Unparsed | NotCounted):
             return change
         if isinstance(change, RangeRemoved):
             is_followed = False
         else:
-            kept[_short(change.key)] = isinstance(change, Put)
+            kept[short_key(change.key)] = isinstance(change, Put)
     return is_followed
 
 
@@ -76,19 +76,19 @@ def _count_others(
 ) -> int | NotCounted | Unparsed:
     """Count the rows of a snapshot that no later file has changed."""
     rows = 0
-    for change in _changes(reader, path, kind):
+    for change in changes_of(reader, path, kind):
         if isinstance(change, Unparsed | NotCounted):
             return change
-        rows += isinstance(change, Put) and _short(change.key) not in kept
+        rows += isinstance(change, Put) and short_key(change.key) not in kept
     return rows
 
 
-def _changes(
-    reader: Reader, path: str, kind: StateFileKind
+def changes_of(
+    reader: Reader, path: str, kind: StateFileKind, *, values: bool = False
 ) -> Iterator[Change | NotCounted | Unparsed]:
     """Yield the changes of a file; what stops that comes last."""
     try:
-        yield from read_changes(kind, read_chunks(reader, path))
+        yield from read_changes(kind, read_chunks(reader, path), values=values)
     except BrokenBytesError as error:
         if reader.stat(path) is None:
             # A running query purges what it no longer needs.
@@ -129,6 +129,6 @@ def _count_zip(reader: Reader, path: str, chain: Chain) -> int | NotCounted | Un
     return snapshot.rows
 
 
-def _short(key: bytes) -> bytes:
+def short_key(key: bytes) -> bytes:
     """Return a key, or what stands for a long one: a batch can change millions."""
     return key if len(key) <= _LONGEST_KEY else blake2b(key, digest_size=16).digest()
