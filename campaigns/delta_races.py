@@ -44,6 +44,7 @@ REPLACED = (
     "has taken over",
     "was fenced by another driver",
     "The lease is lost",
+    "was paused for longer than its lease lasts",
     "another driver wrote it",
     "Another start of the stream has opened a generation meanwhile",
     "Multiple streaming jobs detected",  # the entry is there
