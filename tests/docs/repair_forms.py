@@ -1,14 +1,10 @@
-"""The forms of what `plan` and `apply` answer as JSON, and their schemas.
-
-python -m tests.docs.repair_forms       write the schemas again
-"""
+"""The forms of what `plan` and `apply` answer as JSON."""
 
 from __future__ import annotations
 
 import msgspec
 
 from holdfast.plan.plan_file import Plan
-from tests.house.repository import ROOT
 
 
 class NoPlanJson(
@@ -71,15 +67,3 @@ class AppliedJson(
 
 PlanAnswer = Plan | NoPlanJson
 ApplyAnswer = RehearsalJson | AppliedJson
-SCHEMAS = {"plan.schema.json": PlanAnswer, "apply.schema.json": ApplyAnswer}
-
-
-def schema_of(name: str) -> bytes:
-    """Return the schema that a file holds."""
-    found = msgspec.json.encode(msgspec.json.schema(SCHEMAS[name]))
-    return msgspec.json.format(found, indent=2) + b"\n"
-
-
-if __name__ == "__main__":
-    for each in SCHEMAS:
-        (ROOT / "docs/reference" / each).write_bytes(schema_of(each))

@@ -12,16 +12,13 @@ from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.main import _run
 from holdfast.plan.plan_file import Plan
 from tests.docs.repair_forms import (
-    SCHEMAS,
     AppliedJson,
     ApplyAnswer,
     NoPlanJson,
     PlanAnswer,
     RehearsalJson,
-    schema_of,
 )
 from tests.docs.repair_root import make_root
-from tests.house.repository import ROOT
 
 
 @pytest.fixture
@@ -33,12 +30,6 @@ def srv(tmp_path: Path) -> Path:
 def ask(capsys: pytest.CaptureFixture[str], form: Any, *words: str) -> Any:
     assert _run([*words, "--format", "json"]) == ExitCode.DONE
     return msgspec.json.decode(capsys.readouterr().out, type=form)
-
-
-@pytest.mark.parametrize("name", sorted(SCHEMAS))
-def test_the_committed_schema_is_the_form(name: str) -> None:
-    written = (ROOT / "docs/reference" / name).read_bytes()
-    assert written == schema_of(name), "write it with: python -m tests.docs.repair_forms"
 
 
 def test_plans_rehearsals_and_applications_have_the_form(

@@ -8,11 +8,10 @@ from holdfast.apply.applying import Applying
 from holdfast.apply.leases import Leases
 from holdfast.apply.sink_steps import fence_sink
 from holdfast.apply.standing import NotDone
-from holdfast.apply.undo_checks import is_generation
 from holdfast.errors import HoldfastError
 from holdfast.plan.plan_file import Plan
 from holdfast.plan.preconditions import LedgerIs
-from holdfast.plan.steps import SettleSink
+from holdfast.plan.steps import SettleSink, is_generation
 
 
 def leases_of(applying: Applying) -> Leases:

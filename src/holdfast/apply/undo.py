@@ -21,7 +21,6 @@ from holdfast.apply.stores import Stores
 from holdfast.apply.undo_checks import (
     find_deleted,
     find_unlike_before,
-    is_generation,
     refuse_half,
     refuse_overtaken,
 )
@@ -39,6 +38,7 @@ from holdfast.plan.steps import (
     RestoreFile,
     SettleSink,
     Step,
+    is_generation,
 )
 from holdfast.record.documents import encode
 

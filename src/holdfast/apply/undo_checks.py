@@ -26,10 +26,10 @@ from holdfast.plan.steps import (
     RestoreFile,
     SettleSink,
     Step,
+    is_generation,
 )
 from holdfast.plan.trees import list_files
 from holdfast.record.generations import Generation, newest_generation
-from holdfast.record.layout import GENERATIONS
 
 _COPIES_ONLY = ("clone", "move", "snapshot")
 """Goals whose undo removes a copy, whatever the stream has become."""
@@ -93,11 +93,6 @@ def refuse_overtaken(applying: Applying) -> NoPlan | None:
     return None
 
 
-def is_generation(step: Step) -> bool:
-    """Return whether a step writes down a generation."""
-    return isinstance(step, PutFile) and step.path.startswith(f"{GENERATIONS}/")
-
-
 def find_unlike_before(
     plan: Plan, undo: Plan, stores: Stores, *, has_ended: bool
 ) -> tuple[str, ...]:
@@ -152,6 +147,6 @@ def _held(plan: Plan, undo: Plan) -> tuple[Precondition, ...]:
 
 def _checkpoint(step: Step) -> str | None:
     """Return the checkpoint of the generation that a step opens."""
-    if not isinstance(step, PutFile) or not step.path.startswith(f"{GENERATIONS}/"):
+    if not isinstance(step, PutFile) or not is_generation(step):
         return None
     return msgspec.json.decode(step.content, type=Generation).checkpoint

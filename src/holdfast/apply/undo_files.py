@@ -19,12 +19,13 @@ from holdfast.plan.steps import (
     Step,
     digest_of,
 )
-from holdfast.plan.trees import find_foreign, list_files
+from holdfast.plan.trees import copy_tree, find_foreign, list_files
 from holdfast.record.batches import JournalledBatch, list_journalled, of_generation
 from holdfast.record.documents import encode, read_document
 from holdfast.record.generations import Generation
-from holdfast.record.layout import BATCHES
+from holdfast.record.layout import BATCHES, record_location
 from holdfast.storage.below import ReaderBelow
+from holdfast.storage.location import is_inside, parse_location
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,15 +76,8 @@ class UndoingFiles:
                 continue
             again = of_generation(found, generation)
             rows = list_files(ReaderBelow(record, found.rows))
-            yield CopyTree(
-                stream=step.stream,
-                source=str(record.location.join(found.rows)),
-                target=str(record.location.join(again.rows)),
-                fingerprint=rows.fingerprint,
-                files=rows.count,
-                size_bytes=rows.size_bytes,
-                why=why,
-            )
+            source, target = (str(record.location.join(each.rows)) for each in (found, again))
+            yield copy_tree(step.stream, source, target, files=rows, why=why)
             yield PutFile(
                 stream=step.stream,
                 place=step.place,
@@ -94,7 +88,8 @@ class UndoingFiles:
 
     def remove_copy(self, step: CopyTree, why: str) -> Iterator[Step]:
         """Yield the removal of a directory that the plan copied."""
-        if step.stream in self.reopened and f"/{BATCHES}/" in step.target:
+        batches = record_location(parse_location(self.plan.root), step.stream).join(BATCHES)
+        if step.stream in self.reopened and is_inside(parse_location(step.target), batches):
             return  # rows of a generation that another undo may go back to
         if self._is_unused(step.stream, step.target):
             yield RemoveTree(
@@ -115,17 +110,7 @@ class UndoingFiles:
                 reason=f"Plan {self.plan.id} cannot be taken back: it removed {step.target}, a "
                 f"copy of {step.source}, which has other files by now."
             )
-        copied = CopyTree(
-            stream=step.stream,
-            source=step.source,
-            target=step.target,
-            fingerprint=step.fingerprint,
-            files=found.count,
-            size_bytes=found.size_bytes,
-            leaves_out=step.leaves_out,
-            why=why,
-        )
-        return (copied,)
+        return (copy_tree(step.stream, step.source, step.target, files=found, why=why),)
 
     def _is_unused(self, stream: str, place: str) -> bool:
         """Return whether a place is no checkpoint that has run since: such a one is kept."""

@@ -18,7 +18,7 @@ from holdfast.plan.preconditions import (
     fingerprint,
 )
 from holdfast.plan.steps import CopyTree, PutFile, RemoveFile, Step, digest_of, row_value
-from holdfast.plan.trees import list_files
+from holdfast.plan.trees import copy_tree, list_files
 from holdfast.plan.world import StreamNow
 from holdfast.record.documents import encode
 from holdfast.record.generations import Generation
@@ -118,16 +118,7 @@ def copy_checkpoint(
 ) -> CopyTree:
     """Return the step that copies the files of a checkpoint, without some."""
     files = list_files(now.checkpoint, leaves_out=leaves_out)
-    return CopyTree(
-        stream=now.stream,
-        source=now.place,
-        target=str(target),
-        fingerprint=files.fingerprint,
-        files=files.count,
-        size_bytes=files.size_bytes,
-        leaves_out=leaves_out,
-        why=why,
-    )
+    return copy_tree(now.stream, now.place, str(target), files=files, why=why)
 
 
 def put_generation(now: StreamNow, opened: Generation, *, why: str) -> PutFile:

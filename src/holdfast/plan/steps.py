@@ -19,6 +19,7 @@ from holdfast.ledger.output import Output
 from holdfast.ledger.row import Binding, LedgerRow
 from holdfast.record.bounds import Digest, PathText
 from holdfast.record.contracts import SinkContract
+from holdfast.record.layout import GENERATIONS
 
 StreamName = Annotated[str, Meta(pattern=r"\A[a-z0-9][a-z0-9-]{0,62}\Z")]
 Reason = Annotated[str, Meta(max_length=4096)]
@@ -131,6 +132,11 @@ class SettleSink(_Step, frozen=True, kw_only=True, tag="settle-sink"):
 
 
 Step = PutFile | RemoveFile | RestoreFile | CopyTree | RemoveTree | DiscardTree | SettleSink
+
+
+def is_generation(step: Step) -> bool:
+    """Return whether a step writes down a generation."""
+    return isinstance(step, PutFile) and step.path.startswith(f"{GENERATIONS}/")
 
 
 def digest_of(content: str | bytes) -> str:

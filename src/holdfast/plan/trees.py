@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from hashlib import sha256
 
+from holdfast.plan.steps import CopyTree
 from holdfast.storage.half_made import is_half_made
 from holdfast.storage.in_order import walk_in_order
 from holdfast.storage.read import Reader
@@ -19,6 +20,7 @@ class Files:
     size_bytes: int
     fingerprint: str
     """Of their paths and sizes; the same for a directory and its copy."""
+    leaves_out: tuple[str, ...] = ()
 
 
 def list_files(reader: Reader, *, leaves_out: Collection[str] = ()) -> Files:
@@ -30,7 +32,34 @@ def list_files(reader: Reader, *, leaves_out: Collection[str] = ()) -> Files:
             digest.update(f"{info.path} {info.size_bytes}\n".encode())
             count += 1
             size_bytes += info.size_bytes
-    return Files(count=count, size_bytes=size_bytes, fingerprint=digest.hexdigest())
+    return Files(
+        count=count,
+        size_bytes=size_bytes,
+        fingerprint=digest.hexdigest(),
+        leaves_out=tuple(leaves_out),
+    )
+
+
+def copy_tree(stream: str, source: str, target: str, *, files: Files, why: str) -> CopyTree:
+    """Return the step that copies a directory.
+
+    Args:
+        stream: Whose it is.
+        source: The directory.
+        target: Where the copy goes.
+        files: What `list_files` says of the directory.
+        why: Why the step is there.
+    """
+    return CopyTree(
+        stream=stream,
+        source=source,
+        target=target,
+        fingerprint=files.fingerprint,
+        files=files.count,
+        size_bytes=files.size_bytes,
+        leaves_out=files.leaves_out,
+        why=why,
+    )
 
 
 def find_foreign(target: Reader, source: Reader, *, leaves_out: Collection[str] = ()) -> str | None:

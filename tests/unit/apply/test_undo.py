@@ -216,3 +216,12 @@ def test_a_copy_that_was_kept_and_is_gone_stops_the_undo(tmp_path: Path) -> None
     shutil.rmtree(tmp_path / "_holdfast" / STREAM / f"journal/{plan.id}/kept")
     with pytest.raises(Exception, match="The copy that was kept is gone"):
         apply(found)
+
+
+def test_a_copy_below_a_directory_named_batches_is_removed(tmp_path: Path) -> None:
+    """Only the rows of batches in the record are left for another undo."""
+    plan = rewind(tmp_path / "batches" / "streams")
+    before = look(tmp_path)
+    apply(plan)
+    take_back(plan)
+    assert look(tmp_path) == before

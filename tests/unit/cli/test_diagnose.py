@@ -6,15 +6,12 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from holdfast.cli.diagnosis_form import DiagnosisJson, FactsJson
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.main import run
 from holdfast.evidence import collect as collecting
 from holdfast.rules import RULES
-from tests.house.repository import ROOT
 from tests.unit.cli.inspecting import unpack
 
 Call = Callable[..., tuple[int, str]]
@@ -146,13 +143,6 @@ def test_the_markdown_begins_with_the_answer(call: Call, healthy: Path) -> None:
     _, out = call("diagnose", healthy, "--format", "markdown")
     assert out.startswith("**Nothing in the checkpoint speaks against a restart.")
     assert "| 9 | restarts |" in out
-
-
-@pytest.mark.parametrize("form", ["diagnose", "facts"])
-def test_the_committed_schema_is_the_form(form: str) -> None:
-    schema = msgspec.json.schema({"diagnose": DiagnosisJson, "facts": FactsJson}[form])
-    written = msgspec.json.format(msgspec.json.encode(schema), indent=2)
-    assert (ROOT / f"docs/reference/{form}.schema.json").read_bytes() == written + b"\n"
 
 
 def test_a_fact_says_where_it_was_read_or_how_to_find_it_out(call: Call, healthy: Path) -> None:

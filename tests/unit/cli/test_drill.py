@@ -23,7 +23,6 @@ from holdfast.drills.summary import SummaryJson
 from holdfast.errors import ConfigError
 from tests.house.repository import ROOT
 
-SCHEMA = ROOT / "docs/reference/drill.schema.json"
 PAGE = (ROOT / "docs/reference/drill-phases.md").read_text()
 
 
@@ -35,11 +34,6 @@ def test_the_phases_are_those_of_the_page() -> None:
         kills = ", ".join(f"`{kill}`" for kill in each["kills"])
         assert f"| `{each['phase']}` | {each['shown']} | {kills} |" in PAGE
     assert "offsets-before" in CliRunner().invoke(drill, ["list"]).output
-
-
-def test_the_committed_schema_is_the_form() -> None:
-    schema = msgspec.json.format(msgspec.json.encode(msgspec.json.schema(SummaryJson)), indent=2)
-    assert SCHEMA.read_bytes() == schema + b"\n"
 
 
 def drilled(*drills: tuple[str, int, int]) -> list[DrillJson]:

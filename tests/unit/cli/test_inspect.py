@@ -11,14 +11,11 @@ import msgspec
 import pytest
 
 from holdfast.cli.exit_codes import ExitCode
-from holdfast.cli.inspect_form import FORMAT, AnyInspectJson, InspectJson
+from holdfast.cli.inspect_form import FORMAT, InspectJson
 from holdfast.evidence.sources.kafka import KafkaSource
 from holdfast.evidence.sources.probe import Found, NotProbed, SourceProbe
-from tests.house.repository import ROOT
 from tests.unit.checkpoint.archives import ARCHIVES
 from tests.unit.cli.inspecting import Inspect, unpack
-
-SCHEMA = ROOT / "docs/reference/inspect.schema.json"
 
 
 def test_the_first_line_of_a_pending_batch_says_so_with_numbers(
@@ -177,11 +174,6 @@ def test_the_json_is_of_the_committed_form(inspect: Inspect, tmp_path: Path) -> 
     for document in documents(inspect, tmp_path, *names):
         assert document["format"] == FORMAT
         msgspec.convert(document, InspectJson, strict=True)
-
-
-def test_the_committed_schema_is_the_form() -> None:
-    schema = msgspec.json.format(msgspec.json.encode(msgspec.json.schema(AnyInspectJson)), indent=2)
-    assert SCHEMA.read_bytes() == schema + b"\n"
 
 
 def test_json_and_text_say_the_same_first(inspect: Inspect, tmp_path: Path) -> None:

@@ -16,11 +16,9 @@ from holdfast.cli.state_form import StateJson
 from tests import calling
 from tests.fuzz import writers
 from tests.hostile_strings import HOSTILE, breaks_terminal
-from tests.house.repository import ROOT
 from tests.unit.checkpoint.unsafe_rows import checkpoint_files, row, struct_of
 from tests.unit.cli.inspecting import unpack
 
-SCHEMA = ROOT / "docs/reference/state.schema.json"
 TEXT, NUMBER = struct_of(k="string"), struct_of(n="long")
 Call = Callable[..., tuple[int, list[str]]]
 
@@ -298,11 +296,6 @@ def test_the_json_has_the_same_answer_and_fits_its_schema(state: Call, tmp_path:
     first: Any = found.found[0]
     assert first.key["k"] == "k1"
     assert first.key["window"]["start"].startswith("2026-01-01T00:00:")
-
-
-def test_the_committed_schema_is_the_form() -> None:
-    schema = msgspec.json.format(msgspec.json.encode(msgspec.json.schema(StateJson)), indent=2)
-    assert SCHEMA.read_bytes() == schema + b"\n"
 
 
 def test_nothing_is_written(state: Call, tmp_path: Path) -> None:

@@ -27,8 +27,8 @@ from holdfast.plan.entries import metadata_file
 from holdfast.plan.goals.refusals import named
 from holdfast.plan.goals.relocate import relocate
 from holdfast.plan.plan_file import Impact, NoPlan, Plan
-from holdfast.plan.steps import CopyTree, PutFile, SettleSink, Step, row_value
-from holdfast.plan.trees import list_files
+from holdfast.plan.steps import PutFile, SettleSink, Step, row_value
+from holdfast.plan.trees import copy_tree, list_files
 from holdfast.plan.world import StreamNow
 from holdfast.record.documents import encode
 from holdfast.record.generations import (
@@ -192,15 +192,8 @@ def _kept(now: StreamNow, record: Location) -> Iterator[Step]:
     for directory, why in _KEPT.items():
         files = list_files(ReaderBelow(now.record, directory))
         if files.count:
-            yield CopyTree(
-                stream=now.stream,
-                source=str(now.record.location.join(directory)),
-                target=str(record.join(directory)),
-                fingerprint=files.fingerprint,
-                files=files.count,
-                size_bytes=files.size_bytes,
-                why=why,
-            )
+            source = str(now.record.location.join(directory))
+            yield copy_tree(now.stream, source, str(record.join(directory)), files=files, why=why)
 
 
 def _record(now: StreamNow, record: Location, place: Location) -> Iterator[Step]:

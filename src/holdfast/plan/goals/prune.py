@@ -14,7 +14,6 @@ from holdfast.plan.draft import Heading, Part, new_plan_id, put_generation, put_
 from holdfast.plan.plan_file import Impact, Need, NoPlan, Plan
 from holdfast.plan.preconditions import Precondition, TreeIs
 from holdfast.plan.steps import (
-    CopyTree,
     DiscardTree,
     Permission,
     PutFile,
@@ -23,7 +22,7 @@ from holdfast.plan.steps import (
     Step,
     row_value,
 )
-from holdfast.plan.trees import Files, list_files
+from holdfast.plan.trees import Files, copy_tree, list_files
 from holdfast.plan.world import StreamNow
 from holdfast.record.generations import RETIRED, Generation, read_generations
 from holdfast.record.layout import SNAPSHOTS, checkpoint_location
@@ -90,17 +89,8 @@ def plan_retire(now: StreamNow) -> Plan | NoPlan:
     steps: list[Step] = [_opening(now)]
     steps += [_fence(now, number) for number, sink in enumerate(now.sinks) if sink.row is not None]
     if found.count:
-        steps.append(
-            CopyTree(
-                stream=now.stream,
-                source=now.place,
-                target=archive,
-                fingerprint=found.fingerprint,
-                files=found.count,
-                size_bytes=found.size_bytes,
-                why="The checkpoint is archived before it is deleted.",
-            )
-        )
+        archived = "The checkpoint is archived before it is deleted."
+        steps.append(copy_tree(now.stream, now.place, archive, files=found, why=archived))
         why = f"Its archive is {archive}."
         steps.append(_discard(now, now.place, found, why=why))
     told = f"{now.stream} can never be started again, and its checkpoint is archived."
