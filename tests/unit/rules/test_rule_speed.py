@@ -1,4 +1,4 @@
-"""Rules alone are fast: a hundred batches of a thousand Kafka partitions in under 50 ms."""
+"""Rules alone are fast: a hundred batches of a thousand Kafka partitions in under 50 ms of CPU time."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_hundred_batches_of_a_thousand_partitions() -> None:
     case = Case(checkpoint=overview.checkpoint, overview=overview, times=collect_times(storage))
     took = []
     for _ in range(5):
-        began = time.perf_counter()
+        began = time.process_time()
         assert "pending-batch" in [each.name for each in judge(case)]
-        took.append(time.perf_counter() - began)
+        took.append(time.process_time() - began)
     assert min(took) < MOST_SECONDS
