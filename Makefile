@@ -61,8 +61,9 @@ unit: ## Tests without servers and without Spark, with branch coverage
 	touch $@
 
 # The two searches through all interleavings take a minute and depend on no version of Python.
-unit-newest: .venv-$(NEWEST)/.complete ## The same tests on the newest Python, without coverage
-	.venv-$(NEWEST)/bin/python -m pytest -q -m unit tests/unit -p no:cacheprovider \
+SHARE ?= 1
+unit-newest: .venv-$(NEWEST)/.complete ## The same tests on the newest Python, without coverage; SHARE=3: one of three
+	HOLDFAST_SHARE=$(SHARE) .venv-$(NEWEST)/bin/python -m pytest -q -m unit tests/unit -p no:cacheprovider \
 		--deselect tests/unit/ledger/test_model.py::test_no_interleaving_loses_or_doubles_a_batch \
 		--deselect tests/unit/ledger/test_strangers.py::test_no_change_from_outside_goes_unnoticed_or_locks_a_stream_out
 

@@ -1,6 +1,7 @@
 """Every test has a cost marker; one that has none gets it from its folder. Seeds are printed.
 
 Of modules whose tests are slow and alike a sample is drawn; `HOLDFAST_ALL=1` runs them whole.
+`HOLDFAST_SHARE=3` draws one test of three, for a second run of what another one runs whole.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ COSTS = ("unit", "spark", "drill")
 FOLDERS = {"lab": "spark", "spark": "spark", "wheel": "spark", "drills": "drill"}
 ALL = "HOLDFAST_ALL" in os.environ
 """Set to run every test of the modules of which a sample is enough."""
+SHARE = int(os.environ.get("HOLDFAST_SHARE", "1"))
+"""One test of so many is run."""
 SEED = int(os.environ.setdefault("HOLDFAST_SEED", str(random.randrange(2**32))))
 
 
@@ -32,6 +35,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(FOLDERS.get(folder, "unit"))
     if not ALL:
         _sample(config, items)
+    if SHARE > 1:
+        drawn = [_is_drawn(item) for item in items]
+        config.hook.pytest_deselected(
+            items=[item for item, is_kept in zip(items, drawn, strict=True) if not is_kept]
+        )
+        items[:] = [item for item, is_kept in zip(items, drawn, strict=True) if is_kept]
+
+
+def _is_drawn(item: pytest.Item) -> bool:
+    return random.Random(f"{SEED} {item.nodeid}").randrange(SHARE) == 0
 
 
 def _sample(config: pytest.Config, items: list[pytest.Item]) -> None:
