@@ -28,38 +28,30 @@ def pytest_report_header() -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    here = Path(__file__).parent
     for item in items:
         if not any(item.get_closest_marker(cost) for cost in COSTS):
-            folder = item.path.relative_to(here).parts[0]
+            folder = item.path.relative_to(Path(__file__).parent).parts[0]
             item.add_marker(FOLDERS.get(folder, "unit"))
-    if not ALL:
-        _sample(config, items)
-    if SHARE > 1:
-        drawn = [_is_drawn(item) for item in items]
-        config.hook.pytest_deselected(
-            items=[item for item, is_kept in zip(items, drawn, strict=True) if not is_kept]
-        )
-        items[:] = [item for item, is_kept in zip(items, drawn, strict=True) if is_kept]
-
-
-def _is_drawn(item: pytest.Item) -> bool:
-    return random.Random(f"{SEED} {item.nodeid}").randrange(SHARE) == 0
-
-
-def _sample(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep of each module that is marked `sampled(n)` so many tests, drawn by the seed."""
-    marked: dict[Path, list[pytest.Item]] = {}
-    for item in items:
-        if item.get_closest_marker("sampled"):
-            marked.setdefault(item.path, []).append(item)
-    left_out: set[pytest.Item] = set()
-    for path, found in marked.items():
-        (number,) = next(found[0].iter_markers("sampled")).args
-        kept = random.Random(f"{SEED} {path.name}").sample(found, min(number, len(found)))
-        left_out |= set(found) - set(kept)
+    left_out = _not_drawn(items)
     config.hook.pytest_deselected(items=list(left_out))
     items[:] = [item for item in items if item not in left_out]
+
+
+def _not_drawn(items: list[pytest.Item]) -> set[pytest.Item]:
+    """Return all but the sample of each module marked `sampled(n)`, and of the rest by share."""
+    marked: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sampled") and not ALL:
+            marked.setdefault(item.path, []).append(item)
+    left_out = {each for each in items if _chance(each.nodeid).randrange(SHARE) > 0}
+    for path, found in marked.items():
+        (number,) = next(found[0].iter_markers("sampled")).args
+        left_out |= set(found) - set(_chance(path.name).sample(found, min(number, len(found))))
+    return left_out
+
+
+def _chance(name: str) -> random.Random:
+    return random.Random(f"{SEED} {name}")
 
 
 @pytest.fixture(scope="session")
