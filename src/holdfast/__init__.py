@@ -5,7 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from holdfast.version import __version__
+
 if TYPE_CHECKING:
+    from holdfast.apply.rehearse import Rehearsal
     from holdfast.errors import (
         ConfigError,
         HoldfastError,
@@ -14,9 +17,31 @@ if TYPE_CHECKING:
         ReadError,
         WriteError,
     )
+    from holdfast.linting import lint_code
+    from holdfast.plan.plan_file import NoPlan, Plan
+    from holdfast.planning import (
+        plan_clone,
+        plan_migrate,
+        plan_move,
+        plan_prune,
+        plan_replay,
+        plan_reset,
+        plan_restore,
+        plan_resume,
+        plan_retire,
+        plan_rewind,
+        plan_snapshot,
+    )
     from holdfast.proof.tables import prove_tables
     from holdfast.reading import diagnose, inspect, read_checkpoint
     from holdfast.record.leases import LeaseHeldError
+    from holdfast.repairing import (
+        apply_plan,
+        continue_plan,
+        plan_undo,
+        read_plan,
+        rehearse_plan,
+    )
     from holdfast.sinks.delta.sink import Delta
     from holdfast.sinks.foreach_batch import ForeachBatch
     from holdfast.sinks.postgres.sink import Postgres
@@ -43,11 +68,14 @@ __all__ = [
     "LeaseLostError",
     "LocationError",
     "MissingExtraError",
+    "NoPlan",
     "OwnTable",
     "Pipeline",
     "PipelineStartError",
+    "Plan",
     "Postgres",
     "ReadError",
+    "Rehearsal",
     "SharedCheckpointError",
     "Sink",
     "StartRefusedError",
@@ -55,46 +83,61 @@ __all__ = [
     "UnsupportedSparkError",
     "WriteError",
     "__version__",
+    "apply_plan",
+    "continue_plan",
     "diagnose",
     "guard",
     "inspect",
+    "lint_code",
+    "plan_clone",
+    "plan_migrate",
+    "plan_move",
+    "plan_prune",
+    "plan_replay",
+    "plan_reset",
+    "plan_restore",
+    "plan_resume",
+    "plan_retire",
+    "plan_rewind",
+    "plan_snapshot",
+    "plan_undo",
     "prove_tables",
     "read_checkpoint",
+    "read_plan",
+    "rehearse_plan",
     "start",
     "stop_on_sigterm",
 ]
 
-__version__ = "0.1.0.dev0"
-
 _HOMES = {
-    "AlreadyRunningError": "streams.heartbeat",
-    "BatchRefusedError": "streams.batches",
-    "ConfigError": "errors",
-    "Delta": "sinks.delta.sink",
-    "ForeachBatch": "sinks.foreach_batch",
-    "HoldfastError": "errors",
-    "LeaseHeldError": "record.leases",
-    "LeaseLostError": "streams.query",
-    "LocationError": "errors",
-    "MissingExtraError": "errors",
-    "OwnTable": "streams.own_table",
-    "Pipeline": "streams.pipeline",
-    "PipelineStartError": "streams.pipeline",
-    "Postgres": "sinks.postgres.sink",
-    "ReadError": "errors",
-    "SharedCheckpointError": "streams.place",
-    "Sink": "sinks.user_sink",
-    "StartRefusedError": "streams.refusal",
-    "TableChangedError": "sinks.table_changed",
-    "UnsupportedSparkError": "streams.refusal",
-    "WriteError": "errors",
-    "diagnose": "reading",
-    "guard": "streams.guard_writer",
-    "inspect": "reading",
-    "prove_tables": "proof.tables",
-    "read_checkpoint": "reading",
-    "start": "streams.start",
-    "stop_on_sigterm": "streams.query",
+    name: home
+    for home, names in {
+        "apply.rehearse": "Rehearsal",
+        "errors": "ConfigError HoldfastError LocationError MissingExtraError ReadError WriteError",
+        "linting": "lint_code",
+        "plan.plan_file": "NoPlan Plan",
+        "planning": "plan_clone plan_migrate plan_move plan_prune plan_replay plan_reset "
+        "plan_restore plan_resume plan_retire plan_rewind plan_snapshot",
+        "proof.tables": "prove_tables",
+        "reading": "diagnose inspect read_checkpoint",
+        "record.leases": "LeaseHeldError",
+        "repairing": "apply_plan continue_plan plan_undo read_plan rehearse_plan",
+        "sinks.delta.sink": "Delta",
+        "sinks.foreach_batch": "ForeachBatch",
+        "sinks.postgres.sink": "Postgres",
+        "sinks.table_changed": "TableChangedError",
+        "sinks.user_sink": "Sink",
+        "streams.batches": "BatchRefusedError",
+        "streams.guard_writer": "guard",
+        "streams.heartbeat": "AlreadyRunningError",
+        "streams.own_table": "OwnTable",
+        "streams.pipeline": "Pipeline PipelineStartError",
+        "streams.place": "SharedCheckpointError",
+        "streams.query": "LeaseLostError stop_on_sigterm",
+        "streams.refusal": "StartRefusedError UnsupportedSparkError",
+        "streams.start": "start",
+    }.items()
+    for name in names.split()
 }
 
 

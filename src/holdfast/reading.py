@@ -11,14 +11,14 @@ from holdfast.diagnosis import Diagnosis, Looks, collect_case, diagnose_case
 from holdfast.errors import ConfigError
 from holdfast.evidence.collect import collect
 from holdfast.evidence.overview import Overview, overview_of
-from holdfast.evidence.versions import DIFFERENT, KNOWN, SparkVersion, version_text
+from holdfast.evidence.versions import DIFFERENT, KNOWN, SparkVersion, parse_version, version_text
 
 
 def inspect(
     location: str,
     storage_options: Mapping[str, str] | None = None,
     *,
-    spark: SparkVersion | None = None,
+    spark: str | SparkVersion | None = None,
     rows: bool = False,
 ) -> Overview:
     """Say what is in a checkpoint and what the next start does, as `holdfast inspect` does.
@@ -29,7 +29,7 @@ def inspect(
         location: A directory on disk or in a bucket, Hadoop's spellings too (`s3a://…`); or the
             zip of `holdfast evidence`.
         storage_options: Of the bucket; they win over the environment and AWS profiles.
-        spark: The version that will be started, such as `(4, 2)`; by default the newest that can
+        spark: The version that will be started, such as `"4.2"`; by default the newest that can
             have written the checkpoint.
         rows: Whether every state file that the next start loads is read, and its rows are counted,
             as with `--state`.
@@ -39,9 +39,9 @@ def inspect(
         LocationError: The location is not one Holdfast can read.
         ReadError: The store did not let us list it.
     """
-    _check_version(spark)
+    version = _version(spark)
     evidence = collect(open_checkpoint(location, storage_options).checkpoint, rows=rows)
-    return overview_of(evidence, spark=spark)
+    return overview_of(evidence, spark=version)
 
 
 def diagnose(  # noqa: PLR0913 - one argument per option of the command
@@ -52,7 +52,7 @@ def diagnose(  # noqa: PLR0913 - one argument per option of the command
     probe: bool = False,
     sources: Mapping[str, str] | None = None,
     sinks: Sequence[str] = (),
-    spark: SparkVersion | None = None,
+    spark: str | SparkVersion | None = None,
 ) -> Diagnosis:
     """Say whether a restart is safe, as `holdfast diagnose` does; nothing is written.
 
@@ -63,7 +63,7 @@ def diagnose(  # noqa: PLR0913 - one argument per option of the command
         probe: Whether the sources are asked what they can still give.
         sources: Where a source is, by its place in the query: `{"0": "broker:9092"}`.
         sinks: Locations of sinks without a ledger of Holdfast.
-        spark: The version that will be started, such as `(4, 2)`; by default the newest that can
+        spark: The version that will be started, such as `"4.2"`; by default the newest that can
             have written the checkpoint.
 
     Raises:
@@ -71,12 +71,11 @@ def diagnose(  # noqa: PLR0913 - one argument per option of the command
         LocationError: A location is not one Holdfast can read.
         ReadError: The store did not let us list the checkpoint.
     """
-    _check_version(spark)
     looks = Looks(
         location=location,
         root=root,
         options=storage_options or {},
-        spark=spark,
+        spark=_version(spark),
         probe=probe or bool(sources),
         sources=sources or {},
         sinks=tuple(sinks),
@@ -84,10 +83,13 @@ def diagnose(  # noqa: PLR0913 - one argument per option of the command
     return diagnose_case(collect_case(looks))
 
 
-def _check_version(spark: SparkVersion | None) -> None:
-    if spark is not None and spark not in (*KNOWN, *DIFFERENT):
+def _version(spark: str | SparkVersion | None) -> SparkVersion | None:
+    """Return a version, as people write it or as a pair."""
+    found = parse_version(spark) if isinstance(spark, str) else spark
+    if spark is not None and found not in (*KNOWN, *DIFFERENT):
         known = ", ".join(map(version_text, KNOWN))
         raise ConfigError(f"spark={spark} is not a version of Spark that is known here ({known}).")
+    return found
 
 
 def read_checkpoint(location: str, storage_options: Mapping[str, str] | None = None) -> Checkpoint:

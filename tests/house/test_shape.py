@@ -54,7 +54,7 @@ def is_lazy_import(node: ast.stmt) -> bool:
 @pytest.mark.parametrize("path", [p for p in CODE if p.name == "__init__.py"], ids=name_of)
 def test_an_init_only_names_and_re_exports(path: Path) -> None:
     allowed = (ast.Expr, ast.Import, ast.ImportFrom, ast.Assign)
-    assert lines_of(path) <= (110 if name_of(path) == "src/holdfast/__init__.py" else 30)
+    assert lines_of(path) <= (160 if name_of(path) == "src/holdfast/__init__.py" else 30)
     for node in ast.parse(path.read_text()).body:
         if name_of(path) == "src/holdfast/__init__.py" and is_lazy_import(node):
             continue
@@ -106,11 +106,14 @@ def test_the_public_names_are_these() -> None:
         "LeaseLostError",
         "LocationError",
         "MissingExtraError",
+        "NoPlan",
         "OwnTable",
         "Pipeline",
         "PipelineStartError",
+        "Plan",
         "Postgres",
         "ReadError",
+        "Rehearsal",
         "SharedCheckpointError",
         "Sink",
         "StartRefusedError",
@@ -118,11 +121,28 @@ def test_the_public_names_are_these() -> None:
         "UnsupportedSparkError",
         "WriteError",
         "__version__",
+        "apply_plan",
+        "continue_plan",
         "diagnose",
         "guard",
         "inspect",
+        "lint_code",
+        "plan_clone",
+        "plan_migrate",
+        "plan_move",
+        "plan_prune",
+        "plan_replay",
+        "plan_reset",
+        "plan_restore",
+        "plan_resume",
+        "plan_retire",
+        "plan_rewind",
+        "plan_snapshot",
+        "plan_undo",
         "prove_tables",
         "read_checkpoint",
+        "read_plan",
+        "rehearse_plan",
         "start",
         "stop_on_sigterm",
     ]

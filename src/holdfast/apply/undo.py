@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from holdfast import __version__, clock
+from holdfast import clock, version
 from holdfast.apply.applying import Applying, Telling
 from holdfast.apply.journal import UNDONE, Journal, read_journalled_plan, split_journal
 from holdfast.apply.standing import Done, Moved, NotDone, Standing
@@ -276,7 +276,7 @@ class _Undoing:
             stream=plan.stream,
             root=plan.root,
             made_at=clock.now().isoformat(timespec="seconds"),
-            made_by=f"Holdfast {__version__}",
+            made_by=f"Holdfast {version.__version__}",
             undoes=plan.id,
             summary=f"Undo of the {plan.goal} of {', '.join(plan.streams)} (plan {plan.id}): "
             f"{done} of its {len(plan.steps)} steps were carried out.",

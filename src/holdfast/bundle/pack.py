@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from holdfast import __version__
 from holdfast.bundle.choose import (
     LARGEST_BUNDLE,
     LARGEST_FILE,
@@ -42,6 +41,7 @@ from holdfast.printable import printable
 from holdfast.record.layout import HOME
 from holdfast.redact import redact_location
 from holdfast.storage.read import FileInfo, Reader
+from holdfast.version import __version__
 
 _TOO_LARGE = f"it is larger than {LARGEST_FILE >> 20} MB"
 _MADE_1980 = (1980, 1, 1, 0, 0, 0)

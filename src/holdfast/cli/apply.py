@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Collection
-from pathlib import Path
+from collections.abc import Callable
 from shlex import quote
 from typing import Any
 
@@ -13,7 +12,6 @@ import click
 
 from holdfast.apply.apply import apply_plan, continue_plan
 from holdfast.apply.applying import Telling
-from holdfast.apply.journal import read_journalled_plan, split_journal
 from holdfast.apply.rehearse import Rehearsal, rehearse
 from holdfast.apply.stores import RehearsalStores, Stores
 from holdfast.cli.allowed_words import check_words
@@ -22,17 +20,13 @@ from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.next_start_text import say_next_start
 from holdfast.cli.options import all_of, with_format, with_storage_options
 from holdfast.cli.plan_text import execute_options, needs_spark
-from holdfast.diagnosis.case import Looks
-from holdfast.errors import ConfigError
 from holdfast.plan.describe import describe
-from holdfast.plan.plan_file import LARGEST_BYTES, Plan, PlanFileError, decode_plan
-from holdfast.plan.remake import remake_plan
+from holdfast.plan.plan_file import Plan
 from holdfast.printable import printable
 from holdfast.record.leases import SECONDS_OF_SILENCE, Waiting
+from holdfast.repairing import Access, Recheck, journalled_plan, read_plan, recheck_of
 from holdfast.storage.options import parse_options
 
-Recheck = Callable[[], Collection[str]]
-"""Makes a plan again, and returns the permissions that it needs."""
 with_applying = all_of(
     click.option("--execute", is_flag=True, help="Carry it out; without this it is rehearsed."),
     click.option(
@@ -71,20 +65,22 @@ def apply(*, plan: str, continues: bool, **given: Any) -> ExitCode:
     with its file.
     """
     if not continues:
-        found = _read_plan(plan)
-        return run_plan(found, recheck=_recheck(found, plan, given), **given)
+        found = read_plan(plan)
+        return run_plan(found, recheck=recheck_of(found, plan, access_of(given)), **given)
     stores = _stores(given)
-    found = _read_plan(plan) if plan.endswith(".json") else _journalled(plan, stores)
+    found = read_plan(plan) if plan.endswith(".json") else journalled_plan(plan, stores)
     journal = continue_plan(found, stores, telling=_telling(found, given["form"]))
     _say_done(found, journal, form=given["form"])
     return ExitCode.DONE
 
 
-def _recheck(plan: Plan, file: str, given: dict[str, Any]) -> Recheck:
-    """Return what makes a plan again that came from a file."""
-    options, kafka = parse_options(given["storage_options"]), given["kafka_config"]
-    looks = Looks(location="", options=options, kafka_config=kafka)
-    return lambda: remake_plan(plan, file, looks)
+def access_of(given: dict[str, Any]) -> Access:
+    """Return what a plan may use, as the options give it."""
+    return Access(
+        storage_options=parse_options(given["storage_options"]),
+        kafka_config=given["kafka_config"],
+        roots=given["roots"],
+    )
 
 
 def run_plan(plan: Plan, *, execute: bool, recheck: Recheck = lambda: (), **given: Any) -> ExitCode:
@@ -117,25 +113,6 @@ def _stores(given: dict[str, Any]) -> Stores:
         session=lambda: local_session("Changing a Delta table"),
         roots=given["roots"],
     )
-
-
-def _read_plan(file: str) -> Plan:
-    try:
-        with Path(file).open("rb") as opened:
-            raw = opened.read(LARGEST_BYTES + 1)
-    except OSError as error:
-        raise ConfigError(f"{file} cannot be read: {error.strerror}.") from error
-    if len(raw) > LARGEST_BYTES:
-        raise PlanFileError(file, f"It is larger than {LARGEST_BYTES:,} bytes.")
-    plan = decode_plan(raw, file)
-    if plan.undoes is not None:
-        raise PlanFileError(file, "It takes another plan back: run `holdfast undo JOURNAL`.")
-    return plan
-
-
-def _journalled(journal: str, stores: Stores) -> Plan:
-    record, plan_id = split_journal(journal)
-    return read_journalled_plan(stores.at(str(record)), plan_id)
 
 
 def _telling(plan: Plan, form: str) -> Telling:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-from holdfast import __version__
 from holdfast.cli.diagnosis_form import DiagnosisJson, FactJson, FindingJson
 from holdfast.cli.diagnosis_text import say_verdict
 from holdfast.diagnosis import Diagnosis, Fact
 from holdfast.redact import redact
 from holdfast.rules import Finding
+from holdfast.version import __version__
 
 
 def render_diagnosis_json(found: Diagnosis) -> str:

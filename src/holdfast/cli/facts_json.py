@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from holdfast import __version__
 from holdfast.checkpoint.sources.kafka import KafkaOffset
 from holdfast.cli.diagnosis_form import FactsJson, PositionJson, StartJson
 from holdfast.cli.diagnosis_json import encode, fact_json
@@ -16,6 +15,7 @@ from holdfast.evidence.wording import position, source_kind
 from holdfast.record.run_history import RunEnd, UnreadRun
 from holdfast.record.runs import Run
 from holdfast.redact import redact
+from holdfast.version import __version__
 
 
 def render_facts_json(case: Case, facts: tuple[Fact, ...]) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from holdfast import __version__
 from holdfast.cli.inspect_directory import DirectoryInspection, Summary
 from holdfast.cli.inspect_form import CheckpointRowJson, DirectoryJson
 from holdfast.cli.next_start_json import next_start_json
 from holdfast.evidence.checkpoints_below import Found
+from holdfast.version import __version__
 
 
 def make_directory_document(found: DirectoryInspection) -> DirectoryJson:

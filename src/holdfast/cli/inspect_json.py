@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from holdfast import __version__
 from holdfast.bundle.secrets import clean_value
 from holdfast.checkpoint.metadata import QueryMetadata
 from holdfast.checkpoint.offsets import OffsetEntry
@@ -46,6 +45,7 @@ from holdfast.evidence.state import OperatorState, provider_of
 from holdfast.evidence.state_content import StoreContent
 from holdfast.evidence.versions import version_text
 from holdfast.redact import redact
+from holdfast.version import __version__
 
 _SOURCES: dict[type[Offset | None], str] = {
     KafkaOffset: "kafka",

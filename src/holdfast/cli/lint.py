@@ -11,7 +11,7 @@ from holdfast.cli.lint_formats import FORMATS
 from holdfast.errors import ConfigError
 from holdfast.lint.baseline import make_baseline, read_baseline, without_baseline
 from holdfast.lint.check import FileReport
-from holdfast.lint.files import check_paths
+from holdfast.linting import lint_code
 
 
 @click.command()
@@ -32,8 +32,7 @@ def lint(
     is parsed, never imported or run, and Spark is not needed. To accept a finding, end its line
     with `# holdfast: ignore[HF802]`.
     """
-    _refuse_missing(paths)
-    reports = check_paths(paths)
+    reports = lint_code(*paths)
     if write_baseline:
         return _write(reports, baseline)
     if baseline is not None:
@@ -44,12 +43,6 @@ def lint(
         return ExitCode.FOUND
     is_judged = not any(report.unreadable for report in reports)
     return ExitCode.DONE if is_judged else ExitCode.NOT_JUDGED
-
-
-def _refuse_missing(paths: tuple[str, ...]) -> None:
-    for path in paths:
-        if not Path(path).exists():
-            raise ConfigError(f"{path} does not exist.")
 
 
 def _write(reports: list[FileReport], baseline: str | None) -> ExitCode:

@@ -12,12 +12,12 @@ from itertools import pairwise
 
 import click
 
-from holdfast import __version__
 from holdfast.cli.examples import as_epilog
 from holdfast.cli.exit_codes import ExitCode, exit_code_of
 from holdfast.errors import HoldfastError, missing_extra
 from holdfast.printable import printable
 from holdfast.redact import redact
+from holdfast.version import __version__
 
 VERBS = {
     "apply": "Rehearse a plan, or carry it out.",
@@ -88,7 +88,8 @@ class Verbs(click.Group):
     epilog="Exit codes: 0 done, 1 found, 2 usage, 3 not judged, 4 refused, 5 stopped, 70 bug.",
 )
 @click.version_option(__version__, prog_name="holdfast")
-def holdfast() -> None:
+@click.option("--traceback", is_flag=True, help="Show the complete traceback of an error.")
+def holdfast(*, traceback: bool) -> None:
     """Make restarting a Spark Structured Streaming pipeline safe and boring."""
 
 
@@ -108,6 +109,10 @@ def _asks_for_json(arguments: list[str] | None) -> bool:
     given = sys.argv[1:] if arguments is None else arguments
     pairs = pairwise(given)
     return "--format=json" in given or ("--format", "json") in pairs
+
+
+def _asks_for_traceback(arguments: list[str] | None) -> bool:
+    return "--traceback" in (sys.argv[1:] if arguments is None else arguments)
 
 
 def _as_json(error: HoldfastError) -> str:
@@ -141,6 +146,8 @@ def _run(arguments: list[str] | None) -> int:
 
 def _say_error(error: HoldfastError, arguments: list[str] | None) -> ExitCode:
     """Print an error, and return its exit code."""
+    if _asks_for_traceback(arguments):
+        click.echo(redact(traceback.format_exc()), err=True)
     if _asks_for_json(arguments):
         click.echo(_as_json(error))
     said = "\n".join((error.what, error.why, error.how))  # an excerpt of a log has many lines

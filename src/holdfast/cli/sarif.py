@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from holdfast import __version__
 from holdfast.grades import Severity
 from holdfast.printable import printable
 from holdfast.redact import redact
+from holdfast.version import __version__
 
 LEVELS: Mapping[Severity, str] = {
     Severity.BLOCKS_RESTART: "error",

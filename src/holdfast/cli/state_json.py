@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-from holdfast import __version__
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.checkpoint.state.unsafe_row import NotDecoded
 from holdfast.checkpoint.unparsed import Unparsed
@@ -21,6 +20,7 @@ from holdfast.cli.state_value import clean_text, json_value
 from holdfast.evidence.state import provider_of
 from holdfast.evidence.state_rows import FoundRow, OperatorRows, PartitionRows, StateRows
 from holdfast.redact import redact
+from holdfast.version import __version__
 
 
 def render_state_json(checkpoint: Checkpoint, found: StateRows) -> str:

@@ -6,15 +6,13 @@ from typing import Any
 
 import click
 
-from holdfast.apply.stores import Stores
-from holdfast.apply.undo import plan_undo
-from holdfast.cli.apply import run_plan, with_applying
+from holdfast.cli.apply import access_of, run_plan, with_applying
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.no_plan import say_no_plan
 from holdfast.cli.plan_text import render_effect
 from holdfast.plan.plan_file import NoPlan
 from holdfast.printable import printable
-from holdfast.storage.options import parse_options
+from holdfast.repairing import plan_undo
 
 
 @click.command()
@@ -27,8 +25,7 @@ def undo(*, journal: str, **given: Any) -> ExitCode:
     carried out and from what has happened since: rows of other writers stay. Files come back byte
     for byte. After a reset, one more generation is opened, on the checkpoint of before.
     """
-    options = parse_options(given["storage_options"])
-    found = plan_undo(journal, Stores(options=options, kafka_config=given["kafka_config"]))
+    found = plan_undo(journal, **access_of(given))
     if isinstance(found, NoPlan):
         return say_no_plan(found, given["form"])
     if given["form"] == "text" and not given["execute"]:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import msgspec
 
-from holdfast import __version__
 from holdfast.drills.answer import answer, reason
 from holdfast.drills.checks import count_rows
 from holdfast.drills.drill import Drilled
@@ -20,6 +19,7 @@ from holdfast.drills.result import CheckJson, DrillJson
 from holdfast.drills.timeline_rows import timeline_rows
 from holdfast.drills.verdict import worst
 from holdfast.report.timeline import Line, Page, Section, render_timelines
+from holdfast.version import __version__
 
 TIMELINES, RESULT = "timeline.html", "result.json"
 _MOMENTS = {phase.name: phase.shown for phase in ALL}

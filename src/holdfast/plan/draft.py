@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from holdfast import __version__, clock
+from holdfast import clock
 from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS
 from holdfast.plan.plan_file import Impact, Need, Plan
 from holdfast.plan.preconditions import (
@@ -23,6 +23,7 @@ from holdfast.plan.world import StreamNow
 from holdfast.record.documents import encode
 from holdfast.record.generations import Generation
 from holdfast.storage.location import Location
+from holdfast.version import __version__
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

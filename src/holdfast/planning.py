@@ -1,0 +1,224 @@
+"""`holdfast.plan_resume`, `plan_reset` and so on: what a repair would do. Nothing is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypedDict, Unpack
+
+from holdfast.diagnosis.case import Looks
+from holdfast.plan.make import make_plan
+from holdfast.plan.plan_file import NoPlan, Plan
+from holdfast.plan.requests import Request
+
+
+class Where(TypedDict, total=False):
+    """How a stream is found, the same for every goal."""
+
+    root: str | None
+    """Of guarded streams; the stream is then its name, else the location of its checkpoint."""
+    sources: Mapping[str, str]
+    """Where a source is, by its place in the query: `{"0": "broker:9092"}`."""
+    kafka_config: str | None
+    """A file with properties of a Kafka client."""
+    storage_options: Mapping[str, str]
+    """Of the bucket; they win over the environment and AWS profiles."""
+
+
+def plan_resume(stream: str, **where: Unpack[Where]) -> Plan | NoPlan:
+    """Plan what lets a stream go on where it stands, as `holdfast plan resume` does.
+
+    Args:
+        stream: Its name, or the location of its checkpoint.
+        where: `root`, `sources`, `kafka_config` and `storage_options`.
+
+    Raises:
+        HoldfastError: The stream cannot be read.
+    """
+    return _plan(Request(goal="resume"), stream, where)
+
+
+def plan_replay(
+    stream: str,
+    *,
+    batches: int = 1,
+    output: str = "restore",
+    cascade: bool = False,
+    **where: Unpack[Where],
+) -> Plan | NoPlan:
+    """Plan to run the last batches again, with their exact range.
+
+    Args:
+        stream: Its name, or the location of its checkpoint.
+        batches: How many; several are run as one.
+        output: Whether the sinks are put back to before them: `restore` or `keep`.
+        cascade: Whether the streams that read its output are reset.
+        where: `root`, `sources`, `kafka_config` and `storage_options`.
+
+    Raises:
+        HoldfastError: The stream cannot be read.
+    """
+    request = Request(goal="replay", batches=batches, output=output, cascade=cascade)
+    return _plan(request, stream, where)
+
+
+def plan_reset(
+    stream: str,
+    *,
+    start: str,
+    output: str,
+    outputs: Mapping[str, str] | None = None,
+    cascade: bool = False,
+    **where: Unpack[Where],
+) -> Plan | NoPlan:
+    """Plan a new generation of a stream, from a named position.
+
+    Args:
+        stream: Its name, or the location of its checkpoint.
+        start: `earliest`, `here`, or Kafka offsets as JSON.
+        output: What becomes of the rows that the sinks hold, as `--output` of the command.
+        outputs: The same for one sink, by `STREAM/SINK`.
+        cascade: Whether the streams that read its output are reset.
+        where: `root`, `sources`, `kafka_config` and `storage_options`.
+
+    Raises:
+        HoldfastError: The stream cannot be read.
+    """
+    named = dict(outputs or {})
+    request = Request(goal="reset", start=start, output=output, outputs=named, cascade=cascade)
+    return _plan(request, stream, where)
+
+
+def plan_rewind(
+    stream: str,
+    *,
+    to_batch: int,
+    output: str = "restore",
+    cascade: bool = False,
+    **where: Unpack[Where],
+) -> Plan | NoPlan:
+    """Plan to go back to an earlier batch.
+
+    Args:
+        stream: Its name, or the location of its checkpoint.
+        to_batch: The last batch that stays.
+        output: Whether the sinks are put back to that batch: `restore` or `keep`.
+        cascade: Whether the streams that read its output are reset.
+        where: `root`, `sources`, `kafka_config` and `storage_options`.
+
+    Raises:
+        HoldfastError: The stream cannot be read.
+    """
+    request = Request(goal="rewind", batch=to_batch, output=output, cascade=cascade)
+    return _plan(request, stream, where)
+
+
+def plan_snapshot(stream: str, *, name: str, **where: Unpack[Where]) -> Plan | NoPlan:
+    """Plan a copy of a checkpoint under a name.
+
+    Args:
+        stream: Its name, or the location of its checkpoint.
+        name: Of the snapshot.
+        where: `root`, `sources`, `kafka_config` and `storage_options`.
+
+    Raises:
+        HoldfastError: The stream cannot be read.
+    """
+    return _plan(Request(goal="snapshot", target=name), stream, where)
+
+
+def plan_restore(
+    stream: str, *, snapshot: str, cascade: bool = False, **where: Unpack[Where]
+) -> Plan | NoPlan:
+    """Plan to go back to a snapshot.
+
+    Args:
+        stream: Its name, or the location of its checkpoint.
+        snapshot: Its name.
+        cascade: Whether the streams that read its output are reset.
+        where: `root`, `sources`, `kafka_config` and `storage_options`.
+
+    Raises:
+        HoldfastError: The stream cannot be read.
+    """
+    return _plan(Request(goal="restore", target=snapshot, cascade=cascade), stream, where)
+
+
+def plan_move(stream: str, *, to: str, **where: Unpack[Where]) -> Plan | NoPlan:
+    """Plan to move a stream, with its record, to another root.
+
+    Args:
+        stream: Its name, or the location of its checkpoint.
+        to: The new root.
+        where: `root`, `sources`, `kafka_config` and `storage_options`.
+
+    Raises:
+        HoldfastError: The stream cannot be read.
+    """
+    return _plan(Request(goal="move", target=to), stream, where)
+
+
+def plan_clone(stream: str, *, name: str, **where: Unpack[Where]) -> Plan | NoPlan:
+    """Plan a copy of a stream's checkpoint under a new name and identity.
+
+    Args:
+        stream: Its name, or the location of its checkpoint.
+        name: Of the new stream.
+        where: `root`, `sources`, `kafka_config` and `storage_options`.
+
+    Raises:
+        HoldfastError: The stream cannot be read.
+    """
+    return _plan(Request(goal="clone", target=name), stream, where)
+
+
+def plan_migrate(stream: str, *, mapping: str, **where: Unpack[Where]) -> Plan | NoPlan:
+    """Plan to go on in another Kafka cluster.
+
+    Args:
+        stream: Its name, or the location of its checkpoint.
+        mapping: Pairs of offsets, one JSON object per line, as `--mapping` of the command.
+        where: `root`, `sources`, `kafka_config` and `storage_options`.
+
+    Raises:
+        HoldfastError: The stream cannot be read.
+    """
+    return _plan(Request(goal="migrate", target=mapping), stream, where)
+
+
+def plan_prune(stream: str, *, older_than_days: int, **where: Unpack[Where]) -> Plan | NoPlan:
+    """Plan to delete the checkpoints of generations that were left long ago.
+
+    Args:
+        stream: Its name, or the location of its checkpoint.
+        older_than_days: How long ago a generation must have been left.
+        where: `root`, `sources`, `kafka_config` and `storage_options`.
+
+    Raises:
+        HoldfastError: The stream cannot be read.
+    """
+    return _plan(Request(goal="prune", days=older_than_days), stream, where)
+
+
+def plan_retire(stream: str, **where: Unpack[Where]) -> Plan | NoPlan:
+    """Plan to end a stream for good: fence its sinks, archive its checkpoint, then delete it.
+
+    Args:
+        stream: Its name, or the location of its checkpoint.
+        where: `root`, `sources`, `kafka_config` and `storage_options`.
+
+    Raises:
+        HoldfastError: The stream cannot be read.
+    """
+    return _plan(Request(goal="retire"), stream, where)
+
+
+def _plan(request: Request, stream: str, where: Where) -> Plan | NoPlan:
+    looks = Looks(
+        location=stream,
+        root=where.get("root"),
+        options=where.get("storage_options", {}),
+        sources=where.get("sources", {}),
+        kafka_config=where.get("kafka_config"),
+        probe=True,
+    )
+    return make_plan(request, looks)
