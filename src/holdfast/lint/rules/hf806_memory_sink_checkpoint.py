@@ -17,6 +17,14 @@ support recovering from checkpoint location." The first start works, the second 
 
 To look at data, leave `checkpointLocation` out and give the query a name. To try a restart, write
 to a table or to files.
+
+## Where this comes from
+
+- Spark 4.2.0, `MemorySink` in
+  [memory.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/sources/memory.scala)
+- Spark 4.2.0, `This query does not support recovering from checkpoint location` in
+  [error-conditions.json](https://github.com/apache/spark/blob/v4.2.0/common/utils/src/main/resources/error/error-conditions.json)
+- Measured, in the repository, by `python -m campaigns.web_claims`
 """
 
 from __future__ import annotations
