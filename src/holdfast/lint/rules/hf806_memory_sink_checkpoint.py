@@ -10,8 +10,7 @@ A query writes to the memory sink with a checkpoint location of its own, and its
 The memory sink loses its rows with the session, so Spark refuses to continue: "This query does not
 support recovering from checkpoint location." The first start works, the second fails. Only
 `complete` can continue. Without a `queryName` no start works. Both are
-[measured](../../explanation/what-the-web-says.md#four-claims-that-need-no-server) by
-`python -m campaigns.web_claims`.
+[measured](../../explanation/what-the-web-says.md#four-claims-that-need-no-server).
 
 ## What to do
 
