@@ -29,8 +29,6 @@ then a changed number cannot be told from the right one.
 
 - Spark 4.2.0, `populateStartOffsets` in
   [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
-- Spark 4.2.0, `createAtomic` and `renameTempFile` in
-  [CheckpointFileManager.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/checkpointing/CheckpointFileManager.scala)
 - Measured, in the repository, by `python -m campaigns.damages`
 """
 
