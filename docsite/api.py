@@ -9,10 +9,14 @@ WITH_MEMBERS = {"HoldfastError", "Pipeline", "Sink"}
 
 
 def api_of(kind: str) -> list[str]:
-    """Return the names of a kind: `functions`, `classes` or `errors`."""
+    """Return the lines for the names of a kind: `functions`, `classes` or `errors`."""
+    return [line for name in names_of(kind) for line in _shown(name)]
+
+
+def names_of(kind: str) -> list[str]:
+    """Return the public names of a kind, the most important one first."""
     names = [name for name in holdfast.__all__ if not name.startswith("__")]
-    found = [name for name in names if kind_of(name) == kind]
-    return [line for name in sorted(found, key=_order) for line in _shown(name)]
+    return sorted((name for name in names if kind_of(name) == kind), key=_order)
 
 
 def kind_of(name: str) -> str:

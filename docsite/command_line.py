@@ -12,7 +12,8 @@ WIDTH = 80
 def help_of(words: list[str]) -> list[str]:
     """Return the help of `holdfast` followed by these words, as a block of text."""
     command: click.Command = holdfast
-    context = click.Context(command, info_name="holdfast", max_content_width=WIDTH)
+    settings = {**command.context_settings, "max_content_width": WIDTH}
+    context = click.Context(command, info_name="holdfast", **settings)
     for word in words:
         assert isinstance(command, click.Group)
         found = command.get_command(context, word)

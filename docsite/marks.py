@@ -1,9 +1,8 @@
 """A Markdown extension for what pages have from the code.
 
 `<!-- rules -->` and `<!-- lint -->` stand for the tables of the rules, and `<!-- errors -->` for
-the index of Spark's errors. `<!-- help drill run -->`
-stands for the help of `holdfast drill run`, and `<!-- api errors -->` for the public errors. Each
-is a line of its own.
+the index of Spark's errors. `<!-- api errors -->` stands for the public errors. Each is a line of
+its own. What people also read in the repository is written into its page: `docsite.written`.
 """
 
 from __future__ import annotations
@@ -15,11 +14,10 @@ from markdown import Extension, Markdown
 from markdown.preprocessors import Preprocessor
 
 from docsite.api import api_of
-from docsite.command_line import help_of
 from docsite.error_index import error_index
 from docsite.rules import lint_table, rules_table
 
-_MARK = re.compile(r"<!-- (rules|lint|errors|help|api) ?([a-z ]*?) ?-->")
+_MARK = re.compile(r"<!-- (rules|lint|errors|api) ?([a-z ]*?) ?-->")
 
 
 class MarksExtension(Extension):
@@ -47,9 +45,7 @@ def replace_mark(line: str) -> list[str]:
         return rules_table()
     if mark[1] == "lint":
         return lint_table()
-    if mark[1] == "errors":
-        return error_index()
-    return api_of(mark[2]) if mark[1] == "api" else help_of(mark[2].split())
+    return error_index() if mark[1] == "errors" else api_of(mark[2])
 
 
 def makeExtension(**options: Any) -> MarksExtension:  # noqa: N802 - Python-Markdown's own name

@@ -53,13 +53,34 @@ def test_the_damage_table_has_a_row_for_every_scenario_in_the_same_order() -> No
 
 def test_the_damage_in_the_readme_is_that_of_the_page() -> None:
     measured = {
-        (written, happens): [lost, doubled, guarded.partition(",")[0]]
+        (written, happens): [lost, doubled, re.split("[,:]", guarded)[0]]
         for written, happens, _, lost, doubled, guarded in damage_rows(DAMAGE)
     }
     shown = damage_rows(README)
     assert len(shown) in {4, 5}
     for written, happens, *rest in shown:
         assert measured[written, happens] == rest
+
+
+OF_REPOSITORY = re.compile(r"python -m (?:campaigns|lab|benchmarks)\b")
+FOR_USERS = [page for page in PAGES if "contributing" not in page.parts]
+
+
+@pytest.mark.parametrize("page", FOR_USERS, ids=name_of)
+def test_a_command_of_the_repository_is_said_to_be_one(page: Path) -> None:
+    """Who ran pip install has no campaigns, no lab and no benchmarks."""
+    text = page.read_text()
+    first = OF_REPOSITORY.search(text)
+    if first is None:
+        return
+    paragraph = text[first.end() :].partition("\n\n")[0]
+    assert re.search(r"checkout|in the repository", text[: first.end()] + paragraph), first[0]
+
+
+def test_the_readme_explains_a_code_before_it_names_another() -> None:
+    first = README.index("HF")
+    sentence = README[:first].rpartition(". ")[2] + README[first:].partition(". ")[0]
+    assert "a rule with a code and a page" in sentence
 
 
 STEPS = {

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import tomllib
 
+import click
 import pytest
 
 import holdfast
 from docsite.api import api_of, kind_of
 from docsite.marks import replace_mark
 from docsite.pictures import ASSETS, PICTURES
+from docsite.written import rewritten
+from holdfast.cli.main import holdfast as holdfast_command
 from tests.house.repository import ROOT, python_files
 
 SITE = ROOT / "site"
@@ -71,9 +76,55 @@ def test_every_public_name_is_in_the_api_reference() -> None:
 
 def test_a_mark_stands_for_what_the_code_says() -> None:
     assert replace_mark("no mark") == ["no mark"]
-    assert replace_mark("<!-- help ledger ddl -->")[1] == "Usage: holdfast ledger ddl [OPTIONS]"
     assert replace_mark("<!-- lint -->")[2].startswith("| [HF801](rules/HF801.md) ")
     assert replace_mark("<!-- rules -->")[2].startswith("| [HF101](rules/HF101.md) ")
+
+
+def test_what_is_written_into_pages_is_what_the_code_says() -> None:
+    # In a process of its own: click keeps the help option that a command was first shown with.
+    words = [sys.executable, "-m", "docsite.written", "--check"]
+    ran = subprocess.run(words, cwd=ROOT, check=False, capture_output=True, text=True)
+    assert (ran.stdout, ran.returncode) == ("", 0), ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("mark", "line"),
+    [
+        ("help ledger ddl", "Usage: holdfast ledger ddl [OPTIONS]"),
+        ("names errors", "| `hf.HoldfastError` | Base of every error"),
+    ],
+)
+def test_what_is_not_current_is_written_again(mark: str, line: str) -> None:
+    page = f"Before.\n\n<!-- written: {mark} -->\n\nold\n\n<!-- end -->\n\nAfter.\n"
+    written = rewritten(page)
+    assert line in written
+    assert "old" not in written.partition("<!-- end -->")[0].split()
+    assert (written[:10], written[-22:]) == (page[:10], page[-22:])
+    assert rewritten(written) == written
+
+
+def test_every_command_has_its_help_on_the_page() -> None:
+    page = (ROOT / "docs/reference/command-line.md").read_text()
+    shown = re.findall(r"^<!-- written: help ?(.*?) ?-->$", page, re.MULTILINE)
+    groups = {" ".join(words[:-1]) for words in map(str.split, commands())}
+    missing = set(commands()) - set(shown) - (groups - {"plan"})
+    assert missing == set()
+    assert shown[0] == ""
+
+
+def commands() -> list[str]:
+    """Return every command, and every group of commands, by its words."""
+    found: list[str] = []
+    left: list[tuple[str, click.Group]] = [("", holdfast_command)]
+    while left:
+        before, group = left.pop()
+        context = click.Context(group)
+        for name in group.list_commands(context):
+            found.append(f"{before} {name}".strip())
+            command = group.get_command(context, name)
+            if isinstance(command, click.Group):
+                left.append((found[-1], command))
+    return found
 
 
 def test_every_setting_and_variable_is_on_its_page() -> None:

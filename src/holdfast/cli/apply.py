@@ -17,6 +17,7 @@ from holdfast.apply.stores import RehearsalStores, Stores
 from holdfast.cli.allowed_words import check_words
 from holdfast.cli.declared_pipeline import local_session
 from holdfast.cli.exit_codes import ExitCode
+from holdfast.cli.kept_text import kept_lines
 from holdfast.cli.next_start_text import say_next_start
 from holdfast.cli.options import all_of, with_format, with_storage_options
 from holdfast.cli.plan_text import execute_options, needs_spark
@@ -149,6 +150,8 @@ def _say_done(plan: Plan, journal: str, *, form: str) -> None:
     click.echo(printable(f"Done: {plan.summary}"))
     for each in plan.afterwards:
         click.echo(printable(f"Next: {each}"))
+    for each in kept_lines(plan):
+        click.echo(printable(each))
     click.echo(printable(f"Undo: holdfast undo {quote(journal)}"))
 
 

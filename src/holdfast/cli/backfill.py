@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from holdfast.cli.backfill_text import backfilled_json, plan_json, render_plan, render_progress
-from holdfast.cli.declared_pipeline import load_pipeline, local_session
+from holdfast.cli.declared_pipeline import STARTING_SPARK, load_pipeline, local_session
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.options import with_format
-from holdfast.cli.status_line import status_line
+from holdfast.cli.progress import progress
 from holdfast.printable import printable
+
+if TYPE_CHECKING:
+    from holdfast.streams.backfill.plan import BackfillPlan
 
 
 @click.command()
@@ -65,26 +68,29 @@ def backfill(  # noqa: PLR0913 - the options of the command
     through the stream's own function, chunk by chunk. If the command is killed, run it again: it
     continues after the last chunk that arrived.
     """
-    pipeline = load_pipeline(declared)
-    spark = local_session("Backfilling a stream")
-    range_of = pipeline.backfill(spark, stream, start=start, end=end, chunk=chunk)
-    if not execute:
-        plan = range_of.plan()
-        if form == "json":
-            click.echo(plan_json(plan))
+    with progress("holdfast.backfill") as shown:
+        shown.say(f"importing {declared}")
+        pipeline = load_pipeline(declared)
+        shown.say(STARTING_SPARK)
+        spark = local_session("Backfilling a stream")
+        range_of = pipeline.backfill(spark, stream, start=start, end=end, chunk=chunk)
+        shown.say(f"{stream}: reading its record and the ledgers, and asking its sources")
+        if execute:
+            done = range_of.run(allow=allowed, tell=lambda now: shown.show(render_progress(now)))
         else:
-            for line in render_plan(plan):
-                click.echo(printable(line))
-        return ExitCode.DONE
-    with status_line() as replace_line:
-        show = replace_line if sys.stderr.isatty() else _write_line
-        done = range_of.run(allow=allowed, tell=lambda now: show(render_progress(now)))
-    if form == "json":
+            plan = range_of.plan()
+    if not execute:
+        _say_plan(plan, form)
+    elif form == "json":
         click.echo(backfilled_json(stream, done))
     else:
         click.echo(f"{stream}: all {done.chunks:,} chunks of {done.name} are in its sinks.")
     return ExitCode.DONE
 
 
-def _write_line(text: str) -> None:
-    click.echo(printable(text), err=True)
+def _say_plan(plan: BackfillPlan, form: str) -> None:
+    if form == "json":
+        click.echo(plan_json(plan))
+        return
+    for line in render_plan(plan):
+        click.echo(printable(line))

@@ -6,9 +6,10 @@ import click
 
 from holdfast.cli.check_form import check_json
 from holdfast.cli.check_lines import check_lines, worst
-from holdfast.cli.declared_pipeline import load_pipeline, local_session
+from holdfast.cli.declared_pipeline import STARTING_SPARK, load_pipeline, local_session
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.options import with_format
+from holdfast.cli.progress import progress
 from holdfast.rules.compatibility import Compatibility
 
 
@@ -25,8 +26,12 @@ def check(*, declared: str, streams: tuple[str, ...], root: str | None, form: st
     nothing is written. The exit code is 1 when a stream is incompatible and 3 when something
     could not be compared.
     """
-    pipeline = load_pipeline(declared)
-    found = pipeline.check(local_session("Checking a pipeline"), only=streams or None, root=root)
+    with progress("holdfast.check") as shown:
+        shown.say(f"importing {declared}")
+        pipeline = load_pipeline(declared)
+        shown.say(STARTING_SPARK)
+        spark = local_session("Checking a pipeline")
+        found = pipeline.check(spark, only=streams or None, root=root)
     if form == "json":
         click.echo(check_json(pipeline.name, found).decode())
     else:

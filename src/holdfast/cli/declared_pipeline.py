@@ -8,6 +8,9 @@ from typing import Any
 from holdfast.errors import ConfigError, MissingExtraError
 from holdfast.named import load_named, make_importable
 
+STARTING_SPARK = "starting a Spark session"
+"""A step of several seconds, said before it begins."""
+
 
 def load_pipeline(declared: str) -> Any:
     """Return the pipeline that a module has under a name.

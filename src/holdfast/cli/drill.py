@@ -110,7 +110,8 @@ def run(**given: Any) -> ExitCode:
 
     asked = DrillOptions(**given)
     drilled: list[Drilled] = []
-    with progress("holdfast.drills"):
+    with progress("holdfast.drills") as shown:
+        shown.say("preparing the drill")
         for each in asked.run():
             drilled.append(each)
             # After each, so that it is there when the rest is interrupted.

@@ -6,8 +6,9 @@ import json
 
 import click
 
-from holdfast.cli.declared_pipeline import load_pipeline, local_session
+from holdfast.cli.declared_pipeline import STARTING_SPARK, load_pipeline, local_session
 from holdfast.cli.options import with_format
+from holdfast.cli.progress import progress
 
 
 @click.group(short_help="Pipelines of several streams.")
@@ -24,9 +25,15 @@ def show(declared: str, form: str) -> None:
     Its functions are called with a local Spark session; a table that is missing is taken to be
     empty. No row is read, no query runs, and nothing is created.
     """
-    found = load_pipeline(declared)
-    spark = local_session("Drawing a pipeline")
-    if form == "text":
-        click.echo(found.show(spark))
-        return
-    click.echo(json.dumps({"version": 1, "pipeline": found.name, **found.describe(spark)}))
+    with progress("holdfast.pipeline") as shown:
+        shown.say(f"importing {declared}")
+        found = load_pipeline(declared)
+        shown.say(STARTING_SPARK)
+        spark = local_session("Drawing a pipeline")
+        shown.say("calling the functions of the pipeline")
+        if form == "text":
+            drawn = found.show(spark)
+        else:
+            said = {"version": 1, "pipeline": found.name, **found.describe(spark)}
+            drawn = json.dumps(said)
+    click.echo(drawn)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from holdfast.cli.declared_pipeline import load_pipeline, local_session
+from holdfast.cli.declared_pipeline import STARTING_SPARK, load_pipeline, local_session
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.options import with_format
 from holdfast.cli.progress import progress
@@ -46,9 +46,11 @@ def prove(
     of them. Nothing is written, and the streams may run meanwhile. The exit code is 1 when a
     table is not exact and 3 when something could not be compared.
     """
-    pipeline = load_pipeline(declared)
-    spark = local_session("Proving a pipeline")
-    with progress("holdfast.proof"):
+    with progress("holdfast.proof") as shown:
+        shown.say(f"importing {declared}")
+        pipeline = load_pipeline(declared)
+        shown.say(STARTING_SPARK)
+        spark = local_session("Proving a pipeline")
         found: Proof = pipeline.prove(spark, only=streams or None, root=root, began=began)
     found = named(found, declared)
     if form == "json":

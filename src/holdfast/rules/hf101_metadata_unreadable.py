@@ -21,6 +21,12 @@ holdfast plan resume STREAM --root ROOT -o plan.json
 A bare checkpoint is repaired by hand. Restore `metadata` from a backup or an object version. The
 query id is also in a Delta sink's `txn` actions and in the driver's log (`[id = …`): write
 `{"id":"<query id>"}`. Do not delete the file: older versions of Spark then take a new query id.
+
+## Where this comes from
+
+- Spark 4.2.0, `read` in
+  [StreamMetadata.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/StreamMetadata.scala)
+- Measured, in the repository, by `python -m lab predictions`
 """
 
 from __future__ import annotations

@@ -12,6 +12,12 @@ Spark cannot create the directory and fails with `FileAlreadyExistsException`.
 
 Check `checkpointLocation`. If the path is right, move the file aside and find out where the
 checkpoint went: an empty directory makes Spark read everything again.
+
+## Where this comes from
+
+- Spark 4.2.0, `createCheckpointDirectory` in
+  [CheckpointFileManager.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/checkpointing/CheckpointFileManager.scala)
+- Measured, in the repository, by `tests/spark/test_location_is_a_file.py`
 """
 
 from __future__ import annotations

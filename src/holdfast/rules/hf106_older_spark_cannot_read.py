@@ -12,6 +12,13 @@ The version that wrote it starts. After a rollback to an older version, Spark re
 
 Keep a copy of the checkpoint from before an upgrade, together with the state of the sink, if you
 may need to go back.
+
+## Where this comes from
+
+- Spark 4.2.0, `validateVersion` in
+  [MetadataVersionUtil.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/checkpointing/MetadataVersionUtil.scala)
+- Spark's documentation:
+  [Structured Streaming Migration Guide](https://spark.apache.org/docs/latest/streaming/ss-migration-guide.html)
 """
 
 from __future__ import annotations

@@ -19,6 +19,13 @@ gaps between the others with bounded jobs.
 ## What it cannot see
 
 Whether the name is really made new for each run.
+
+## Where this comes from
+
+- Spark 4.2.0, `resolveCheckpointLocation` in
+  [ResolveWriteToStream.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/ResolveWriteToStream.scala)
+- Spark 4.2.0, `LatestOffsetRangeLimit` in
+  [KafkaSourceProvider.scala](https://github.com/apache/spark/blob/v4.2.0/connector/kafka-0-10-sql/src/main/scala/org/apache/spark/sql/kafka010/KafkaSourceProvider.scala)
 """
 
 from __future__ import annotations

@@ -14,6 +14,13 @@ between, or reads everything again.
 
 Move the checkpoint of a stream that matters to durable storage, while no driver runs: copy the
 directory completely, and start once from there.
+
+## Where this comes from
+
+- Spark 4.2.0, `populateStartOffsets` in
+  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
+- Spark's documentation:
+  [Recovering from Failures with Checkpointing](https://spark.apache.org/docs/latest/streaming/apis-on-dataframes-and-datasets.html#recovering-from-failures-with-checkpointing)
 """
 
 from __future__ import annotations

@@ -15,6 +15,15 @@ Spark silently begins with batch 0.
 
 Exclude the prefix of the checkpoint from every lifecycle rule. Restore the missing files from
 object versions.
+
+## Where this comes from
+
+- Spark 4.2.0, `streamMetadata` in
+  [StreamingQueryCheckpointMetadata.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/StreamingQueryCheckpointMetadata.scala)
+- Spark 4.2.0, `getOrCreateInitialPartitionOffsets` in
+  [KafkaMicroBatchStream.scala](https://github.com/apache/spark/blob/v4.2.0/connector/kafka-0-10-sql/src/main/scala/org/apache/spark/sql/kafka010/KafkaMicroBatchStream.scala)
+- Spark 4.2.0, `OperatorStateMetadataV1Writer` in
+  [OperatorStateMetadata.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/state/OperatorStateMetadata.scala)
 """
 
 from __future__ import annotations

@@ -14,6 +14,13 @@ Spark fails in its first batch, because the state that it needs is not there.
 Copy the checkpoint again while no driver runs. If the original is lost, take the copy back to the
 newest batch whose logs and state are complete, together with the sink. If the original may return,
 never start both.
+
+## Where this comes from
+
+- Spark 4.2.0, `updateFromDeltaFile` and `readSnapshotFile` in
+  [HDFSBackedStateStoreProvider.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/state/HDFSBackedStateStoreProvider.scala)
+- Spark 4.2.0, `loadCheckpointFromDfs` in
+  [RocksDBFileManager.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/state/RocksDBFileManager.scala)
 """
 
 from __future__ import annotations

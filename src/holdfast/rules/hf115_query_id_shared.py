@@ -18,6 +18,14 @@ and another sink.
 ## What it cannot see
 
 Whether both are started, and whether they write into the same sink.
+
+## Where this comes from
+
+- Delta 4.4.0, `addBatch` in
+  [DeltaSink.scala](https://github.com/delta-io/delta/blob/v4.4.0/spark/src/main/scala/org/apache/spark/sql/delta/sources/DeltaSink.scala)
+- Iceberg 1.11.0, `findLastCommittedEpochId` in
+  [SparkWrite.java](https://github.com/apache/iceberg/blob/apache-iceberg-1.11.0/spark/v4.0/spark/src/main/java/org/apache/iceberg/spark/source/SparkWrite.java)
+- Measured, in the repository, by `tests/spark/test_delta_traps.py`
 """
 
 from __future__ import annotations

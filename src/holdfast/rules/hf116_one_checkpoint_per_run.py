@@ -12,6 +12,13 @@ Each run begins with batch 0. It skips what arrived in between, or reads everyth
 ## What to do
 
 Give the query one fixed location. Continue with the checkpoint that has come furthest.
+
+## Where this comes from
+
+- Spark 4.2.0, `resolveCheckpointLocation` in
+  [ResolveWriteToStream.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/ResolveWriteToStream.scala)
+- Spark 4.2.0, `LatestOffsetRangeLimit` in
+  [KafkaSourceProvider.scala](https://github.com/apache/spark/blob/v4.2.0/connector/kafka-0-10-sql/src/main/scala/org/apache/spark/sql/kafka010/KafkaSourceProvider.scala)
 """
 
 from __future__ import annotations

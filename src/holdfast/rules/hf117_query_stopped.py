@@ -17,6 +17,13 @@ Find out why the query stopped: pass its log with `--error`. Wait for any of the
 ## What it cannot see
 
 Whether anything arrived for the query meanwhile.
+
+## Where this comes from
+
+- Spark's documentation:
+  [Managing Streaming Queries](https://spark.apache.org/docs/latest/streaming/apis-on-dataframes-and-datasets.html#managing-streaming-queries)
+- Spark 4.2.0, `populateStartOffsets` in
+  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
 """
 
 from __future__ import annotations

@@ -14,6 +14,14 @@ stop it.
 
 Nothing for a restart. Find out who wrote them: a directory that others write to can be cleaned by
 others, too.
+
+## Where this comes from
+
+- Spark 4.2.0, `isBatchFile` and `getLatestBatchId` in
+  [HDFSMetadataLog.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/checkpointing/HDFSMetadataLog.scala)
+- Spark 4.2.0, `verifyNewCheckpointDirectory` in
+  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
+- Measured, in the repository, by `tests/spark/test_restart_table.py`
 """
 
 from __future__ import annotations

@@ -14,6 +14,13 @@ since then is duplicated, or skipped.
 
 Make sure that the original is not started any more, and that the sink is of the same age. Name the
 sink with `--sink`.
+
+## Where this comes from
+
+- Spark 4.2.0, `populateStartOffsets` in
+  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
+- Spark 4.2.0, `isBatchFile` and `getLatestBatchId` in
+  [HDFSMetadataLog.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/checkpointing/HDFSMetadataLog.scala)
 """
 
 from __future__ import annotations

@@ -19,6 +19,14 @@ the batch again with another range. Only if the sink does not hold it, take the 
 ```sh
 holdfast plan resume LOCATION -o plan.json
 ```
+
+## Where this comes from
+
+- Spark 4.2.0, `write` in
+  [HDFSMetadataLog.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/checkpointing/HDFSMetadataLog.scala)
+- Spark 4.2.0, `Multiple streaming queries are concurrently using` in
+  [error-conditions.json](https://github.com/apache/spark/blob/v4.2.0/common/utils/src/main/resources/error/error-conditions.json)
+- Measured, in the repository, by `python -m lab predictions`
 """
 
 from __future__ import annotations

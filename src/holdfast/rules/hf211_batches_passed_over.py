@@ -25,6 +25,12 @@ holdfast backfill lake:lake readings --from '{"readings":{"0":600}}' --to '{"rea
 
 Whether the batches reached the sink. Spark plans a batch only after the one before it was
 committed, so that they did unless the logs come from several places.
+
+## Where this comes from
+
+- Spark 4.2.0, `populateStartOffsets` in
+  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
+- Measured, in the repository, by `tests/spark/test_restart_table.py`
 """
 
 from __future__ import annotations

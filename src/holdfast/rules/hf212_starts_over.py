@@ -25,6 +25,15 @@ the stream](../../guides/reset.md): use a new checkpoint and a new or an empty s
 
 The starting options. With `startingOffsets=latest` Spark skips data instead of reading it again,
 unless `sources/` still holds where the source began.
+
+## Where this comes from
+
+- Spark 4.2.0, `populateStartOffsets` in
+  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
+- Spark 4.2.0, `verifyNewCheckpointDirectory` in
+  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
+- Measured, in the repository, by
+  `python -m campaigns.situations logs-deleted-and-sources-left`
 """
 
 from __future__ import annotations

@@ -20,6 +20,15 @@ the batch.
 ## What it cannot see
 
 Why the last run stopped. Pass its log with `--error`.
+
+## Where this comes from
+
+- Spark 4.2.0, `populateStartOffsets` in
+  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
+- Spark 4.2.0, `constructNextBatch` in
+  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
+- Spark's documentation:
+  [Recovery Semantics after Changes in a Streaming Query](https://spark.apache.org/docs/latest/streaming/apis-on-dataframes-and-datasets.html#recovery-semantics-after-changes-in-a-streaming-query)
 """
 
 from __future__ import annotations

@@ -14,6 +14,13 @@ batches to the sink under the same numbers, with other ranges.
 
 Check that only one driver runs. Compare the sink with the ranges of the batches from there on: look
 for gaps and duplicates.
+
+## Where this comes from
+
+- Spark 4.2.0, `populateStartOffsets` in
+  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
+- Spark 4.2.0, `write` in
+  [HDFSMetadataLog.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/checkpointing/HDFSMetadataLog.scala)
 """
 
 from __future__ import annotations

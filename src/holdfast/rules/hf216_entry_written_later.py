@@ -14,6 +14,11 @@ decide what is read.
 ## What to do
 
 Compare the entry with a backup, an object version, or the progress events of its batch.
+
+## Where this comes from
+
+- Spark 4.2.0, `populateStartOffsets` in
+  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
 """
 
 from __future__ import annotations

@@ -14,6 +14,14 @@ continue. Both may have written the batch to the sink.
 
 Find both drivers and stop one. Compare the sink with the ranges of the newest batches. Then give
 the stream an owner: a guarded stream has one.
+
+## Where this comes from
+
+- Spark 4.2.0, `createAtomic` and `renameTempFile` in
+  [CheckpointFileManager.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/checkpointing/CheckpointFileManager.scala)
+- Spark's documentation:
+  [Integration with Cloud Infrastructures](https://spark.apache.org/docs/latest/cloud-integration.html)
+- [SPARK-26425](https://issues.apache.org/jira/browse/SPARK-26425)
 """
 
 from __future__ import annotations

@@ -13,6 +13,14 @@ Spark ignores the file. If the next start needs the missing file, that is a find
 
 Nothing, if the start is predicted to work. If a state file is missing whose temporary file is
 complete, the temporary file can be copied to its name.
+
+## Where this comes from
+
+- Spark 4.2.0, `createAtomic` and `renameTempFile` in
+  [CheckpointFileManager.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/checkpointing/CheckpointFileManager.scala)
+- Spark 4.2.0, `isBatchFile` and `getLatestBatchId` in
+  [HDFSMetadataLog.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/checkpointing/HDFSMetadataLog.scala)
+- Measured, in the repository, by `tests/spark/test_restart_table.py`
 """
 
 from __future__ import annotations

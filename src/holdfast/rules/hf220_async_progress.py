@@ -14,6 +14,13 @@ exist`.
 
 Start the query with async progress tracking. To turn it off, run it first with
 `asyncProgressTrackingCheckpointIntervalMs=0` until the two newest batches have entries.
+
+## Where this comes from
+
+- Spark 4.2.0, `validateOffsetLogAndGetPrevOffset` in
+  [AsyncProgressTrackingMicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/AsyncProgressTrackingMicroBatchExecution.scala)
+- Spark's documentation:
+  [Asynchronous Progress Tracking](https://spark.apache.org/docs/latest/streaming/performance-tips.html#asynchronous-progress-tracking)
 """
 
 from __future__ import annotations

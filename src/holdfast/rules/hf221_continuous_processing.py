@@ -13,6 +13,13 @@ came after it. With micro-batches Spark refuses to start.
 
 Start with a continuous trigger, or begin a new checkpoint at the offsets of the newest committed
 epoch.
+
+## Where this comes from
+
+- Spark 4.2.0, `getStartOffsets` in
+  [ContinuousExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/continuous/ContinuousExecution.scala)
+- Spark's documentation:
+  [Continuous Processing](https://spark.apache.org/docs/latest/streaming/performance-tips.html#continuous-processing)
 """
 
 from __future__ import annotations

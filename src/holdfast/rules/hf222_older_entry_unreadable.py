@@ -12,6 +12,14 @@ Spark reads only the two newest offset entries and the newest commit entry, and 
 ## What to do
 
 Nothing for a restart. The query cannot be taken back to that batch.
+
+## Where this comes from
+
+- Spark 4.2.0, `populateStartOffsets` in
+  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
+- Spark 4.2.0, `validateOffsetLogAndGetPrevOffset` in
+  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
+- Measured, in the repository, by `tests/spark/test_restart_table.py`
 """
 
 from __future__ import annotations

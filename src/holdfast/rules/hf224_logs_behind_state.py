@@ -19,6 +19,15 @@ again. Otherwise restore the newest log entries.
 ## What it cannot see
 
 Whether the sink was taken back too. Name it with `--sink`.
+
+## Where this comes from
+
+- Spark 4.2.0, `populateStartOffsets` in
+  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
+- Spark 4.2.0, `updateFromDeltaFile` and `readSnapshotFile` in
+  [HDFSBackedStateStoreProvider.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/state/HDFSBackedStateStoreProvider.scala)
+- Spark 4.2.0, `loadCheckpointFromDfs` in
+  [RocksDBFileManager.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/state/RocksDBFileManager.scala)
 """
 
 from __future__ import annotations

@@ -13,6 +13,11 @@ Spark continues in the new sink. The batches before the change are only in the o
 
 If the change was meant, nothing. Otherwise find the query that uses the same checkpoint for another
 sink, and load the batches that are missing in each.
+
+## Where this comes from
+
+- Spark 4.2.0, `SinkMetadataInfo` in
+  [CommitLog.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/checkpointing/CommitLog.scala)
 """
 
 from __future__ import annotations

@@ -21,6 +21,14 @@ batch, Spark would plan it again with another range.
 ## What it cannot see
 
 An offset that has its form and a wrong value. Offsets of sources that Holdfast does not know.
+
+## Where this comes from
+
+- Spark 4.2.0, `toStreamProgress` in
+  [OffsetSeq.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/checkpointing/OffsetSeq.scala)
+- Spark 4.2.0, `partitionOffsets` in
+  [JsonUtils.scala](https://github.com/apache/spark/blob/v4.2.0/connector/kafka-0-10-sql/src/main/scala/org/apache/spark/sql/kafka010/JsonUtils.scala)
+- Measured, in the repository, by `python -m campaigns.damages`
 """
 
 from __future__ import annotations

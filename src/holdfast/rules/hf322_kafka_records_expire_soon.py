@@ -17,6 +17,13 @@ Start the stream in time, or raise `retention.ms` of the topic until it has caug
 ## What it cannot see
 
 Kafka deletes whole segments, so records often stay longer. A limit by size can delete them earlier.
+
+## Where this comes from
+
+- Kafka 3.8.0, `RETENTION_MS_CONFIG` in
+  [TopicConfig.java](https://github.com/apache/kafka/blob/3.8.0/clients/src/main/java/org/apache/kafka/common/config/TopicConfig.java)
+- Spark 4.2.0, `getEarliestAvailableOffsetBetween` in
+  [KafkaDataConsumer.scala](https://github.com/apache/spark/blob/v4.2.0/connector/kafka-0-10-sql/src/main/scala/org/apache/spark/sql/kafka010/consumer/KafkaDataConsumer.scala)
 """
 
 from __future__ import annotations

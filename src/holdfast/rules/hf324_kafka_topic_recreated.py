@@ -37,6 +37,15 @@ compares with the new id.
 
 If the stream was already running when the topic was created again, it may have read some of the
 records that are counted here. Topics that a pattern matches are recorded from the second start on.
+
+## Where this comes from
+
+- Spark 4.2.0, `getOffsetRangesFromResolvedOffsets` in
+  [KafkaOffsetReader.scala](https://github.com/apache/spark/blob/v4.2.0/connector/kafka-0-10-sql/src/main/scala/org/apache/spark/sql/kafka010/KafkaOffsetReader.scala)
+- Kafka 3.8.0, `topicId` in
+  [TopicDescription.java](https://github.com/apache/kafka/blob/3.8.0/clients/src/main/java/org/apache/kafka/clients/admin/TopicDescription.java)
+- Measured, in the repository, by `python -m campaigns.situations kafka-topic-recreated`
+- Measured, in the repository, by `tests/spark/test_start_kafka.py`
 """
 
 from __future__ import annotations

@@ -28,6 +28,13 @@ Or load its first records with a bounded job beside the stream.
 
 It assumes that producers set times that are right within ten minutes. A producer that sets times in
 the future looks the same.
+
+## Where this comes from
+
+- Spark 4.2.0, `getOffsetRangesFromResolvedOffsets` in
+  [KafkaOffsetReader.scala](https://github.com/apache/spark/blob/v4.2.0/connector/kafka-0-10-sql/src/main/scala/org/apache/spark/sql/kafka010/KafkaOffsetReader.scala)
+- Measured, in the repository, by
+  `python -m campaigns.situations kafka-topic-seems-recreated`
 """
 
 from __future__ import annotations

@@ -13,6 +13,14 @@ says. The first batch has all of it, unless `maxOffsetsPerTrigger` limits it.
 
 If the old records are not wanted, give the topic a stream of its own with its own starting offsets.
 Otherwise set `maxOffsetsPerTrigger`, so that the first batch stays small.
+
+## Where this comes from
+
+- Spark 4.2.0, `getOffsetRangesFromResolvedOffsets` in
+  [KafkaOffsetReader.scala](https://github.com/apache/spark/blob/v4.2.0/connector/kafka-0-10-sql/src/main/scala/org/apache/spark/sql/kafka010/KafkaOffsetReader.scala)
+- Spark's documentation:
+  [Structured Streaming + Kafka Integration Guide](https://spark.apache.org/docs/latest/streaming/structured-streaming-kafka-integration.html)
+- Measured, in the repository, by `python -m campaigns.edits`
 """
 
 from __future__ import annotations

@@ -20,6 +20,15 @@ stream was stopped, the deleted records are lost: load them from another copy. T
 ## What accepting does
 
 Spark starts and fails. With `failOnDataLoss=false` it reads what is left of the partition.
+
+## Where this comes from
+
+- Spark 4.2.0, `getOffsetRangesFromResolvedOffsets` in
+  [KafkaOffsetReader.scala](https://github.com/apache/spark/blob/v4.2.0/connector/kafka-0-10-sql/src/main/scala/org/apache/spark/sql/kafka010/KafkaOffsetReader.scala)
+- Spark 4.2.0, `KAFKA_DATA_LOSS` in
+  [kafka-error-conditions.json](https://github.com/apache/spark/blob/v4.2.0/connector/kafka-0-10-sql/src/main/resources/error/kafka-error-conditions.json)
+- Measured, in the repository, by
+  `python -m campaigns.situations kafka-added-topic-expired`
 """
 
 from __future__ import annotations

@@ -25,6 +25,13 @@ holdfast backfill lake:lake readings --from earliest --to '{"readings":{"0":300}
 ## What it cannot see
 
 Whether the missing records were loaded since then. An entry that was edited by hand looks the same.
+
+## Where this comes from
+
+- Spark 4.2.0, `getOffsetRangesFromResolvedOffsets` in
+  [KafkaOffsetReader.scala](https://github.com/apache/spark/blob/v4.2.0/connector/kafka-0-10-sql/src/main/scala/org/apache/spark/sql/kafka010/KafkaOffsetReader.scala)
+- Spark 4.2.0, `reportDataLoss` in
+  [KafkaMicroBatchStream.scala](https://github.com/apache/spark/blob/v4.2.0/connector/kafka-0-10-sql/src/main/scala/org/apache/spark/sql/kafka010/KafkaMicroBatchStream.scala)
 """
 
 from __future__ import annotations

@@ -18,6 +18,13 @@ bounded job beside the stream. The job for a guarded stream without state
 ```sh
 holdfast backfill lake:lake readings --from '{"readings":{"0":0}}' --to '{"readings":{"0":600}}'
 ```
+
+## Where this comes from
+
+- Spark's documentation:
+  [Structured Streaming + Kafka Integration Guide](https://spark.apache.org/docs/latest/streaming/structured-streaming-kafka-integration.html)
+- Spark 4.2.0, `getOrCreateInitialPartitionOffsets` in
+  [KafkaMicroBatchStream.scala](https://github.com/apache/spark/blob/v4.2.0/connector/kafka-0-10-sql/src/main/scala/org/apache/spark/sql/kafka010/KafkaMicroBatchStream.scala)
 """
 
 from __future__ import annotations

@@ -19,6 +19,13 @@ sequence numbers in the newest entry with the first one of each partition.
 ## What it cannot see
 
 How long the topic really keeps its records, and whether any were written since the last batch.
+
+## Where this comes from
+
+- Kafka 3.8.0, `RETENTION_MS_CONFIG` in
+  [TopicConfig.java](https://github.com/apache/kafka/blob/3.8.0/clients/src/main/java/org/apache/kafka/common/config/TopicConfig.java)
+- Spark 4.2.0, `getEarliestAvailableOffsetBetween` in
+  [KafkaDataConsumer.scala](https://github.com/apache/spark/blob/v4.2.0/connector/kafka-0-10-sql/src/main/scala/org/apache/spark/sql/kafka010/consumer/KafkaDataConsumer.scala)
 """
 
 from __future__ import annotations

@@ -32,6 +32,14 @@ Spark does not start, and no row is read.
 ## What it cannot see
 
 Whether the new table holds rows that the stream has read from the old one.
+
+## Where this comes from
+
+- Delta 4.4.0, `differentDeltaTableReadByStreamingSource` in
+  [DeltaSourceOffset.scala](https://github.com/delta-io/delta/blob/v4.4.0/spark/src/main/scala/org/apache/spark/sql/delta/sources/DeltaSourceOffset.scala)
+- Delta 4.4.0, `DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE` in
+  [delta-error-classes.json](https://github.com/delta-io/delta/blob/v4.4.0/spark/src/main/resources/error/delta-error-classes.json)
+- Measured, in the repository, by `python -m campaigns.situations delta-source-recreated`
 """
 
 from __future__ import annotations

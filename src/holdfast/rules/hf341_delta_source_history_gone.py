@@ -34,6 +34,17 @@ Spark does not start. With `failOnDataLoss=false` it skips the versions that are
 ## What it cannot see
 
 Whether the query sets `failOnDataLoss=false`.
+
+## Where this comes from
+
+- Delta 4.4.0, `failOnDataLoss` in
+  [DeltaSource.scala](https://github.com/delta-io/delta/blob/v4.4.0/spark/src/main/scala/org/apache/spark/sql/delta/sources/DeltaSource.scala)
+- Delta 4.4.0, `DELTA_MISSING_FILES_UNEXPECTED_VERSION` in
+  [delta-error-classes.json](https://github.com/delta-io/delta/blob/v4.4.0/spark/src/main/resources/error/delta-error-classes.json)
+- Delta's documentation:
+  [Data retention](https://docs.delta.io/delta-batch/#data-retention)
+- Measured, in the repository, by
+  `python -m campaigns.situations delta-source-log-cleaned delta-source-last-batch-cleaned`
 """
 
 from __future__ import annotations

@@ -19,6 +19,17 @@ the setting that the error message prints. A new checkpoint would read the table
 ## What it cannot see
 
 A schema log that is elsewhere.
+
+## Where this comes from
+
+- Delta 4.4.0, `checkReadIncompatibleSchemaChanges` in
+  [DeltaSource.scala](https://github.com/delta-io/delta/blob/v4.4.0/spark/src/main/scala/org/apache/spark/sql/delta/sources/DeltaSource.scala)
+- Delta 4.4.0, `DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE` in
+  [delta-error-classes.json](https://github.com/delta-io/delta/blob/v4.4.0/spark/src/main/resources/error/delta-error-classes.json)
+- Delta's documentation:
+  [Tracking non-additive schema changes](https://docs.delta.io/delta-streaming/#tracking-non-additive-schema-changes)
+- Measured, in the repository, by
+  `python -m campaigns.situations delta-source-column-dropped`
 """
 
 from __future__ import annotations

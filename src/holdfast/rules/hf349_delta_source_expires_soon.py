@@ -18,6 +18,13 @@ Start the query before the time is up, or raise both table properties now.
 ## What it cannot see
 
 When VACUUM runs, and with which retention.
+
+## Where this comes from
+
+- Delta's documentation:
+  [Data retention](https://docs.delta.io/delta-batch/#data-retention)
+- Delta's documentation:
+  [Remove files no longer referenced by a Delta table](https://docs.delta.io/delta-utility/#remove-files-no-longer-referenced-by-a-delta-table)
 """
 
 from __future__ import annotations

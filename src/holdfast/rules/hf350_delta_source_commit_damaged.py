@@ -17,6 +17,11 @@ the object. Do not delete it: the versions after it would be lost for the stream
 ## What it cannot see
 
 Damage inside of lines that name data files.
+
+## Where this comes from
+
+- Delta 4.4.0, `fromJson` in
+  [actions.scala](https://github.com/delta-io/delta/blob/v4.4.0/spark/src/main/scala/org/apache/spark/sql/delta/actions/actions.scala)
 """
 
 from __future__ import annotations

@@ -26,6 +26,14 @@ after every stream has read them.
 ## What accepting does
 
 Spark fails at the start. No data changes.
+
+## Where this comes from
+
+- Iceberg 1.11.0, `the snapshot was expired or removed` in
+  [SyncSparkMicroBatchPlanner.java](https://github.com/apache/iceberg/blob/apache-iceberg-1.11.0/spark/v4.0/spark/src/main/java/org/apache/iceberg/spark/source/SyncSparkMicroBatchPlanner.java)
+- Iceberg 1.11.0, `not an ancestor of table's current snapshot` in
+  [SnapshotUtil.java](https://github.com/apache/iceberg/blob/apache-iceberg-1.11.0/core/src/main/java/org/apache/iceberg/util/SnapshotUtil.java)
+- Measured, in the repository, by `python -m campaigns.situations iceberg-snapshot-expired`
 """
 
 from __future__ import annotations

@@ -20,6 +20,15 @@ they did, start with the option and load those rows with a bounded job from that
 ## What it cannot see
 
 Whether the query sets these options: the checkpoint does not say it.
+
+## Where this comes from
+
+- Iceberg 1.11.0, `Cannot process overwrite snapshot` in
+  [BaseSparkMicroBatchPlanner.java](https://github.com/apache/iceberg/blob/apache-iceberg-1.11.0/spark/v4.0/spark/src/main/java/org/apache/iceberg/spark/source/BaseSparkMicroBatchPlanner.java)
+- Iceberg's documentation:
+  [Spark Structured Streaming](https://iceberg.apache.org/docs/latest/spark-structured-streaming/)
+- Measured, in the repository, by
+  `python -m campaigns.situations iceberg-source-overwritten`
 """
 
 from __future__ import annotations

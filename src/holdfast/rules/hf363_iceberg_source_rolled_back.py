@@ -24,6 +24,13 @@ holdfast plan reset STREAM --root ROOT --from earliest --output keep-from-here -
 ## What accepting does
 
 Spark fails at the start. No data changes.
+
+## Where this comes from
+
+- Iceberg 1.11.0, `not an ancestor of table's current snapshot` in
+  [SnapshotUtil.java](https://github.com/apache/iceberg/blob/apache-iceberg-1.11.0/core/src/main/java/org/apache/iceberg/util/SnapshotUtil.java)
+- Measured, in the repository, by
+  `python -m campaigns.situations iceberg-source-rolled-back`
 """
 
 from __future__ import annotations

@@ -22,6 +22,15 @@ job. Raise `maxFileAge` if files regularly arrive late.
 Options of the source: a larger `maxFileAge`, `latestFirst` with `maxFilesPerTrigger`, or a
 `pathGlobFilter` or `modifiedAfter` that leaves these files out on purpose. Only directories that
 hold logged files are listed.
+
+## Where this comes from
+
+- Spark 4.2.0, `SeenFilesMap` and `isNewFile` in
+  [FileStreamSource.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/FileStreamSource.scala)
+- Spark's documentation:
+  [Input Sources](https://spark.apache.org/docs/latest/streaming/apis-on-dataframes-and-datasets.html#input-sources)
+- Measured, in the repository, by
+  `python -m campaigns.situations file-source-old-files-ignored`
 """
 
 from __future__ import annotations

@@ -19,6 +19,15 @@ order.
 ## What it cannot see
 
 Whether the files under the new path are copies of the old ones, or other data.
+
+## Where this comes from
+
+- Spark 4.2.0, `SeenFilesMap` and `isNewFile` in
+  [FileStreamSource.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/FileStreamSource.scala)
+- Spark 4.2.0, `fetchMaxOffset` in
+  [FileStreamSource.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/FileStreamSource.scala)
+- Measured, in the repository, by
+  `python -m campaigns.situations file-source-path-changed file-source-sources-swapped`
 """
 
 from __future__ import annotations

@@ -18,6 +18,15 @@ same order. If the data was moved, [reset the stream](../../guides/reset.md).
 ## What accepting does
 
 Spark fails in the same way. Nothing is written.
+
+## Where this comes from
+
+- Spark 4.2.0, `getBatch` in
+  [FileStreamSource.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/FileStreamSource.scala)
+- Spark 4.2.0, `Wrong basePath` in
+  [PartitioningAwareFileIndex.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/datasources/PartitioningAwareFileIndex.scala)
+- Measured, in the repository, by
+  `python -m campaigns.situations file-source-base-path-changed`
 """
 
 from __future__ import annotations

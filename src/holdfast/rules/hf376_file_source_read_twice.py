@@ -14,6 +14,11 @@ repeat that, and does not repair it.
 
 Look for duplicate rows in the sink, by the name of the input file where it is kept. Do not change
 the scheme again.
+
+## Where this comes from
+
+- Spark 4.2.0, `SeenFilesMap` and `isNewFile` in
+  [FileStreamSource.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/FileStreamSource.scala)
 """
 
 from __future__ import annotations

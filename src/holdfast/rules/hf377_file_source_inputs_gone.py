@@ -13,6 +13,13 @@ reports nothing: it reads what is left.
 ## What to do
 
 Before a reset or a replay, restore the files, or read them from the archive directory.
+
+## Where this comes from
+
+- Spark 4.2.0, `FileStreamSourceCleaner` in
+  [FileStreamSource.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/FileStreamSource.scala)
+- Spark's documentation:
+  [Input Sources](https://spark.apache.org/docs/latest/streaming/apis-on-dataframes-and-datasets.html#input-sources)
 """
 
 from __future__ import annotations

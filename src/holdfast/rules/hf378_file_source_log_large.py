@@ -14,6 +14,12 @@ reads it too. A driver can run out of memory.
 
 Raise `spark.sql.streaming.fileSource.log.compactInterval`, give the driver more memory, or plan a
 reset with a new checkpoint from a known position.
+
+## Where this comes from
+
+- Spark 4.2.0, `compact` and `allFiles` in
+  [CompactibleFileStreamLog.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/CompactibleFileStreamLog.scala)
+- [SPARK-30462](https://issues.apache.org/jira/browse/SPARK-30462)
 """
 
 from __future__ import annotations

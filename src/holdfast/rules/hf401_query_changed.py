@@ -27,6 +27,15 @@ holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan
 ## What accepting does
 
 Spark decides, and fails as above. The ledger does not change.
+
+## Where this comes from
+
+- Spark 4.2.0, `toStreamProgress` in
+  [OffsetSeq.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/checkpointing/OffsetSeq.scala)
+- Spark 4.2.0, `checkOperatorValidWithMetadata` in
+  [IncrementalExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/IncrementalExecution.scala)
+- [SPARK-46906](https://issues.apache.org/jira/browse/SPARK-46906)
+- Measured, in the repository, by `tests/spark/test_restart_changed.py`
 """
 
 from __future__ import annotations

@@ -36,6 +36,16 @@ holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan
 
 Spark goes on with the new source, from its beginning. What was not read of the old one is lost. The
 ledger does not change.
+
+## Where this comes from
+
+- Spark 4.2.0, `Wrong basePath` in
+  [PartitioningAwareFileIndex.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/datasources/PartitioningAwareFileIndex.scala)
+- Spark 4.2.0, `getOffsetRangesFromResolvedOffsets` in
+  [KafkaOffsetReader.scala](https://github.com/apache/spark/blob/v4.2.0/connector/kafka-0-10-sql/src/main/scala/org/apache/spark/sql/kafka010/KafkaOffsetReader.scala)
+- Spark's documentation:
+  [Recovery Semantics after Changes in a Streaming Query](https://spark.apache.org/docs/latest/streaming/apis-on-dataframes-and-datasets.html#recovery-semantics-after-changes-in-a-streaming-query)
+- Measured, in the repository, by `tests/spark/test_changed_source.py`
 """
 
 from __future__ import annotations

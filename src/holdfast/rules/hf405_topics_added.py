@@ -17,6 +17,14 @@ If you want only new records of the added topic, give it a stream of its own wit
 ## What it cannot see
 
 Which topics a pattern stands for.
+
+## Where this comes from
+
+- Spark 4.2.0, `getOffsetRangesFromResolvedOffsets` in
+  [KafkaOffsetReader.scala](https://github.com/apache/spark/blob/v4.2.0/connector/kafka-0-10-sql/src/main/scala/org/apache/spark/sql/kafka010/KafkaOffsetReader.scala)
+- Spark's documentation:
+  [Structured Streaming + Kafka Integration Guide](https://spark.apache.org/docs/latest/streaming/structured-streaming-kafka-integration.html)
+- Measured, in the repository, by `python -m campaigns.edits`
 """
 
 from __future__ import annotations

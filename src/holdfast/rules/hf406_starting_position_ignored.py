@@ -19,6 +19,13 @@ stream without state ([guide](../../guides/backfill.md)):
 ```sh
 holdfast backfill lake:lake readings --from '{"readings":{"0":0}}' --to '{"readings":{"0":600}}'
 ```
+
+## Where this comes from
+
+- Spark's documentation:
+  [Structured Streaming + Kafka Integration Guide](https://spark.apache.org/docs/latest/streaming/structured-streaming-kafka-integration.html)
+- Delta's documentation:
+  [Specify initial position](https://docs.delta.io/delta-streaming/#specify-initial-position)
 """
 
 from __future__ import annotations

@@ -22,6 +22,11 @@ holdfast backfill lake:lake readings --from earliest --to '{"readings":{"0":600}
 ## What it cannot see
 
 Sinks without a ledger, such as a function of yours.
+
+## Where this comes from
+
+- Spark's documentation:
+  [Recovery Semantics after Changes in a Streaming Query](https://spark.apache.org/docs/latest/streaming/apis-on-dataframes-and-datasets.html#recovery-semantics-after-changes-in-a-streaming-query)
 """
 
 from __future__ import annotations

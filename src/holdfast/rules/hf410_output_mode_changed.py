@@ -15,6 +15,14 @@ groups.
 
 Check that the sink expects the new mode. A sink with `keys` takes `update`; an appending one holds
 a row for every change.
+
+## Where this comes from
+
+- Spark's documentation:
+  [Output Modes](https://spark.apache.org/docs/latest/streaming/apis-on-dataframes-and-datasets.html#output-modes)
+- Spark 4.2.0, `StateStoreSaveExec` in
+  [statefulOperators.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/operators/stateful/statefulOperators.scala)
+- Measured, in the repository, by `python -m campaigns.edits`
 """
 
 from __future__ import annotations

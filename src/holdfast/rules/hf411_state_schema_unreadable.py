@@ -21,6 +21,12 @@ still has:
 ```sh
 holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json
 ```
+
+## Where this comes from
+
+- Spark 4.2.0, `getExistingKeyAndValueSchema` in
+  [StateSchemaCompatibilityChecker.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/state/StateSchemaCompatibilityChecker.scala)
+- Measured, in the repository, by `python -m lab predictions`
 """
 
 from __future__ import annotations

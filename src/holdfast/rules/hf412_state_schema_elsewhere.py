@@ -14,6 +14,12 @@ checkpoint is still there, Spark reads the schemas of that one.
 
 Move the checkpoint back to its old location, or start the copy from the beginning of its sources
 into another sink.
+
+## Where this comes from
+
+- Spark 4.2.0, `stateSchemaFilePaths` in
+  [OperatorStateMetadata.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/state/OperatorStateMetadata.scala)
+- Measured, in the repository, by `tests/spark/test_moved_state.py`
 """
 
 from __future__ import annotations

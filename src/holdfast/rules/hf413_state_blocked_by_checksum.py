@@ -13,6 +13,14 @@ Hadoop refuses to write the file, and Spark fails because it already exists.
 
 Restore the file. If there is no copy, move the `.crc` file aside: Spark then writes the schema of
 the query that is started, without a comparison.
+
+## Where this comes from
+
+- Spark 4.2.0, `getExistingKeyAndValueSchema` in
+  [StateSchemaCompatibilityChecker.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/state/StateSchemaCompatibilityChecker.scala)
+- Spark 4.2.0, `OperatorStateMetadataV1Writer` in
+  [OperatorStateMetadata.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/state/OperatorStateMetadata.scala)
+- Measured, in the repository, by `python -m lab predictions`
 """
 
 from __future__ import annotations

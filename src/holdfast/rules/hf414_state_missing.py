@@ -20,6 +20,13 @@ still has:
 ```sh
 holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json
 ```
+
+## Where this comes from
+
+- Spark 4.2.0, `STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY` in
+  [error-conditions.json](https://github.com/apache/spark/blob/v4.2.0/common/utils/src/main/resources/error/error-conditions.json)
+- [SPARK-54307](https://issues.apache.org/jira/browse/SPARK-54307)
+- Measured, in the repository, by `python -m lab predictions`
 """
 
 from __future__ import annotations

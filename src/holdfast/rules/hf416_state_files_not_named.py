@@ -20,6 +20,14 @@ still has:
 ```sh
 holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json
 ```
+
+## Where this comes from
+
+- Spark 4.2.0, `updateStateStoreCkptIdForOperator` in
+  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
+- Spark 4.2.0, `CANNOT_LOAD_STATE_STORE` in
+  [error-conditions.json](https://github.com/apache/spark/blob/v4.2.0/common/utils/src/main/resources/error/error-conditions.json)
+- Measured, in the repository, by `python -m lab predictions`
 """
 
 from __future__ import annotations

@@ -22,6 +22,16 @@ still has:
 ```sh
 holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json
 ```
+
+## Where this comes from
+
+- Spark 4.2.0, `updateFromDeltaFile` and `readSnapshotFile` in
+  [HDFSBackedStateStoreProvider.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/state/HDFSBackedStateStoreProvider.scala)
+- Spark 4.2.0, `loadCheckpointFromDfs` in
+  [RocksDBFileManager.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/state/RocksDBFileManager.scala)
+- Spark 4.2.0, `AutoSnapshotLoader` in
+  [AutoSnapshotLoader.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/state/AutoSnapshotLoader.scala)
+- Measured, in the repository, by `python -m lab predictions`
 """
 
 from __future__ import annotations

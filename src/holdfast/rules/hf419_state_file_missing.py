@@ -24,6 +24,16 @@ still has:
 ```sh
 holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan.json
 ```
+
+## Where this comes from
+
+- Spark 4.2.0, `updateFromDeltaFile` and `readSnapshotFile` in
+  [HDFSBackedStateStoreProvider.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/state/HDFSBackedStateStoreProvider.scala)
+- Spark 4.2.0, `loadCheckpointFromDfs` in
+  [RocksDBFileManager.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/state/RocksDBFileManager.scala)
+- Spark 4.2.0, `CANNOT_LOAD_STATE_STORE` in
+  [error-conditions.json](https://github.com/apache/spark/blob/v4.2.0/common/utils/src/main/resources/error/error-conditions.json)
+- Measured, in the repository, by `python -m lab predictions`
 """
 
 from __future__ import annotations

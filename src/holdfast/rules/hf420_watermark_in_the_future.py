@@ -24,6 +24,14 @@ Spark starts and drops every row whose event time is before the watermark.
 ## What it cannot see
 
 Event times that are meant to be in the future, such as bookings. Then nothing is lost.
+
+## Where this comes from
+
+- Spark 4.2.0, `updateWatermark` in
+  [WatermarkTracker.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/WatermarkTracker.scala)
+- Spark 4.2.0, `late event filtering watermark` in
+  [statefulOperators.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/operators/stateful/statefulOperators.scala)
+- Measured, in the repository, by `python -m campaigns.situations poisoned-watermark`
 """
 
 from __future__ import annotations

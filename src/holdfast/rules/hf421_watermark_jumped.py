@@ -18,6 +18,13 @@ and read again what was dropped.
 ## What it cannot see
 
 What the event times were.
+
+## Where this comes from
+
+- Spark 4.2.0, `updateWatermark` in
+  [WatermarkTracker.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/WatermarkTracker.scala)
+- Spark 4.2.0, `late event filtering watermark` in
+  [statefulOperators.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/operators/stateful/statefulOperators.scala)
 """
 
 from __future__ import annotations

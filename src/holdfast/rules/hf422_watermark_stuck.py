@@ -14,6 +14,13 @@ Spark continues with the same watermark. State grows, and in append mode no wind
 
 Find the input that gives no newer event times. The policy (`multipleWatermarkPolicy`) is pinned in
 the checkpoint and cannot be changed for it.
+
+## Where this comes from
+
+- Spark 4.2.0, `MinWatermark` in
+  [WatermarkTracker.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/WatermarkTracker.scala)
+- Spark's documentation:
+  [Policy for handling multiple watermarks](https://spark.apache.org/docs/latest/streaming/apis-on-dataframes-and-datasets.html#policy-for-handling-multiple-watermarks)
 """
 
 from __future__ import annotations

@@ -22,6 +22,12 @@ holdfast plan replay LOCATION -o plan.json
 
 The plan puts the sinks of a guarded stream back to before the batch. A sink without a ledger gets
 the rows again: the plan asks for `--allow repeats-data`.
+
+## Where this comes from
+
+- Spark 4.2.0, `STATE_STORE_COMMIT_VALIDATION_FAILED` in
+  [error-conditions.json](https://github.com/apache/spark/blob/v4.2.0/common/utils/src/main/resources/error/error-conditions.json)
+- [SPARK-52008](https://issues.apache.org/jira/browse/SPARK-52008)
 """
 
 from __future__ import annotations

@@ -15,6 +15,13 @@ overwrite a file of the new driver, and the next start fails or loads state of t
 Make sure that a replaced driver is ended, not only suspended. For a new checkpoint with RocksDB,
 set `spark.sql.streaming.stateStore.checkpointFormatVersion=2` (Spark 4.0 and later): there every
 writer has file names of its own.
+
+## Where this comes from
+
+- Spark 4.2.0, `STATE_STORE_CHECKPOINT_FORMAT_VERSION` in
+  [SQLConf.scala](https://github.com/apache/spark/blob/v4.2.0/sql/catalyst/src/main/scala/org/apache/spark/sql/internal/SQLConf.scala)
+- Spark 4.2.0, `updateStateStoreCkptIdForOperator` in
+  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
 """
 
 from __future__ import annotations

@@ -15,6 +15,12 @@ file` or `Sst file size mismatch`.
 
 Use the newest release of your version. Keep a backup of the checkpoint, with the sink at the same
 age.
+
+## Where this comes from
+
+- [SPARK-43404](https://issues.apache.org/jira/browse/SPARK-43404)
+- [SPARK-46796](https://issues.apache.org/jira/browse/SPARK-46796)
+- [SPARK-51717](https://issues.apache.org/jira/browse/SPARK-51717)
 """
 
 from __future__ import annotations

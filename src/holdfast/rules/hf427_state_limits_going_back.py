@@ -12,6 +12,13 @@ A restart is not affected. Spark deletes old state files, each store on its own.
 ## What to do
 
 Nothing for a restart. Before you take the query back, choose a batch that `holdfast inspect` names.
+
+## Where this comes from
+
+- Spark 4.2.0, `deleteOldVersions` in
+  [RocksDBFileManager.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/state/RocksDBFileManager.scala)
+- Spark 4.2.0, `MIN_BATCHES_TO_RETAIN` in
+  [SQLConf.scala](https://github.com/apache/spark/blob/v4.2.0/sql/catalyst/src/main/scala/org/apache/spark/sql/internal/SQLConf.scala)
 """
 
 from __future__ import annotations

@@ -17,6 +17,12 @@ If the query aggregates, deduplicates or joins, restore `state/` with the age of
 ## What it cannot see
 
 Whether the query keeps state. With `holdfast check` the query answers.
+
+## Where this comes from
+
+- Spark 4.2.0, `STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY` in
+  [error-conditions.json](https://github.com/apache/spark/blob/v4.2.0/common/utils/src/main/resources/error/error-conditions.json)
+- [SPARK-54307](https://issues.apache.org/jira/browse/SPARK-54307)
 """
 
 from __future__ import annotations

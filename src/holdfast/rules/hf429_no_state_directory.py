@@ -12,6 +12,12 @@ A stateless query starts. A query that keeps state is refused: its state is gone
 ## What to do
 
 Nothing for a stateless query. Otherwise restore `state/` with the age of the logs.
+
+## Where this comes from
+
+- Spark 4.2.0, `STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY` in
+  [error-conditions.json](https://github.com/apache/spark/blob/v4.2.0/common/utils/src/main/resources/error/error-conditions.json)
+- [SPARK-54307](https://issues.apache.org/jira/browse/SPARK-54307)
 """
 
 from __future__ import annotations

@@ -11,6 +11,14 @@ Spark 4.2.0 fails with `None.get`. Spark 4.2.1 and all other versions start.
 ## What to do
 
 Start with Spark 4.2.1, or restore the entry.
+
+## Where this comes from
+
+- Spark 4.2.0, `isRepartitionBatch` in
+  [OfflineStateRepartitionUtils.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/state/OfflineStateRepartitionUtils.scala)
+- Spark 4.2.0, `checkUnfinishedRepartitionBatch` in
+  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
+- Measured, in the repository, by `python -m lab predictions`
 """
 
 from __future__ import annotations

@@ -12,6 +12,11 @@ A restart is not affected. Spark keeps that many batches and one more.
 ## What to do
 
 Leave the setting at its default, unless the size of the state forces a smaller number.
+
+## Where this comes from
+
+- Spark 4.2.0, `MIN_BATCHES_TO_RETAIN` in
+  [SQLConf.scala](https://github.com/apache/spark/blob/v4.2.0/sql/catalyst/src/main/scala/org/apache/spark/sql/internal/SQLConf.scala)
 """
 
 from __future__ import annotations

@@ -18,6 +18,14 @@ changes.
 ## What it cannot see
 
 The setting itself, which is not in the checkpoint.
+
+## Where this comes from
+
+- Spark 4.2.0, `deleteOldVersions` in
+  [RocksDBFileManager.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/state/RocksDBFileManager.scala)
+- Spark 4.2.0, `MIN_BATCHES_TO_RETAIN` in
+  [SQLConf.scala](https://github.com/apache/spark/blob/v4.2.0/sql/catalyst/src/main/scala/org/apache/spark/sql/internal/SQLConf.scala)
+- Measured, in the repository, by `tests/spark/test_retention.py`
 """
 
 from __future__ import annotations

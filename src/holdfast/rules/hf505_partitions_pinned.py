@@ -12,6 +12,14 @@ Spark takes the number from the checkpoint and logs a warning, whatever the sess
 
 To change it, repartition the state (Spark 4.2 and later), or [reset the
 stream](../../guides/reset.md).
+
+## Where this comes from
+
+- Spark 4.2.0, `relevantSQLConfs` and `setSessionConf` in
+  [OffsetSeq.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/checkpointing/OffsetSeq.scala)
+- Spark's documentation:
+  [Miscellaneous Notes](https://spark.apache.org/docs/latest/streaming/additional-information.html#miscellaneous-notes)
+- Measured, in the repository, by `tests/spark/test_restart_changed.py`
 """
 
 from __future__ import annotations

@@ -23,6 +23,12 @@ holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan
 ## What it cannot see
 
 Whether the new name means the same values.
+
+## Where this comes from
+
+- Spark 4.2.0, `schemasCompatible` in
+  [StateSchemaCompatibilityChecker.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/state/StateSchemaCompatibilityChecker.scala)
+- Measured, in the repository, by `python -m campaigns.edits`
 """
 
 from __future__ import annotations

@@ -29,6 +29,14 @@ wrong from the next batch on. The ledger does not change.
 ## What it cannot see
 
 Functions of yours whose name did not change.
+
+## Where this comes from
+
+- Spark 4.2.0, `schemasCompatible` in
+  [StateSchemaCompatibilityChecker.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/state/StateSchemaCompatibilityChecker.scala)
+- Spark's documentation:
+  [Recovery Semantics after Changes in a Streaming Query](https://spark.apache.org/docs/latest/streaming/apis-on-dataframes-and-datasets.html#recovery-semantics-after-changes-in-a-streaming-query)
+- Measured, in the repository, by `python -m campaigns.situations sum-becomes-maximum`
 """
 
 from __future__ import annotations

@@ -12,6 +12,14 @@ and ignores that of the session.
 ## What to do
 
 Leave it, or [reset the stream](../../guides/reset.md) to begin with the new number.
+
+## Where this comes from
+
+- Spark 4.2.0, `relevantSQLConfs` and `setSessionConf` in
+  [OffsetSeq.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/checkpointing/OffsetSeq.scala)
+- Spark's documentation:
+  [Miscellaneous Notes](https://spark.apache.org/docs/latest/streaming/additional-information.html#miscellaneous-notes)
+- Measured, in the repository, by `tests/spark/test_restart_changed.py`
 """
 
 from __future__ import annotations

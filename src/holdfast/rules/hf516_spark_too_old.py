@@ -17,6 +17,14 @@ Start the query with the version that wrote the checkpoint, or with a newer one.
 ## What accepting does
 
 It is never asked for: a start is not refused because of this. Spark decides.
+
+## Where this comes from
+
+- Spark 4.2.0, `validateVersion` in
+  [MetadataVersionUtil.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/checkpointing/MetadataVersionUtil.scala)
+- Spark 4.2.0, `INVALID_LOG_VERSION` in
+  [error-conditions.json](https://github.com/apache/spark/blob/v4.2.0/common/utils/src/main/resources/error/error-conditions.json)
+- Measured, in the repository, by `python -m lab predictions`
 """
 
 from __future__ import annotations

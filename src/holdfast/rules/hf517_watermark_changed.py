@@ -20,6 +20,14 @@ Decide whether rows in the gap matter. If they do, load them with a batch job fo
 ## What it cannot see
 
 How many rows are late.
+
+## Where this comes from
+
+- Spark 4.2.0, `updateWatermark` in
+  [WatermarkTracker.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/WatermarkTracker.scala)
+- Spark's documentation:
+  [Recovery Semantics after Changes in a Streaming Query](https://spark.apache.org/docs/latest/streaming/apis-on-dataframes-and-datasets.html#recovery-semantics-after-changes-in-a-streaming-query)
+- Measured, in the repository, by `python -m campaigns.edits`
 """
 
 from __future__ import annotations

@@ -18,6 +18,12 @@ Set the old value for this stream, in the code and not only on the cluster.
 ## What it cannot see
 
 Whether the query uses what the setting changes.
+
+## Where this comes from
+
+- Spark 4.2.0, `relevantSQLConfs` and `setSessionConf` in
+  [OffsetSeq.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/checkpointing/OffsetSeq.scala)
+- Measured, in the repository, by `python -m campaigns.edits`
 """
 
 from __future__ import annotations

@@ -18,6 +18,13 @@ results of the first batches.
 ## What it cannot see
 
 What a vendor's build of Spark does.
+
+## Where this comes from
+
+- Spark's documentation:
+  [Structured Streaming Migration Guide](https://spark.apache.org/docs/latest/streaming/ss-migration-guide.html)
+- Spark's documentation:
+  [SQL Migration Guide](https://spark.apache.org/docs/latest/sql-migration-guide.html)
 """
 
 from __future__ import annotations

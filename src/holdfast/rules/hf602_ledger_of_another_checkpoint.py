@@ -20,6 +20,12 @@ accept.
 
 The sink belongs to this checkpoint from now on, and the other one is fenced: its next batch is
 refused. The row says what this checkpoint has committed.
+
+## Where this comes from
+
+- Spark 4.2.0, `read` in
+  [StreamMetadata.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/StreamMetadata.scala)
+- Measured, in the repository, by `tests/spark/test_start.py`
 """
 
 from __future__ import annotations

@@ -29,6 +29,12 @@ holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan
 ## What accepting does
 
 The missing batches are lost. The ledger row then says what the checkpoint has committed.
+
+## Where this comes from
+
+- Spark 4.2.0, `populateStartOffsets` in
+  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
+- Measured, in the repository, by `tests/spark/test_start.py`
 """
 
 from __future__ import annotations

@@ -37,6 +37,14 @@ holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan
 Spark begins with batch 0, at the position that the source's options say. Rows that it reads again
 are duplicated, unless you emptied or replaced the output first. Rows before that position are
 skipped.
+
+## Where this comes from
+
+- Spark 4.2.0, `populateStartOffsets` in
+  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
+- Spark 4.2.0, `LatestOffsetRangeLimit` in
+  [KafkaSourceProvider.scala](https://github.com/apache/spark/blob/v4.2.0/connector/kafka-0-10-sql/src/main/scala/org/apache/spark/sql/kafka010/KafkaSourceProvider.scala)
+- Measured, in the repository, by `tests/spark/test_start.py`
 """
 
 from __future__ import annotations

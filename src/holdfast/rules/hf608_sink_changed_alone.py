@@ -39,6 +39,12 @@ the table as it is now.
 Holdfast does not notice rows that other programs insert, change or delete one by one. If all rows
 that are remembered were changed or deleted and the table was rewritten afterwards, the start is
 refused although nothing of the stream is missing.
+
+## Where this comes from
+
+- Spark 4.2.0, `populateStartOffsets` in
+  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
+- Measured, in the repository, by `python -m campaigns.target_changes`
 """
 
 from __future__ import annotations

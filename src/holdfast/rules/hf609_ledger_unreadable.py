@@ -17,6 +17,11 @@ Give this driver access to the sink, and start again. The finding names the plac
 
 If the ledger turns out to have no row, the sink is assumed to hold every batch that the checkpoint
 calls committed. If it has a row, the start is refused when it takes the fence.
+
+## Where this comes from
+
+- Spark 4.2.0, `populateStartOffsets` in
+  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
 """
 
 from __future__ import annotations

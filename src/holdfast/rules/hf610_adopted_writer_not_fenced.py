@@ -18,6 +18,12 @@ step](../../guides/adopting.md).
 ## What accepting does
 
 The old query is assumed to be stopped. The ledger row says what the checkpoint has committed.
+
+## Where this comes from
+
+- Delta 4.4.0, `addBatch` in
+  [DeltaSink.scala](https://github.com/delta-io/delta/blob/v4.4.0/spark/src/main/scala/org/apache/spark/sql/delta/sources/DeltaSink.scala)
+- Measured, in the repository, by `tests/spark/test_adopting.py`
 """
 
 from __future__ import annotations

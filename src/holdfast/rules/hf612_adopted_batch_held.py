@@ -17,6 +17,12 @@ Look for the rows of the batch. If all are there, accept this finding instead of
 ## What accepting does
 
 The batch is skipped. Rows of it that are not there are lost.
+
+## Where this comes from
+
+- Spark 4.2.0, `populateStartOffsets` in
+  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
+- Measured, in the repository, by `tests/spark/test_adopting.py`
 """
 
 from __future__ import annotations

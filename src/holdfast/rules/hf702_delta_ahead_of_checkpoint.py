@@ -25,6 +25,15 @@ The named batches are skipped, and the rows that are new in them are lost.
 ## What it cannot see
 
 Whether the rows of the skipped batches are the ones that the table has already.
+
+## Where this comes from
+
+- Delta 4.4.0, `addBatch` in
+  [DeltaSink.scala](https://github.com/delta-io/delta/blob/v4.4.0/spark/src/main/scala/org/apache/spark/sql/delta/sources/DeltaSink.scala)
+- Delta 4.4.0, `Transaction Identifiers` in
+  [PROTOCOL.md](https://github.com/delta-io/delta/blob/v4.4.0/PROTOCOL.md)
+- Measured, in the repository, by
+  `python -m campaigns.situations delta-old-checkpoint delta-clone-ahead`
 """
 
 from __future__ import annotations

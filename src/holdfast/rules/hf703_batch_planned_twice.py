@@ -24,6 +24,14 @@ The rows of the named batches stay missing.
 
 Which rows of a skipped batch the table got from the other plan. Clocks that were set back by more
 than a second while a batch ran.
+
+## Where this comes from
+
+- Delta 4.4.0, `addBatch` in
+  [DeltaSink.scala](https://github.com/delta-io/delta/blob/v4.4.0/spark/src/main/scala/org/apache/spark/sql/delta/sources/DeltaSink.scala)
+- Delta 4.4.0, `Transaction Identifiers` in
+  [PROTOCOL.md](https://github.com/delta-io/delta/blob/v4.4.0/PROTOCOL.md)
+- Measured, in the repository, by `python -m campaigns.situations delta-clone-interleaved`
 """
 
 from __future__ import annotations

@@ -20,6 +20,15 @@ with each reset. Rows of batches that were already skipped need a batch job.
 ## What it cannot see
 
 Which application id the query's code uses: that is not in the checkpoint.
+
+## Where this comes from
+
+- Delta 4.4.0, `hasBeenExecuted` in
+  [DeltaCommand.scala](https://github.com/delta-io/delta/blob/v4.4.0/spark/src/main/scala/org/apache/spark/sql/delta/commands/DeltaCommand.scala)
+- Delta's documentation:
+  [Idempotent table writes in foreachBatch](https://docs.delta.io/delta-streaming/#idempotent-table-writes-in-foreachbatch)
+- Measured, in the repository, by
+  `python -m campaigns.situations delta-fixed-application-id`
 """
 
 from __future__ import annotations

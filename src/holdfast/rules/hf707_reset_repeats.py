@@ -20,6 +20,14 @@ Restore the old checkpoint. If it is gone, start the new one after what the tabl
 ## What it cannot see
 
 Where the source begins, and whether the other query is another stream that belongs here.
+
+## Where this comes from
+
+- Spark 4.2.0, `read` in
+  [StreamMetadata.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/StreamMetadata.scala)
+- Delta 4.4.0, `addBatch` in
+  [DeltaSink.scala](https://github.com/delta-io/delta/blob/v4.4.0/spark/src/main/scala/org/apache/spark/sql/delta/sources/DeltaSink.scala)
+- Measured, in the repository, by `python -m campaigns.situations delta-reset`
 """
 
 from __future__ import annotations

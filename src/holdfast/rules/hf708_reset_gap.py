@@ -25,6 +25,13 @@ holdfast backfill lake:lake readings --from '{"readings":{"0":600}}' --to '{"rea
 ## What it cannot see
 
 The offsets of the old checkpoint: the table does not hold them.
+
+## Where this comes from
+
+- Spark 4.2.0, `LatestOffsetRangeLimit` in
+  [KafkaSourceProvider.scala](https://github.com/apache/spark/blob/v4.2.0/connector/kafka-0-10-sql/src/main/scala/org/apache/spark/sql/kafka010/KafkaSourceProvider.scala)
+- Spark's documentation:
+  [Structured Streaming + Kafka Integration Guide](https://spark.apache.org/docs/latest/streaming/structured-streaming-kafka-integration.html)
 """
 
 from __future__ import annotations

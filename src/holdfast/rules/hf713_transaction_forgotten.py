@@ -21,6 +21,15 @@ The rows of the pending batch are duplicated.
 ## What it cannot see
 
 Transactions whose commits are no longer in the log.
+
+## Where this comes from
+
+- Delta 4.4.0, `setTransactionRetentionDuration` in
+  [DeltaConfig.scala](https://github.com/delta-io/delta/blob/v4.4.0/spark/src/main/scala/org/apache/spark/sql/delta/DeltaConfig.scala)
+- Delta 4.4.0, `addBatch` in
+  [DeltaSink.scala](https://github.com/delta-io/delta/blob/v4.4.0/spark/src/main/scala/org/apache/spark/sql/delta/sources/DeltaSink.scala)
+- Measured, in the repository, by
+  `python -m campaigns.situations delta-transaction-forgotten`
 """
 
 from __future__ import annotations

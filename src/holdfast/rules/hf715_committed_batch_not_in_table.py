@@ -19,6 +19,14 @@ are in `offsets/` as long as Spark keeps them.
 ## What it cannot see
 
 Whether the batch had any rows.
+
+## Where this comes from
+
+- Spark 4.2.0, `addBatch` in
+  [ForeachBatchSink.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/sources/ForeachBatchSink.scala)
+- Spark 4.2.0, `markMicroBatchEnd` in
+  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
+- Measured, in the repository, by `python -m campaigns.situations delta-error-swallowed`
 """
 
 from __future__ import annotations

@@ -13,6 +13,13 @@ tables have it once. Until then they differ by one batch.
 ## What to do
 
 Start the query. Do not compare the tables before it has run the batch.
+
+## Where this comes from
+
+- Delta 4.4.0, `hasBeenExecuted` in
+  [DeltaCommand.scala](https://github.com/delta-io/delta/blob/v4.4.0/spark/src/main/scala/org/apache/spark/sql/delta/commands/DeltaCommand.scala)
+- Delta's documentation:
+  [Idempotent table writes in foreachBatch](https://docs.delta.io/delta-streaming/#idempotent-table-writes-in-foreachbatch)
 """
 
 from __future__ import annotations

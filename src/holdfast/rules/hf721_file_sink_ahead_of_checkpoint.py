@@ -23,6 +23,13 @@ one a directory of its own. Otherwise start with a new checkpoint and a new outp
 ## What accepting does
 
 Spark discards the output of those batches. Their rows never reach the output.
+
+## Where this comes from
+
+- Spark 4.2.0, `addBatch` in
+  [FileStreamSink.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/sinks/FileStreamSink.scala)
+- Measured, in the repository, by
+  `python -m campaigns.situations file-sink-output-shared file-sink-offset-deleted`
 """
 
 from __future__ import annotations

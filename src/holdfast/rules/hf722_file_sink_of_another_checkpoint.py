@@ -23,6 +23,13 @@ directory. Do not delete `_spark_metadata`: then readers see files of failed att
 ## What accepting does
 
 Spark discards the output of those batches. Their rows never reach the output.
+
+## Where this comes from
+
+- Spark 4.2.0, `addBatch` in
+  [FileStreamSink.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/sinks/FileStreamSink.scala)
+- Measured, in the repository, by
+  `python -m campaigns.situations file-sink-checkpoint-replaced`
 """
 
 from __future__ import annotations

@@ -20,6 +20,11 @@ with a new output directory together with a new checkpoint.
 
 Whether the driver's clock and the store's clock agree: a difference of less than a minute is
 allowed. Batches that were merged into a compact file are not compared.
+
+## Where this comes from
+
+- Spark 4.2.0, `addBatch` in
+  [FileStreamSink.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/sinks/FileStreamSink.scala)
 """
 
 from __future__ import annotations

@@ -20,6 +20,14 @@ with a new checkpoint, from a known position.
 
 Whether the query writes here with Spark's file sink at all: a function called by `foreachBatch`
 leaves no log either.
+
+## Where this comes from
+
+- Spark 4.2.0, `compact` and `allFiles` in
+  [CompactibleFileStreamLog.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/CompactibleFileStreamLog.scala)
+- Spark 4.2.0, `BATCH_METADATA_NOT_FOUND` in
+  [error-conditions.json](https://github.com/apache/spark/blob/v4.2.0/common/utils/src/main/resources/error/error-conditions.json)
+- Measured, in the repository, by `python -m campaigns.situations file-sink-log-deleted`
 """
 
 from __future__ import annotations

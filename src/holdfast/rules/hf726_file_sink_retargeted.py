@@ -20,6 +20,17 @@ checkpoint, from a known position.
 ## What it cannot see
 
 Whether the query writes here with Spark's file sink at all.
+
+## Where this comes from
+
+- Spark 4.2.0, `compact` and `allFiles` in
+  [CompactibleFileStreamLog.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/CompactibleFileStreamLog.scala)
+- Spark 4.2.0, `BATCH_METADATA_NOT_FOUND` in
+  [error-conditions.json](https://github.com/apache/spark/blob/v4.2.0/common/utils/src/main/resources/error/error-conditions.json)
+- Spark's documentation:
+  [Recovery Semantics after Changes in a Streaming Query](https://spark.apache.org/docs/latest/streaming/apis-on-dataframes-and-datasets.html#recovery-semantics-after-changes-in-a-streaming-query)
+- Measured, in the repository, by
+  `python -m campaigns.situations file-sink-output-replaced`
 """
 
 from __future__ import annotations

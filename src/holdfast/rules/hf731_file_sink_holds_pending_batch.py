@@ -14,6 +14,13 @@ duplicated and nothing is lost.
 
 Start the query. Do not delete the offset entry of the batch: Spark would plan it again with another
 range, and the file sink would discard that.
+
+## Where this comes from
+
+- Spark 4.2.0, `addBatch` in
+  [FileStreamSink.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/sinks/FileStreamSink.scala)
+- Spark 4.2.0, `populateStartOffsets` in
+  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
 """
 
 from __future__ import annotations

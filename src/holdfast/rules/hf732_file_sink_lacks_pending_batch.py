@@ -14,6 +14,13 @@ are not in the log: Spark's readers do not see them.
 
 Start the query. Readers that do not follow the log, such as Trino or pandas, can see files of the
 first attempt.
+
+## Where this comes from
+
+- Spark 4.2.0, `addBatch` in
+  [FileStreamSink.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/sinks/FileStreamSink.scala)
+- Spark 4.2.0, `allFilesFromLog` in
+  [MetadataLogFileIndex.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MetadataLogFileIndex.scala)
 """
 
 from __future__ import annotations

@@ -14,6 +14,12 @@ reader reads it too. A driver can run out of memory.
 
 Write to a table format such as Delta, or begin a new output directory with a new checkpoint. The
 option `retention` shortens the log, but readers then do not see the older files any more.
+
+## Where this comes from
+
+- Spark 4.2.0, `compact` and `allFiles` in
+  [CompactibleFileStreamLog.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/CompactibleFileStreamLog.scala)
+- [SPARK-27188](https://issues.apache.org/jira/browse/SPARK-27188)
 """
 
 from __future__ import annotations

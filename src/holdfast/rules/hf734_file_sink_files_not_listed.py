@@ -14,6 +14,11 @@ Spark's readers follow the log and do not see them. Spark never deletes them.
 
 Readers that do not follow the log, such as Trino, pandas or a path with a pattern, read rows twice:
 point them at a table format instead. Delete the files while the query is stopped.
+
+## Where this comes from
+
+- Spark 4.2.0, `allFilesFromLog` in
+  [MetadataLogFileIndex.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MetadataLogFileIndex.scala)
 """
 
 from __future__ import annotations

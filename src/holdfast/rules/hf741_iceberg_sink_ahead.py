@@ -21,6 +21,12 @@ a bounded job.
 ## What accepting does
 
 Spark skips the new batches up to the newest one in the table. Rows that only they contain are lost.
+
+## Where this comes from
+
+- Iceberg 1.11.0, `findLastCommittedEpochId` in
+  [SparkWrite.java](https://github.com/apache/iceberg/blob/apache-iceberg-1.11.0/spark/v4.0/spark/src/main/java/org/apache/iceberg/spark/source/SparkWrite.java)
+- Measured, in the repository, by `python -m campaigns.situations iceberg-offset-deleted`
 """
 
 from __future__ import annotations

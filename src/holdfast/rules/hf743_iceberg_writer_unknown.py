@@ -20,6 +20,11 @@ earlier rows from a backup, or reset the stream so that it reads its source from
 ## What it cannot see
 
 Whether the stream writes with Iceberg's own sink or with `foreachBatch`.
+
+## Where this comes from
+
+- Iceberg 1.11.0, `findLastCommittedEpochId` in
+  [SparkWrite.java](https://github.com/apache/iceberg/blob/apache-iceberg-1.11.0/spark/v4.0/spark/src/main/java/org/apache/iceberg/spark/source/SparkWrite.java)
 """
 
 from __future__ import annotations

@@ -13,6 +13,14 @@ Nothing is lost or duplicated.
 ## What to do
 
 Start the stream. Do not delete the offset entry of the batch.
+
+## Where this comes from
+
+- Iceberg 1.11.0, `findLastCommittedEpochId` in
+  [SparkWrite.java](https://github.com/apache/iceberg/blob/apache-iceberg-1.11.0/spark/v4.0/spark/src/main/java/org/apache/iceberg/spark/source/SparkWrite.java)
+- Spark 4.2.0, `populateStartOffsets` in
+  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
+- Measured, in the repository, by `python -m campaigns.situations iceberg-commit-deleted`
 """
 
 from __future__ import annotations

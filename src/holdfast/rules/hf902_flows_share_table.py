@@ -19,6 +19,13 @@ directory, it is a table of files.
 ## What it cannot see
 
 Where the table is: the storage root of a pipeline does not say it.
+
+## Where this comes from
+
+- Spark 4.2.0, `addBatch` in
+  [FileStreamSink.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/sinks/FileStreamSink.scala)
+- Spark's documentation:
+  [Spark Declarative Pipelines Programming Guide](https://spark.apache.org/docs/latest/declarative-pipelines-programming-guide.html)
 """
 
 from __future__ import annotations

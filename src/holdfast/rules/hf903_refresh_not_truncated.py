@@ -24,6 +24,15 @@ The rows of the skipped batches do not reach the table, unless the table holds t
 ## What it cannot see
 
 Nothing tells it once the new checkpoint has planned as many batches as the table lists.
+
+## Where this comes from
+
+- Spark 4.2.0, `reset` in
+  [State.scala](https://github.com/apache/spark/blob/v4.2.0/sql/pipelines/src/main/scala/org/apache/spark/sql/pipelines/graph/State.scala)
+- Spark 4.2.0, `addBatch` in
+  [FileStreamSink.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/sinks/FileStreamSink.scala)
+- Measured, in the repository, by
+  `python -m campaigns.situations declarative-refresh-cut-off`
 """
 
 from __future__ import annotations

@@ -22,6 +22,11 @@ To rename a function without renaming its flow, pass `name=` to `append_flow`.
 ## What it cannot see
 
 Whether two flows with different filters read the same source on purpose, one after the other.
+
+## Where this comes from
+
+- Spark 4.2.0, `flowCheckpointsDirOpt` in
+  [SystemMetadata.scala](https://github.com/apache/spark/blob/v4.2.0/sql/pipelines/src/main/scala/org/apache/spark/sql/pipelines/graph/SystemMetadata.scala)
 """
 
 from __future__ import annotations

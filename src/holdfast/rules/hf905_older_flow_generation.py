@@ -13,6 +13,11 @@ Spark continues with the checkpoint of the highest number. It neither reads nor 
 
 Diagnose the checkpoint with the highest number. Keep the older ones until you have checked the
 refreshed table.
+
+## Where this comes from
+
+- Spark 4.2.0, `getLatestCheckpointDir` in
+  [SystemMetadata.scala](https://github.com/apache/spark/blob/v4.2.0/sql/pipelines/src/main/scala/org/apache/spark/sql/pipelines/graph/SystemMetadata.scala)
 """
 
 from __future__ import annotations

@@ -20,6 +20,11 @@ job. Check that the sink accepts the new columns, for example with `mergeSchema`
 
 The error itself. Pass it with `--error`. The format of Auto Loader is not public: this rule follows
 its documentation and public samples.
+
+## Where this comes from
+
+- Databricks's documentation:
+  [Configure schema inference and evolution in Auto Loader](https://docs.databricks.com/aws/en/ingestion/cloud-object-storage/auto-loader/schema)
 """
 
 from __future__ import annotations

@@ -21,6 +21,11 @@ reset the stream: begin with an empty output, or with `cloudFiles.includeExistin
 
 What Auto Loader does without the store. Its code is not public; this rule follows its documentation
 and public samples.
+
+## Where this comes from
+
+- Databricks's documentation:
+  [What is Auto Loader?](https://docs.databricks.com/aws/en/ingestion/cloud-object-storage/auto-loader/)
 """
 
 from __future__ import annotations

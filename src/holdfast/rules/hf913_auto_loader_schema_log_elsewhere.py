@@ -16,6 +16,11 @@ sink.
 
 Look up `cloudFiles.schemaLocation` in the code of the query, and check that `_schemas/` is there.
 Copy it together with the checkpoint when you move the stream.
+
+## Where this comes from
+
+- Databricks's documentation:
+  [Configure schema inference and evolution in Auto Loader](https://docs.databricks.com/aws/en/ingestion/cloud-object-storage/auto-loader/schema)
 """
 
 from __future__ import annotations

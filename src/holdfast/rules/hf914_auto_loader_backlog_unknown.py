@@ -20,6 +20,13 @@ set `cloudFiles.backfillInterval` before you start it. Auto Loader then lists th
 ## What it cannot see
 
 Which of the two modes the query uses, and the queue.
+
+## Where this comes from
+
+- Databricks's documentation:
+  [What is Auto Loader?](https://docs.databricks.com/aws/en/ingestion/cloud-object-storage/auto-loader/)
+- Databricks's documentation:
+  [Configure Auto Loader for production workloads](https://docs.databricks.com/aws/en/ingestion/cloud-object-storage/auto-loader/production)
 """
 
 from __future__ import annotations

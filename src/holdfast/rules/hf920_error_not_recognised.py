@@ -18,6 +18,11 @@ the cause.
 
 Errors of connectors that Holdfast does not know by name. The
 [error index](../error-index.md) lists the known ones.
+
+## Where this comes from
+
+- Spark 4.2.0, `populateStartOffsets` in
+  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
 """
 
 from __future__ import annotations

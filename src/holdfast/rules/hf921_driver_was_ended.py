@@ -18,6 +18,11 @@ Find out who ended the driver. Then restart it.
 ## What it cannot see
 
 A sink without a ledger can hold rows of the pending batch already. The error does not tell.
+
+## Where this comes from
+
+- Spark 4.2.0, `populateStartOffsets` in
+  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
 """
 
 from __future__ import annotations

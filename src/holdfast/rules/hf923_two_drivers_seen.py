@@ -19,6 +19,16 @@ one. A guarded start takes a lease, so that a second driver is refused.
 
 The error is of the past. Whether its cause is still there, only the checkpoint, the source and the
 sink can show: give them to `holdfast diagnose` as well.
+
+## Where this comes from
+
+- Spark 4.2.0, `CONCURRENT_STREAM_LOG_UPDATE` in
+  [error-conditions.json](https://github.com/apache/spark/blob/v4.2.0/common/utils/src/main/resources/error/error-conditions.json)
+- Spark 4.2.0, `Multiple streaming queries are concurrently using` in
+  [error-conditions.json](https://github.com/apache/spark/blob/v4.2.0/common/utils/src/main/resources/error/error-conditions.json)
+- Spark's documentation:
+  [Integration with Cloud Infrastructures](https://spark.apache.org/docs/latest/cloud-integration.html)
+- Measured, in the repository, by `tests/spark/test_error_reading.py`
 """
 
 from __future__ import annotations

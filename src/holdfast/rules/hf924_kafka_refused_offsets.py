@@ -19,6 +19,13 @@ finding. Do not leave `failOnDataLoss=false` on.
 
 The error is of the past. Whether its cause is still there, only the checkpoint, the source and the
 sink can show: give them to `holdfast diagnose` as well.
+
+## Where this comes from
+
+- Spark 4.2.0, `KAFKA_DATA_LOSS` in
+  [kafka-error-conditions.json](https://github.com/apache/spark/blob/v4.2.0/connector/kafka-0-10-sql/src/main/resources/error/kafka-error-conditions.json)
+- Spark 4.2.0, `reportDataLoss` in
+  [KafkaMicroBatchStream.scala](https://github.com/apache/spark/blob/v4.2.0/connector/kafka-0-10-sql/src/main/scala/org/apache/spark/sql/kafka010/KafkaMicroBatchStream.scala)
 """
 
 from __future__ import annotations

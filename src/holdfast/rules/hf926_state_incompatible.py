@@ -25,6 +25,14 @@ holdfast plan reset STREAM --root ROOT --from earliest --output truncate -o plan
 
 The error is of the past. Whether its cause is still there, only the checkpoint, the source and the
 sink can show: give them to `holdfast diagnose` as well.
+
+## Where this comes from
+
+- Spark 4.2.0, `STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE` in
+  [error-conditions.json](https://github.com/apache/spark/blob/v4.2.0/common/utils/src/main/resources/error/error-conditions.json)
+- Spark 4.2.0, `STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA` in
+  [error-conditions.json](https://github.com/apache/spark/blob/v4.2.0/common/utils/src/main/resources/error/error-conditions.json)
+- Measured, in the repository, by `tests/spark/test_error_reading.py`
 """
 
 from __future__ import annotations

@@ -27,6 +27,15 @@ If rows of the table were updated or deleted, the goal is a backfill: start with
 
 The error is of the past. Whether its cause is still there, only the checkpoint, the source and the
 sink can show: give them to `holdfast diagnose` as well.
+
+## Where this comes from
+
+- Delta 4.4.0, `DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE` in
+  [delta-error-classes.json](https://github.com/delta-io/delta/blob/v4.4.0/spark/src/main/resources/error/delta-error-classes.json)
+- Delta 4.4.0, `DELTA_MISSING_FILES_UNEXPECTED_VERSION` in
+  [delta-error-classes.json](https://github.com/delta-io/delta/blob/v4.4.0/spark/src/main/resources/error/delta-error-classes.json)
+- Delta 4.4.0, `DELTA_SOURCE_TABLE_IGNORE_CHANGES` and `DELTA_SOURCE_IGNORE_DELETE` in
+  [delta-error-classes.json](https://github.com/delta-io/delta/blob/v4.4.0/spark/src/main/resources/error/delta-error-classes.json)
 """
 
 from __future__ import annotations

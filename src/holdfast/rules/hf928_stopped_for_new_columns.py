@@ -18,6 +18,13 @@ Restart the query, and let the job restart by itself on this error. Do not delet
 
 Auto Loader's part is known from its documentation and from public logs, not from a run. Whether the
 sink takes the new columns is not known.
+
+## Where this comes from
+
+- Delta 4.4.0, `DELTA_SCHEMA_CHANGED` in
+  [delta-error-classes.json](https://github.com/delta-io/delta/blob/v4.4.0/spark/src/main/resources/error/delta-error-classes.json)
+- Databricks's documentation:
+  [Configure schema inference and evolution in Auto Loader](https://docs.databricks.com/aws/en/ingestion/cloud-object-storage/auto-loader/schema)
 """
 
 from __future__ import annotations

@@ -17,6 +17,13 @@ restart. Deleting the checkpoint reads every row again.
 
 The error is of the past. Whether its cause is still there, only the checkpoint, the source and the
 sink can show: give them to `holdfast diagnose` as well.
+
+## Where this comes from
+
+- Delta 4.4.0, `DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE` in
+  [delta-error-classes.json](https://github.com/delta-io/delta/blob/v4.4.0/spark/src/main/resources/error/delta-error-classes.json)
+- Delta's documentation:
+  [Tracking non-additive schema changes](https://docs.delta.io/delta-streaming/#tracking-non-additive-schema-changes)
 """
 
 from __future__ import annotations

@@ -17,6 +17,11 @@ Run the same repartition again, with the same number of partitions. With
 
 The error is of the past. Whether its cause is still there, only the checkpoint, the source and the
 sink can show: give them to `holdfast diagnose` as well.
+
+## Where this comes from
+
+- Spark 4.2.0, `STREAMING_UNFINISHED_REPARTITION_DETECTED` in
+  [error-conditions.json](https://github.com/apache/spark/blob/v4.2.0/common/utils/src/main/resources/error/error-conditions.json)
 """
 
 from __future__ import annotations

@@ -19,6 +19,12 @@ Do not follow the advice. Give the console or memory sink a checkpoint of its ow
 
 The error is of the past. Whether its cause is still there, only the checkpoint, the source and the
 sink can show: give them to `holdfast diagnose` as well.
+
+## Where this comes from
+
+- Spark 4.2.0, `This query does not support recovering from checkpoint location` in
+  [error-conditions.json](https://github.com/apache/spark/blob/v4.2.0/common/utils/src/main/resources/error/error-conditions.json)
+- Measured, in the repository, by `tests/spark/test_error_reading.py`
 """
 
 from __future__ import annotations

@@ -19,6 +19,15 @@ conditional writes if it happens again.
 
 The error is of the past. Whether its cause is still there, only the checkpoint, the source and the
 sink can show: give them to `holdfast diagnose` as well.
+
+## Where this comes from
+
+- Spark 4.2.0, `createAtomic` and `renameTempFile` in
+  [CheckpointFileManager.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/checkpointing/CheckpointFileManager.scala)
+- Spark 4.2.0, `FAILED_RENAME_TEMP_FILE` in
+  [error-conditions.json](https://github.com/apache/spark/blob/v4.2.0/common/utils/src/main/resources/error/error-conditions.json)
+- Spark 4.2.0, `CANNOT_WRITE_STATE_STORE` in
+  [error-conditions.json](https://github.com/apache/spark/blob/v4.2.0/common/utils/src/main/resources/error/error-conditions.json)
 """
 
 from __future__ import annotations

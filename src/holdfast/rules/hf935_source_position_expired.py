@@ -20,6 +20,13 @@ another copy.
 
 Only Iceberg's words and Spark's own are from their source code. Those of other connectors are from
 public reports.
+
+## Where this comes from
+
+- Iceberg 1.11.0, `the snapshot was expired or removed` in
+  [SyncSparkMicroBatchPlanner.java](https://github.com/apache/iceberg/blob/apache-iceberg-1.11.0/spark/v4.0/spark/src/main/java/org/apache/iceberg/spark/source/SyncSparkMicroBatchPlanner.java)
+- Spark 4.2.0, `FAILED_READ_FILE` in
+  [error-conditions.json](https://github.com/apache/spark/blob/v4.2.0/common/utils/src/main/resources/error/error-conditions.json)
 """
 
 from __future__ import annotations

@@ -17,6 +17,11 @@ ledger.
 ## What it cannot see
 
 The sinks are known from public code by their names. A newer version of a connector can do better.
+
+## Where this comes from
+
+- Azure Kusto connector 7.1.1, `latestBatchId` in
+  [KustoSink.scala](https://github.com/Azure/azure-kusto-spark/blob/v4.0_7.1.1/connector/src/main/scala/com/microsoft/kusto/spark/datasink/KustoSink.scala)
 """
 
 from __future__ import annotations

@@ -25,6 +25,16 @@ holdfast plan resume LOCATION -o plan.json
 
 The error is of the past. Whether its cause is still there, only the checkpoint, the source and the
 sink can show: give them to `holdfast diagnose` as well.
+
+## Where this comes from
+
+- Spark 4.2.0, `validateOffsetLogAndGetPrevOffset` in
+  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
+- Spark 4.2.0, `deserialize` in
+  [OffsetSeqLog.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/checkpointing/OffsetSeqLog.scala)
+- Spark 4.2.0, `STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY` in
+  [error-conditions.json](https://github.com/apache/spark/blob/v4.2.0/common/utils/src/main/resources/error/error-conditions.json)
+- Measured, in the repository, by `tests/spark/test_error_reading.py`
 """
 
 from __future__ import annotations

@@ -18,6 +18,12 @@ the same stream, its checkpoint was replaced or moved since.
 ## What it cannot see
 
 Two checkpoints with the same query id: one is a copy of the other.
+
+## Where this comes from
+
+- Spark 4.2.0, `read` in
+  [StreamMetadata.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/StreamMetadata.scala)
+- Measured, in the repository, by `tests/spark/test_error_reading.py`
 """
 
 from __future__ import annotations

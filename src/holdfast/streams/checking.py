@@ -6,6 +6,7 @@ while the stream does, and no ledger is read: what the sinks hold does not depen
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,8 @@ from holdfast.streams.resolve import check_session, check_streaming
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_LOG = logging.getLogger("holdfast.check")
+
 
 def check_streams(
     streams: Mapping[str, Declared], spark: SparkSession, *, only: Sequence[str], root: str | None
@@ -57,6 +60,7 @@ def _build(streams: Mapping[str, Declared], spark: SparkSession) -> Iterator[tup
     """Yield each stream's DataFrame, or a sentence that says why there is none."""
     future = FutureTables(spark)
     for name, declared in streams.items():
+        _LOG.info("%s: calling its function", name)
         try:
             df, reads = build_one(spark, declared, future)
         except spark_errors() as error:
@@ -70,6 +74,7 @@ def _build(streams: Mapping[str, Declared], spark: SparkSession) -> Iterator[tup
 
 
 def _check(declared: Declared, built: Any, spark: SparkSession, *, root: str | None) -> StreamCheck:
+    _LOG.info("%s: comparing its plan with its checkpoint", declared.name)
     place = find_place(spark, declared.name, root, checkpoint=declared.options.get("checkpoint"))
     before = contract_before(place.record, epoch=MAX_EPOCH + 1, generation=place.generation)
     if isinstance(built, str):

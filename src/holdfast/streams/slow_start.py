@@ -1,4 +1,8 @@
-"""Says what a start is doing when it takes long: a slow store gives no other sign of life."""
+"""Says what a start is doing when it takes long: a slow store gives no other sign of life.
+
+The first line comes after two seconds and is no warning: a first start, which loads Delta's classes
+and asks brokers, takes that long on a healthy day.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +13,24 @@ from typing import Self
 
 from holdfast import clock
 from holdfast.record.leases import SECONDS_OF_SILENCE
+from holdfast.streams.announce import say
 
 _LOG = logging.getLogger("holdfast")
+FIRST_LINE_S = 2.0
 
 
 class SlowStart:
-    """While it is entered, a line every 10 seconds; a start that is done sooner says nothing."""
+    """While it is entered, a line after 2 seconds, then a warning every 10.
 
-    def __init__(self, stream: str, *, pause_s: float = SECONDS_OF_SILENCE) -> None:
+    A start that is done sooner says nothing.
+    """
+
+    def __init__(
+        self, stream: str, *, first_s: float = FIRST_LINE_S, pause_s: float = SECONDS_OF_SILENCE
+    ) -> None:
         """Say nothing yet."""
         self._stream = stream
+        self._first_s = first_s
         self._pause_s = pause_s
         self._doing = ""
         self._is_done = threading.Event()
@@ -45,6 +57,10 @@ class SlowStart:
         self._is_done.set()
 
     def _tell(self) -> None:
+        if self._is_done.wait(self._first_s):
+            return
+        if self._doing:
+            say("holdfast: %s is starting: it %s", self._stream, self._doing)
         while not self._is_done.wait(self._pause_s):
             if not self._doing:
                 continue

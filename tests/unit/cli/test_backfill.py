@@ -133,7 +133,7 @@ def test_it_runs_with_a_progress_bar(call: Call, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(prepared(), "steps", (STEP, end))
     code, printed, said = call(*RANGE, "--execute", "--allow", "repeats-data:readings")
     assert (code, prepared().allowed) == (0, ("repeats-data:readings",))  # type: ignore[attr-defined]
-    assert said.splitlines() == [
+    assert said.splitlines()[3:] == [
         "[######------------------]  25%  1/4 chunks, 250 of 1,000, about 1:30 left",
         "[########################] 100%  4/4 chunks, 1,000 of 1,000",
     ]

@@ -29,6 +29,8 @@ def test_a_checkpoint_that_an_undone_generation_used_is_not_old(disk: OnDisk) ->
     plan = disk.plan(STREAM, goal="prune", days=30)
     assert isinstance(plan, Plan)
     assert [each.place for each in plan.steps if isinstance(each, DiscardTree)] == [f"{home}.g2"]
+    (kept,) = plan.afterwards
+    assert kept.startswith("Drop the tables holdfast.kept_… with old rows of s.")
 
 
 def test_a_root_that_was_adopted_is_never_pruned(disk: OnDisk) -> None:

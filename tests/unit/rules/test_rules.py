@@ -28,6 +28,7 @@ CASES = Path(__file__).parent / "cases"
 PAGES = ROOT / "docs/reference/rules"
 HEADINGS = ["What it finds", "What Spark does", "What to do"]
 MORE = ["What accepting does", "What it cannot see"]
+LAST = "Where this comes from"
 
 
 def code_of(rule: Rule | LintRule) -> str:
@@ -62,7 +63,7 @@ def test_a_case_finds_what_it_says(rule: Rule, case: RuleCase) -> None:
 def test_the_text_of_a_rule_is_its_page(rule: Rule | LintRule) -> None:
     headings = re.findall(r"^## (.*)$", rule.page, re.MULTILINE)
     assert headings[: len(HEADINGS)] == HEADINGS
-    assert headings[len(HEADINGS) :] == [each for each in MORE if each in headings]
+    assert headings[len(HEADINGS) :] == [*(each for each in MORE if each in headings), LAST]
     page = PAGES / f"{rule.code}.md"
     assert page.exists(), f"no page {rule.code}.md: python -m docsite.rule_pages"
     assert page.read_text() == page_of(rule), "python -m docsite.rule_pages writes it again"

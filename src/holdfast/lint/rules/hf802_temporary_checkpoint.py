@@ -14,6 +14,13 @@ start is then a new query that begins from the source's starting position.
 ## What to do
 
 Use storage that is kept, such as a bucket or a volume.
+
+## Where this comes from
+
+- Spark 4.2.0, `resolveCheckpointLocation` in
+  [ResolveWriteToStream.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/ResolveWriteToStream.scala)
+- Spark's documentation:
+  [Recovering from Failures with Checkpointing](https://spark.apache.org/docs/latest/streaming/apis-on-dataframes-and-datasets.html#recovering-from-failures-with-checkpointing)
 """
 
 from __future__ import annotations

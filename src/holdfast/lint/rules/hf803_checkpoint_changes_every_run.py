@@ -14,6 +14,13 @@ the second case Spark itself adds a random directory name for each start.
 ## What to do
 
 Use one fixed location for each query. With the session's setting, give each query a `queryName`.
+
+## Where this comes from
+
+- Spark 4.2.0, `resolveCheckpointLocation` in
+  [ResolveWriteToStream.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/ResolveWriteToStream.scala)
+- Spark 4.2.0, `populateStartOffsets` in
+  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
 """
 
 from __future__ import annotations

@@ -20,6 +20,13 @@ Give each query a checkpoint location of its own, for example with its name as t
 
 Locations that come from a configuration. A relative location counts only for files of one
 directory.
+
+## Where this comes from
+
+- Spark 4.2.0, `STREAMING_STOP_ACTIVE_RUN_ON_RESTART` in
+  [StreamingQueryManager.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/classic/StreamingQueryManager.scala)
+- Spark 4.2.0, `CONCURRENT_STREAM_LOG_UPDATE` in
+  [error-conditions.json](https://github.com/apache/spark/blob/v4.2.0/common/utils/src/main/resources/error/error-conditions.json)
 """
 
 from __future__ import annotations

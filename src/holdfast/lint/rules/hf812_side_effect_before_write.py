@@ -13,6 +13,13 @@ twice.
 
 Write first, then send. Put the batch id into the message, so that the receiver can recognise a
 repeated one.
+
+## Where this comes from
+
+- Spark's documentation:
+  [Using Foreach and ForeachBatch](https://spark.apache.org/docs/latest/streaming/apis-on-dataframes-and-datasets.html#using-foreach-and-foreachbatch)
+- Spark 4.2.0, `populateStartOffsets` in
+  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
 """
 
 from __future__ import annotations

@@ -13,6 +13,13 @@ never read again.
 
 Let the exception raise: Spark stops the query, and the next start runs the same batch again. Retry
 inside the function only if the last attempt raises.
+
+## Where this comes from
+
+- Spark 4.2.0, `addBatch` in
+  [ForeachBatchSink.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/sources/ForeachBatchSink.scala)
+- Spark 4.2.0, `markMicroBatchEnd` in
+  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
 """
 
 from __future__ import annotations

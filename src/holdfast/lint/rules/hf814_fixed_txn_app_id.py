@@ -16,6 +16,15 @@ numbers start at 0, so Delta skips every batch up to the last one of before, wit
 
 Put something into the id that changes with the checkpoint, such as the query's id, or change the id
 with every reset.
+
+## Where this comes from
+
+- Delta 4.4.0, `hasBeenExecuted` in
+  [DeltaCommand.scala](https://github.com/delta-io/delta/blob/v4.4.0/spark/src/main/scala/org/apache/spark/sql/delta/commands/DeltaCommand.scala)
+- Delta's documentation:
+  [Idempotent table writes in foreachBatch](https://docs.delta.io/delta-streaming/#idempotent-table-writes-in-foreachbatch)
+- Measured, in the repository, by
+  `python -m campaigns.restart_damage --only delta-fixed-txn-reset`
 """
 
 from __future__ import annotations

@@ -12,6 +12,11 @@ Every batch replaces what the batches before it wrote. Only the rows of the last
 ## What to do
 
 Append with an identity, merge, or use complete mode if the target shall hold the whole result.
+
+## Where this comes from
+
+- Spark 4.2.0, `addBatch` in
+  [ForeachBatchSink.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/sources/ForeachBatchSink.scala)
 """
 
 from __future__ import annotations

@@ -16,6 +16,12 @@ not told which batch it is, so it cannot know.
 
 Use `foreachBatch` with a MERGE, or [`hf.start`](../../guides/exactly-once.md). With `foreach`,
 write by a key: `ON CONFLICT`, or let `open` return False for a partition and epoch that are there.
+
+## Where this comes from
+
+- Spark's documentation:
+  [Using Foreach and ForeachBatch](https://spark.apache.org/docs/latest/streaming/apis-on-dataframes-and-datasets.html#using-foreach-and-foreachbatch)
+- [SPARK-28650](https://issues.apache.org/jira/browse/SPARK-28650)
 """
 
 from __future__ import annotations

@@ -21,6 +21,13 @@ says so: for streaming queries, the option applies only when a new query is star
 Nothing, if only the first start is meant. To read again from a position, plan a
 [rewind](../../guides/rewind.md) or a [reset](../../guides/reset.md), which also take care of the
 rows that are written already.
+
+## Where this comes from
+
+- Spark's documentation:
+  [Structured Streaming + Kafka Integration Guide](https://spark.apache.org/docs/latest/streaming/structured-streaming-kafka-integration.html)
+- Delta's documentation:
+  [Specify initial position](https://docs.delta.io/delta-streaming/#specify-initial-position)
 """
 
 from __future__ import annotations

@@ -12,6 +12,14 @@ sends unchanged rows of rewritten files again. `ignoreDeletes` skips deletes of 
 ## What to do
 
 Read the change data feed and merge it, or make sure that nothing but appends matters downstream.
+
+## Where this comes from
+
+- Delta 4.4.0, `validateCommitAndDecideSkipping` in
+  [DeltaSource.scala](https://github.com/delta-io/delta/blob/v4.4.0/spark/src/main/scala/org/apache/spark/sql/delta/sources/DeltaSource.scala)
+- Delta's documentation:
+  [Ignore updates and deletes](https://docs.delta.io/delta-streaming/#ignore-updates-and-deletes)
+- Measured, in the repository, by `python -m campaigns.situations delta-source-skipped`
 """
 
 from __future__ import annotations

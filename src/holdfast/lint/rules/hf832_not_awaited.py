@@ -13,6 +13,11 @@ batch if there is one.
 ## What to do
 
 Call `awaitTermination()` on the query, or `spark.streams.awaitAnyTermination()` for several.
+
+## Where this comes from
+
+- Spark's documentation:
+  [Managing Streaming Queries](https://spark.apache.org/docs/latest/streaming/apis-on-dataframes-and-datasets.html#managing-streaming-queries)
 """
 
 from __future__ import annotations

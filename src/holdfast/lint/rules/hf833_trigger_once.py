@@ -12,6 +12,13 @@ failure it runs the failed batch alone and stops, so new data waits for another 
 ## What to do
 
 Use `availableNow=True`.
+
+## Where this comes from
+
+- Spark 4.2.0, `SingleBatchExecutor` in
+  [TriggerExecutor.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/TriggerExecutor.scala)
+- Spark's documentation:
+  [Triggers](https://spark.apache.org/docs/latest/streaming/apis-on-dataframes-and-datasets.html#triggers)
 """
 
 from __future__ import annotations

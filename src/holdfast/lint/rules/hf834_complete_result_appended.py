@@ -13,6 +13,13 @@ is the whole result, so a function that appends it repeats every row with every 
 ## What to do
 
 Overwrite the target in complete mode, or use update mode with a MERGE.
+
+## Where this comes from
+
+- Spark's documentation:
+  [Output Modes](https://spark.apache.org/docs/latest/streaming/apis-on-dataframes-and-datasets.html#output-modes)
+- Spark's documentation:
+  [Output Sinks](https://spark.apache.org/docs/latest/streaming/apis-on-dataframes-and-datasets.html#output-sinks)
 """
 
 from __future__ import annotations

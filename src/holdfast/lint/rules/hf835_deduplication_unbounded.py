@@ -13,6 +13,13 @@ query fails.
 
 Add `withWatermark` before it and put the event time among the columns, or use
 `dropDuplicatesWithinWatermark`.
+
+## Where this comes from
+
+- Spark 4.2.0, `StreamingDeduplicateExec` in
+  [statefulOperators.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/operators/stateful/statefulOperators.scala)
+- Spark's documentation:
+  [Streaming Deduplication](https://spark.apache.org/docs/latest/streaming/apis-on-dataframes-and-datasets.html#streaming-deduplication)
 """
 
 from __future__ import annotations

@@ -14,6 +14,13 @@ time in it, the sinks get different values for the same row.
 
 Call `persist()` on the DataFrame before the first write, and derive ids from the data or the batch
 id.
+
+## Where this comes from
+
+- Spark 4.2.0, `addBatch` in
+  [ForeachBatchSink.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/sources/ForeachBatchSink.scala)
+- Spark's documentation:
+  [Using Foreach and ForeachBatch](https://spark.apache.org/docs/latest/streaming/apis-on-dataframes-and-datasets.html#using-foreach-and-foreachbatch)
 """
 
 from __future__ import annotations

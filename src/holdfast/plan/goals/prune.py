@@ -57,10 +57,25 @@ def plan_prune(now: StreamNow, *, days: int) -> Plan | NoPlan:
         )
     told = f"The checkpoints of {len(steps)} older generations are deleted for good."
     need = Need(permission=Permission.DESTRUCTIVE, stream=now.stream, why=told)
-    heading = Heading(goal="prune", summary=told, undo="Nothing: this cannot be taken back.")
+    heading = Heading(
+        goal="prune",
+        summary=told,
+        undo="Nothing: this cannot be taken back.",
+        afterwards=tuple(_say_kept_rows(now)),
+    )
     impact = Impact(stream=now.stream, position="goes on as it is")
     part = Part(steps=tuple(steps), impact=impact, needs=(need,), preconditions=tuple(held))
     return put_together(heading, (now,), (part,), plan_id=new_plan_id())
+
+
+def _say_kept_rows(now: StreamNow) -> Iterator[str]:
+    """Yield what stays although nothing can need it any more: the copies of rows, in PostgreSQL."""
+    for sink in now.sinks:
+        if sink.contract.kind == "postgres":
+            yield (
+                f"Drop the tables holdfast.kept_… with old rows of {sink.contract.label}. "
+                "holdfast.settled names each, in the column aside."
+            )
 
 
 def _left(now: StreamNow, *, before: datetime) -> Iterator[tuple[Generation, Generation]]:
