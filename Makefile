@@ -40,6 +40,7 @@ check: ## Format, lint, types, imports, docs, house tests; no servers
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python -m docsite.rule_pages
 	$(BIN)/python -m zensical build --strict
 	$(PYTEST) -q tests/house tests/docs
 
@@ -135,6 +136,7 @@ fixtures: ## Make the checkpoints in tests/checkpoints anew, with real Spark 3.5
 	$(BIN)/python -m fixtures.make
 
 docs: ## Build the documentation into site/; look at it with: python -m http.server -d site --bind 127.0.0.1
+	$(BIN)/python -m docsite.rule_pages
 	$(BIN)/python -m zensical build --strict --clean
 
 clean: ## Remove everything that is made, but not the download cache

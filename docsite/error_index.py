@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 from holdfast.evidence.error_causes import Cause
 from holdfast.evidence.error_index import CONDITIONS
 from holdfast.evidence.error_messages import MESSAGES
-from holdfast.rules import RULES, Needs
+from holdfast.rules import RULES
 
 _HEAD = ["| Error | Cause | Remedy | Rule |", "| --- | --- | --- | --- |"]
 
@@ -19,12 +17,7 @@ def error_index() -> list[str]:
 
 def rules_of(cause: Cause) -> list[str]:
     """Return the codes of the rules that find a cause."""
-    of_errors = [rule for rule in RULES if rule.needs is Needs.ERROR]
-    return [
-        rule.code
-        for rule in of_errors
-        if cause in getattr(sys.modules[rule.judge.__module__], "CAUSES", ())
-    ]
+    return [rule.code for rule in RULES if cause in rule.causes]
 
 
 def _row(cause: Cause) -> str:

@@ -1,4 +1,4 @@
-"""`python -m docsite.rule_pages`: writes the page of every rule from the text of its module."""
+"""`python -m docsite.rule_pages`: puts the page of every rule among the documentation."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ LOOKED_AT = {
     "query": "the query to start: a guarded start, [`holdfast check`](../../guides/check.md)",
     "error": "an error of Spark, with `--error`",
 }
+TO_DOCS = "../../../../docs/"
+"""From the page of a rule in the package to the documentation."""
 
 
 def page_of(rule: Rule | LintRule) -> str:
@@ -33,13 +35,15 @@ def page_of(rule: Rule | LintRule) -> str:
             f"| {LOOKED_AT[rule.needs]} |"
         )
         columns = "| --- | --- | --- | --- | --- |"
-    return "\n".join((title, "", head, columns, row, "", rule.page, ""))
+    page = rule.page.replace(f"]({TO_DOCS}", "](../../")
+    return "\n".join((title, "", head, columns, row, "", page, ""))
 
 
 def main() -> None:
     """Write every page; remove those without a rule."""
     rules: list[Rule | LintRule] = [*RULES, *LINT_RULES]
     pages = {PAGES / f"{rule.code}.md": page_of(rule) for rule in rules}
+    PAGES.mkdir(exist_ok=True)
     for path in set(PAGES.glob("*.md")) - set(pages):
         path.unlink()
     for path, text in pages.items():

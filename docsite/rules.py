@@ -36,4 +36,8 @@ def _row(rule: Rule) -> str:
 def _found(rule: Rule | LintRule) -> str:
     """Return the first paragraph of what a rule finds, for a page one directory above."""
     found = rule.page.partition("## What it finds\n\n")[2].partition("\n\n")[0]
-    return " ".join(found.split()).replace("](HF", "](rules/HF")
+    return (
+        " ".join(found.split())
+        .replace("](HF", "](rules/HF")
+        .replace("](../../../../docs/", "](../")
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from enum import StrEnum
+from importlib import resources
 
 
 class Severity(StrEnum):
@@ -59,7 +60,13 @@ class Goal(StrEnum):
     """Nothing in checkpoint or sink needs a repair."""
 
 
+def read_page(package: str, code: str) -> str:
+    """Return what explains a rule of ours, in Markdown, without its title."""
+    page = resources.files(package).joinpath("pages", f"{code}.md").read_text("utf-8")
+    return page.partition("\n\n")[2].strip()
+
+
 def page_in(module: str) -> str:
-    """Return what explains the rule of a module, in Markdown: its text below the first line."""
+    """Return what explains a rule of another package: the text of its module."""
     text = sys.modules[module].__doc__ or ""
     return text.partition("\n\n")[2].strip()

@@ -6,6 +6,7 @@ import ast
 import re
 from pathlib import Path
 
+from holdfast.rules import RULES, Rule
 from tests.house.repository import ROOT, python_files
 
 HOMES = (
@@ -36,6 +37,13 @@ def test_a_code_is_named_by_its_rule_alone() -> None:
 
 
 def test_a_rule_names_no_code_but_its_own() -> None:
-    for path in python_files("src/holdfast/rules", "src/holdfast/lint/rules"):
+    for path in python_files("src/holdfast/lint/rules"):
         own = path.stem.partition("_")[0].upper()
         assert set(codes_in(path)) <= {own}, path.name
+    for path in python_files("src/holdfast/rules"):
+        made = [rule.code for rule in RULES if _module_of(rule) == path]
+        assert sorted(codes_in(path)) == made, path.name
+
+
+def _module_of(rule: Rule) -> Path:
+    return ROOT / "src" / f"{rule.judge.__module__.replace('.', '/')}.py"

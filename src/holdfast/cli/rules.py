@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import click
 
@@ -16,6 +17,9 @@ from holdfast.lint.rule import LintRule
 from holdfast.rules import Rule, load_catalogue
 
 AnyRule = Rule | LintRule
+
+_RULE_LINK = re.compile(r"\[([^\]]*)\]\(HF[0-9]{3}\.md\)")
+_DOCS_LINK = re.compile(r"\[([^\]]*)\]\((?:\.\./)+(?:docs/)?([^)]*)\)")
 
 
 @click.group()
@@ -56,8 +60,14 @@ def explain(*, code: str, form: str) -> ExitCode:
         click.echo(json.dumps(told, indent=2))
     else:
         grades = f"{rule.severity}, {rule.confidence}, looks at: {_by(rule)}"
-        click.echo(f"{rule.code} {rule.name}  ({grades})\n\n{rule.page}")
+        click.echo(f"{rule.code} {rule.name}  ({grades})\n\n{_for_terminal(rule.page)}")
     return ExitCode.DONE
+
+
+def _for_terminal(page: str) -> str:
+    """Return a page whose links can be followed from a terminal: a rule, or a file of the docs."""
+    without_rules = _RULE_LINK.sub(r"\1", page)
+    return _DOCS_LINK.sub(r"\1 (docs/\2)", without_rules)
 
 
 def _by(rule: AnyRule) -> str:

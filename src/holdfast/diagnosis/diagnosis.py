@@ -116,7 +116,7 @@ def diagnose_case(case: Case, catalogue: Catalogue | None = None) -> Diagnosis:
 
 def _find_strange(case: Case) -> list[str]:
     """Return the tables that no batch of this query is in."""
-    from holdfast.rules.delta_batches import delta_holdings, is_strange  # noqa: PLC0415 - of Delta alone
+    from holdfast.rules.delta_holdings import delta_holdings, is_strange  # noqa: PLC0415 - of Delta alone
 
     return [
         f"{each.output.shown}: it holds no batch of this query. Check that the query writes it"

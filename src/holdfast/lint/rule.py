@@ -1,7 +1,7 @@
 """What a lint rule is: the facts of one program in, findings out.
 
 A rule is one module `rules/hf8<nn>_<name>.py` with a `RULE` in it, one page
-`docs/reference/rules/HF8<nn>.md` and one file of cases. Findings are values and can be pickled.
+`pages/HF8<nn>.md` and one file of cases. Findings are values and can be pickled.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from holdfast.grades import Confidence, Severity, page_in
+from holdfast.grades import Confidence, Severity, read_page
 from holdfast.lint.program import Program
 from holdfast.lint.purposes import Purpose
 
@@ -65,8 +65,8 @@ class LintRule:
 
     @property
     def page(self) -> str:
-        """What explains it, in Markdown: the text of its module."""
-        return page_in(self.judge.__module__)
+        """What explains it, in Markdown, without its title."""
+        return read_page("holdfast.lint", self.code)
 
     def find(self, message: str, at: tuple[int, int]) -> LintFinding:
         """Return a finding of this rule at a line and a column."""

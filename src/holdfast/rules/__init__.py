@@ -11,7 +11,7 @@ from holdfast.rules.catalogue import (
     rules_for,
 )
 from holdfast.rules.judging import judge, judge_or_ask
-from holdfast.rules.rule import Finding, Needs, Rule
+from holdfast.rules.rule import Finding, Needs, Rule, rule
 
 __all__ = [
     "RULES",
@@ -24,5 +24,6 @@ __all__ = [
     "judge",
     "judge_or_ask",
     "load_catalogue",
+    "rule",
     "rules_for",
 ]

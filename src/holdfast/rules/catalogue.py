@@ -1,7 +1,7 @@
 """Every rule there is: those of this package, and those that other packages bring.
 
-Ours are found by walking the package: a new rule is a new module, nothing else. Another package
-names its modules as entry points in the group `holdfast.rules`.
+Ours are found by walking the folders of this package. Another package names its modules as entry
+points in the group `holdfast.rules`.
 """
 
 from __future__ import annotations
@@ -9,13 +9,15 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.machinery import PathFinder
+from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
+from types import ModuleType
 from typing import TYPE_CHECKING, overload
 
 from holdfast.evidence.case import Case
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 _PACKAGE = "holdfast.rules"
-_RULE_MODULE = re.compile(r"hf[0-9]{3}_[a-z0-9_]+")
 _METADATA = (".dist-info", ".egg-info", "EGG-INFO")
 _OUR_CODE = re.compile(r"HF[0-9]{3}")
 
@@ -40,33 +41,19 @@ class Catalogue:
     """Entries of other packages that are not rules, each with the reason."""
 
 
-CODES_NEEDING: Mapping[Needs, str] = {
-    Needs.NEIGHBOURS: r"11[5-7]",
-    Needs.SOURCE: r"32[0-8]|330|3[4-7]\d",
-    Needs.QUERY: r"40\d|410|51\d",
-    Needs.STREAM: r"6\d\d",
-    Needs.OUTPUT: r"7\d\d|90[136]",
-    Needs.ERROR: r"9[23]\d",
-}
-"""The numbers of rules that need something beside the checkpoint. A rule is not imported where that
-is missing: of a bare checkpoint that saves two thirds of the modules. A rule with a number that is
-not here is always imported."""
-
-
 @cache
 def find_rules() -> tuple[Rule, ...]:
-    """Return the rule of every module `hf<code>_<name>` on the package's path, by code.
-
-    Directories, wheels and zip archives are walked alike.
-    """
-    return _import_rules(_rule_modules())
+    """Return every rule of this package, by code."""
+    return _by_code(each for needs in Needs for each in _rules_needing(needs))
 
 
 def rules_for(case: Case) -> tuple[Rule, ...]:
-    """Return our rules that can find something in a case, by code."""
-    without = (each for needs, each in CODES_NEEDING.items() if not has(case, needs))
-    left_out = re.compile(rf"hf(?:{'|'.join((*without, '(?!)'))})_.*")
-    return _import_rules(name for name in _rule_modules() if not left_out.fullmatch(name))
+    """Return our rules that can find something in a case, by code.
+
+    Of a bare checkpoint, only the modules about the checkpoint are imported.
+    """
+    there = (needs for needs in Needs if has(case, needs))
+    return _by_code(each for needs in there for each in _rules_needing(needs))
 
 
 def has(case: Case, needs: Needs) -> bool:
@@ -84,21 +71,28 @@ def has(case: Case, needs: Needs) -> bool:
 
 
 @cache
-def _rule_modules() -> tuple[str, ...]:
-    names = (module.name for module in iter_modules(import_module(_PACKAGE).__path__))
-    return tuple(name for name in names if _RULE_MODULE.fullmatch(name))
+def _rules_needing(needs: Needs) -> tuple[Rule, ...]:
+    """Return the rules in the folder of what they need; from a wheel or a zip archive alike."""
+    folder = f"{_PACKAGE}.{needs}"
+    if find_spec(folder) is None:
+        return ()
+    modules = (each.name for each in iter_modules(import_module(folder).__path__))
+    return tuple(each for name in modules for each in rules_in(import_module(f"{folder}.{name}")))
 
 
-def _import_rules(names: Iterable[str]) -> tuple[Rule, ...]:
-    modules = (import_module(f"{_PACKAGE}.{name}") for name in names)
-    return tuple(sorted((module.RULE for module in modules), key=lambda rule: rule.code))
+def rules_in(module: ModuleType) -> tuple[Rule, ...]:
+    """Return the rules of a module."""
+    return tuple(each for each in vars(module).values() if isinstance(each, Rule))
+
+
+def _by_code(rules: Iterable[Rule]) -> tuple[Rule, ...]:
+    return tuple(sorted(rules, key=lambda each: each.code))
 
 
 class OwnRules(Sequence[Rule]):
     """Holdfast's own rules by code, imported when they are first looked at.
 
-    Importing two hundred modules takes longer than reading a small checkpoint, and most commands
-    never judge.
+    Importing them takes longer than reading a small checkpoint, and most commands never judge.
     """
 
     @overload
@@ -146,10 +140,10 @@ def _with_other_packages(ours: Iterable[Rule]) -> Catalogue:
 
     for entry in sorted(entry_points(group=_PACKAGE), key=lambda each: (each.name, each.value)):
         loaded = _load(entry, taken={rule.code for rule in rules})
-        if isinstance(loaded, Rule):
-            rules.append(loaded)
-        else:
+        if isinstance(loaded, str):
             not_loaded.append(f"the rule {entry.name} of another package, {entry.value}: {loaded}")
+        else:
+            rules += loaded
     return Catalogue(rules=tuple(rules), not_loaded=tuple(not_loaded))
 
 
@@ -185,14 +179,17 @@ def _names(place: str, group: bytes) -> bool:
     return False
 
 
-def _load(entry: EntryPoint, *, taken: set[str]) -> Rule | str:
-    """Return the rule of an entry, or why it has none."""
+def _load(entry: EntryPoint, *, taken: set[str]) -> tuple[Rule, ...] | str:
+    """Return the rules of an entry, or why it has none."""
     try:
-        rule = entry.load().RULE
+        rules = rules_in(entry.load())
     except Exception as error:  # noqa: BLE001 - a module of another package can raise anything
         return redact(f"{type(error).__name__}: {error}")
-    if not isinstance(rule, Rule):
-        return "its RULE is not a holdfast.rules.Rule"
-    if _OUR_CODE.fullmatch(rule.code):
-        return f"its code {rule.code} is one of Holdfast's; choose another prefix"
-    return f"its code {rule.code} is taken already" if rule.code in taken else rule
+    if not rules:
+        return "it has no holdfast.rules.Rule"
+    for each in rules:
+        if _OUR_CODE.fullmatch(each.code):
+            return f"its code {each.code} is one of Holdfast's; choose another prefix"
+        if each.code in taken:
+            return f"its code {each.code} is taken already"
+    return rules

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
+from functools import wraps
 
 from holdfast.checkpoint.metadata import QueryMetadata
 from holdfast.evidence.case import Case
 from holdfast.evidence.error_causes import Cause
 from holdfast.evidence.spark_error import SparkError
-from holdfast.grades import Goal
-from holdfast.rules.rule import Finding, Rule
+from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.rule import Finding, Rule, rule
 
 _OF_THE_BATCH = (
     Cause.BATCH_FAILS,
@@ -17,6 +18,32 @@ _OF_THE_BATCH = (
     Cause.POISON_RECORD,
     Cause.NOT_CONSUMED,
 )
+
+
+def error_rule(  # noqa: PLR0913, PLR0917 - the grades of a rule, and its causes
+    code: str,
+    severity: Severity,
+    confidence: Confidence,
+    effect: Effect,
+    goal: Goal,
+    *,
+    causes: tuple[Cause, ...],
+) -> Callable[[Callable[[Case], str]], Rule]:
+    """Make a rule of causes of an error.
+
+    The function returns a sentence that follows the remedy of the cause, a command of this stream;
+    an empty one where the remedy says all.
+    """
+
+    def make(then: Callable[[Case], str]) -> Rule:
+        @wraps(then)
+        def judge(case: Case) -> Iterator[Finding]:
+            return find_error(case, made, causes, then=then(case))
+
+        made = rule(code, severity, confidence, effect, goal, causes=causes)(judge)
+        return made
+
+    return make
 
 
 def find_error(

@@ -10,7 +10,7 @@ from holdfast.evidence.outputs.files import FileOutput
 from holdfast.evidence.progress import Amount, find_ranges
 from holdfast.evidence.sources.files import FileSource
 from holdfast.ids import BatchId
-from holdfast.rules.delta_batches import delta_holdings
+from holdfast.rules.delta_holdings import delta_holdings
 
 LARGE_LOG = 100 << 20
 """Bytes of a compact file from which on writing it anew takes seconds, and the driver's memory."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import wraps
 
 from holdfast.evidence.case import Case
 from holdfast.evidence.outcomes import Refuses, Resumes, RunsAgain, StartsFresh
 from holdfast.evidence.versions import version_text
-from holdfast.rules.rule import Finding, Rule
+from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.rules.rule import Finding, Rule, rule
 
 _EVERY_START = "Spark decides; it fails as described, at every start"
 
@@ -19,6 +21,22 @@ def spark_will(case: Case) -> str:
     """
     is_refused = isinstance(case.next_start, Refuses)
     return "Once it starts again, Spark will" if is_refused else "Spark will"
+
+
+def refusal(code: str, goal: Goal) -> Callable[[Callable[[Case], str]], Rule]:
+    """Make a rule of a function that says what to do where Spark is predicted to refuse so."""
+
+    def make(how: Callable[[Case], str]) -> Rule:
+        @wraps(how)
+        def judge(case: Case) -> Iterator[Finding]:
+            if _is_refused(case, code):
+                yield from find_refusal(made, case, how=how(case))
+
+        grades = (Severity.BLOCKS_RESTART, Confidence.CERTAIN, Effect.FAILS)
+        made = rule(code, *grades, goal)(judge)
+        return made
+
+    return make
 
 
 def find_refusal(rule: Rule, case: Case, *, how: str) -> Iterator[Finding]:
@@ -63,6 +81,10 @@ def find_failure_after(rule: Rule, case: Case, *, error: str, how: str) -> Itera
         accepting=f"batch {batch} reaches the sink again with each start, and every start fails",
         follows_from=start.follows_from,
     )
+
+
+def _is_refused(case: Case, code: str) -> bool:
+    return isinstance(case.next_start, Refuses) and case.next_start.code == code
 
 
 def _began(case: Case, refused: Refuses) -> str:

@@ -1,27 +1,38 @@
 """What a rule is: evidence in, findings out, and everything that is decided about them.
 
-A rule is one module named `hf<code>_<name>.py` with a `RULE` in it and one file of cases. The text
-of its module is its page. Rules and findings are values: they can be pickled, and judging neither
-reads nor writes anything.
+A rule is a function with a decorator, in a module of its subject. The folder of the module says
+what the rule needs beside the checkpoint: `rules/source/…` is judged where a source was asked. Its
+page is `rules/pages/<code>.md`, and its cases are one file. Rules and findings are values: they can
+be pickled, and judging neither reads nor writes anything.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import wraps
+from importlib import import_module
 
 from holdfast.evidence.case import Case
+from holdfast.evidence.error_causes import Cause
 from holdfast.evidence.progress import Amount
 from holdfast.evidence.stream import SinkEvidence, StreamEvidence
-from holdfast.grades import Confidence, Effect, Goal, Severity, page_in
+from holdfast.grades import Confidence, Effect, Goal, Severity, page_in, read_page
 from holdfast.ledger.coverage import Coverage
 from holdfast.printable import printable
 from holdfast.redact import redact
 
+_PACKAGE = "holdfast.rules"
+_OUR_CODE = re.compile(r"HF[0-9]{3}")
+
 
 class Needs(StrEnum):
-    """What a rule looks at beside the checkpoint; without that it is not judged."""
+    """What a rule looks at beside the checkpoint; without that it is not judged.
+
+    The rules that need it are in the folder of this name.
+    """
 
     CHECKPOINT = "checkpoint"
     """The checkpoint alone."""
@@ -95,11 +106,22 @@ class Rule:
     goal: Goal
     needs: Needs = Needs.STREAM
     judge: Callable[[Case], Iterator[Finding]]
+    causes: tuple[Cause, ...] = ()
+    """The causes of an error that it speaks for."""
 
     @property
     def page(self) -> str:
-        """What explains it, in Markdown: the text of its module."""
-        return page_in(self.judge.__module__)
+        """What explains it, in Markdown, without its title.
+
+        That of a rule in another package is the text of its module.
+        """
+        if _OUR_CODE.fullmatch(self.code) is None:
+            return page_in(self.judge.__module__)
+        return read_page(_PACKAGE, self.code)
+
+    def __reduce__(self) -> tuple[Callable[[str], Rule], tuple[str]]:
+        """Pickle the code: the process that reads it has the same rules."""
+        return (_with_code, (self.code,))
 
     def find(  # noqa: PLR0913 - what a finding says, each by name
         self,
@@ -134,6 +156,75 @@ class Rule:
             accepted_batch=accepted_batch,
             question=question,
         )
+
+
+Judge = Callable[[Case], Iterator[Finding]]
+StreamJudge = Callable[[Case, StreamEvidence], Iterator[Finding]]
+
+
+def rule(  # noqa: PLR0913, PLR0917 - the grades of a rule; each has a type of its own
+    code: str,
+    severity: Severity,
+    confidence: Confidence,
+    effect: Effect,
+    goal: Goal,
+    *,
+    needs: Needs | None = None,
+    causes: tuple[Cause, ...] = (),
+) -> Callable[[Judge], Rule]:
+    """Make a rule of a function: its name is the rule's, and its folder says what it needs.
+
+    Args:
+        code: The number that people look up.
+        severity: What a finding means for a restart.
+        confidence: How sure it is.
+        effect: What a restart then does to the data.
+        goal: What repairs it.
+        needs: Only for a rule of another package: what it looks at beside the checkpoint.
+        causes: The causes of an error that it speaks for.
+    """
+
+    def make(judge: Judge) -> Rule:
+        return Rule(
+            code=code,
+            name=judge.__name__.replace("_", "-"),
+            severity=severity,
+            confidence=confidence,
+            effect=effect,
+            goal=goal,
+            needs=needs or needs_of(judge.__module__),
+            judge=judge,
+            causes=causes,
+        )
+
+    return make
+
+
+def stream_rule(  # noqa: PLR0917 - the grades of a rule; each has a type of its own
+    code: str, severity: Severity, confidence: Confidence, effect: Effect, goal: Goal
+) -> Callable[[StreamJudge], Rule]:
+    """Make a rule of a function that is asked only where there is a guarded stream."""
+
+    def make(judge: StreamJudge) -> Rule:
+        @wraps(judge)
+        def judge_stream(case: Case) -> Iterator[Finding]:
+            return iter(()) if case.stream is None else judge(case, case.stream)
+
+        return rule(code, severity, confidence, effect, goal)(judge_stream)
+
+    return make
+
+
+def needs_of(module: str) -> Needs:
+    """Return what the rules of a module need: the name of its folder."""
+    folder = module.removeprefix(f"{_PACKAGE}.").partition(".")[0]
+    return Needs(folder) if folder in set(Needs) else Needs.STREAM
+
+
+def _with_code(code: str) -> Rule:
+    """Return the rule with a code, in a process that has not looked at the rules so far."""
+    rules: tuple[Rule, ...] = import_module(f"{_PACKAGE}.catalogue").load_catalogue().rules
+    return next(each for each in rules if each.code == code)
 
 
 def _as_sentence(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A new rule is two files: found, documented and tested in a copy of the tree that has them."""
+"""A new rule is its function, its page and its cases: nothing else has to change."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import pytest
 
 from tests.house.repository import ROOT
 
-MODULE = '''\
-"""HF690: the stream has more than one sink.
+PAGE = """\
+# HF690 several-sinks
 
 ## What it finds
 
@@ -33,36 +33,29 @@ Nothing.
 
 - Measured, in the repository, by `tests/spark/test_start.py`
 """
+MODULE = '''\
+"""How many sinks a stream has."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
+from holdfast.evidence.stream import StreamEvidence
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.rule import Finding, Rule
+from holdfast.rules.rule import Finding, stream_rule
 
 
-def _judge(case: Case) -> Iterator[Finding]:
-    evidence = case.stream
-    if evidence is not None and len(evidence.sinks) > 1:
-        yield RULE.find(
+@stream_rule("HF690", Severity.NOTE, Confidence.CERTAIN, Effect.NONE, Goal.NONE)
+def several_sinks(_case: Case, evidence: StreamEvidence) -> Iterator[Finding]:
+    """The stream has more than one sink."""
+    if len(evidence.sinks) > 1:
+        yield several_sinks.find(
             what=f"{evidence.stream} has {len(evidence.sinks)} sinks.",
             how="Read on.",
             accepting="nothing changes",
             follows_from=("contracts",),
         )
-
-
-RULE = Rule(
-    code="HF690",
-    name="several-sinks",
-    severity=Severity.NOTE,
-    confidence=Confidence.CERTAIN,
-    effect=Effect.NONE,
-    goal=Goal.NONE,
-    judge=_judge,
-)
 '''
 CASES = """\
 [[case]]
@@ -74,8 +67,9 @@ finds = [{ says = ["2 sinks"], sink = "" }]
 name = "one sink"
 finds = []
 """
-TWO_FILES = {
-    "src/holdfast/rules/hf690_several_sinks.py": MODULE,
+FILES = {
+    "src/holdfast/rules/stream/sinks.py": MODULE,
+    "src/holdfast/rules/pages/HF690.md": PAGE,
     "tests/unit/rules/cases/HF690.toml": CASES,
 }
 COPIED = (
@@ -95,7 +89,7 @@ def tree(tmp_path: Path) -> Path:
             shutil.copytree(ROOT / name, there, ignore=ignored)
         else:
             shutil.copy(ROOT / name, there)
-    for name, text in TWO_FILES.items():
+    for name, text in FILES.items():
         (tmp_path / name).write_text(text)
     made = run(tmp_path, "-m", "docsite.rule_pages")
     assert made.returncode == 0, made.stderr
@@ -121,7 +115,10 @@ def test_it_is_found_and_tested(tree: Path) -> None:
     ran = run_tests(tree)
     assert ran.returncode == 0, ran.stdout
     assert "test_a_case_finds_what_it_says[HF690 two sinks] PASSED" in ran.stdout
-    assert "test_the_text_of_a_rule_is_its_page[HF690] PASSED" in ran.stdout
+    assert (
+        "test_a_page_has_the_name_of_its_rule_and_links_that_work_where_it_is[HF690] PASSED"
+        in ran.stdout
+    )
 
 
 def test_it_is_on_the_site(tree: Path) -> None:
@@ -134,18 +131,21 @@ def test_it_is_on_the_site(tree: Path) -> None:
 
 
 def test_without_its_page_and_its_cases_it_fails(tree: Path) -> None:
-    (tree / "docs/reference/rules/HF690.md").unlink()
+    (tree / "src/holdfast/rules/pages/HF690.md").unlink()
     (tree / "tests/unit/rules/cases/HF690.toml").unlink()
     ran = run_tests(tree)
     assert ran.returncode == 1
-    assert "test_the_text_of_a_rule_is_its_page[HF690] FAILED" in ran.stdout
+    assert (
+        "test_a_page_has_the_name_of_its_rule_and_links_that_work_where_it_is[HF690] FAILED"
+        in ran.stdout
+    )
     assert "test_a_rule_has_a_case_that_fires_and_a_near_miss[HF690] FAILED" in ran.stdout
 
 
 def test_it_is_found_in_a_zip_archive(tree: Path) -> None:
     archive = tree / "holdfast.zip"
     with zipfile.ZipFile(archive, "w") as packed:
-        for file in sorted((tree / "src").rglob("*.py")):
+        for file in sorted((tree / "src").rglob("*.*")):
             packed.write(file, file.relative_to(tree / "src"))
     asked = "import holdfast.rules as r; print(r.__file__, *(rule.code for rule in r.RULES))"
     ran = run(tree, "-c", asked, path=archive)

@@ -15,7 +15,7 @@ from holdfast.diagnosis import collect_case
 from holdfast.diagnosis.case import Looks
 from holdfast.evidence.stream import StreamEvidence
 from holdfast.ids import BatchId
-from holdfast.rules.hf402_source_changed import RULE
+from holdfast.rules.query.sources import source_changed
 from tests.unit.cli.inspecting import unpack
 
 
@@ -36,7 +36,7 @@ def test_a_migrated_checkpoint_is_not_started_with_the_old_topics(
         sources=(named if is_same else "kafka another",),
         newest_planned=case.newest_planned,
     )
-    found = list(RULE.judge(replace(case, stream=cast("StreamEvidence", stream))))
+    found = list(source_changed.judge(replace(case, stream=cast("StreamEvidence", stream))))
     assert len(found) == (0 if is_same else 1)
     if not is_same:
         assert f"Source 0 was {named} in the checkpoint and is kafka another now" in found[0].what

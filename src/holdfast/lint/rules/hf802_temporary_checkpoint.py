@@ -1,27 +1,4 @@
-"""HF802: a checkpoint is in a temporary directory.
-
-## What it finds
-
-A checkpoint is below `/tmp`, `/var/tmp`, `/dev/shm`, `/local_disk0` or the `/tmp` of DBFS or HDFS;
-or it is below `tempfile.gettempdir()` or the directory that `TMPDIR` names. A directory that is new
-in every run, such as that of `tempfile.mkdtemp()`, is [HF803](HF803.md).
-
-## What Spark does
-
-Nothing, until the directory is cleaned up by a reboot, a new container or a cleaning job. The next
-start is then a new query that begins from the source's starting position.
-
-## What to do
-
-Use storage that is kept, such as a bucket or a volume.
-
-## Where this comes from
-
-- Spark 4.2.0, `resolveCheckpointLocation` in
-  [ResolveWriteToStream.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/ResolveWriteToStream.scala)
-- Spark's documentation:
-  [Recovering from Failures with Checkpointing](https://spark.apache.org/docs/latest/streaming/apis-on-dataframes-and-datasets.html#recovering-from-failures-with-checkpointing)
-"""
+"""HF802: a checkpoint is in a temporary directory."""
 
 from __future__ import annotations
 

@@ -1,27 +1,4 @@
-"""HF803: a checkpoint location is different in every run.
-
-## What it finds
-
-A checkpoint location contains the time, a date, a random id or the application id: by an f-string,
-`+`, `%`, `format`, `join` or `strftime`, also through a variable. Or the session sets
-`spark.sql.streaming.checkpointLocation`, and the query has no `queryName`.
-
-## What Spark does
-
-Every start finds an empty directory and begins a new query from the source's starting position. In
-the second case Spark itself adds a random directory name for each start.
-
-## What to do
-
-Use one fixed location for each query. With the session's setting, give each query a `queryName`.
-
-## Where this comes from
-
-- Spark 4.2.0, `resolveCheckpointLocation` in
-  [ResolveWriteToStream.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/ResolveWriteToStream.scala)
-- Spark 4.2.0, `populateStartOffsets` in
-  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
-"""
+"""HF803: a checkpoint location is different in every run."""
 
 from __future__ import annotations
 

@@ -1,33 +1,4 @@
-"""HF804: two queries use one checkpoint.
-
-## What it finds
-
-Two queries have the same checkpoint location, and read or write different things: in one program,
-in two files that are checked together, or in one loop that starts a query for each of several
-tables. What a function of `foreachBatch` writes counts too.
-
-## What Spark does
-
-If both run in one session, Spark stops the first one, or refuses to start the second. The second
-then continues from the first one's offsets, so rows never reach one of the targets. In two programs
-both write a batch, then one of them fails.
-
-## What to do
-
-Give each query a checkpoint location of its own, for example with its name as the last directory.
-
-## What it cannot see
-
-Locations that come from a configuration. A relative location counts only for files of one
-directory.
-
-## Where this comes from
-
-- Spark 4.2.0, `STREAMING_STOP_ACTIVE_RUN_ON_RESTART` in
-  [StreamingQueryManager.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/classic/StreamingQueryManager.scala)
-- Spark 4.2.0, `CONCURRENT_STREAM_LOG_UPDATE` in
-  [error-conditions.json](https://github.com/apache/spark/blob/v4.2.0/common/utils/src/main/resources/error/error-conditions.json)
-"""
+"""HF804: two queries use one checkpoint."""
 
 from __future__ import annotations
 

@@ -1,28 +1,4 @@
-"""HF805: the code deletes a checkpoint before it starts the query.
-
-## What it finds
-
-The code deletes a checkpoint before it starts the query that uses it.
-
-## What Spark does
-
-Every run begins a new query from the source's starting position, into a sink that keeps the rows of
-earlier runs.
-
-## What to do
-
-Do not delete the checkpoint. To start over on purpose, see [reset a
-stream](../../guides/reset.md).
-
-## Where this comes from
-
-- Spark 4.2.0, `populateStartOffsets` in
-  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
-- Spark's documentation:
-  [Recovering from Failures with Checkpointing](https://spark.apache.org/docs/latest/streaming/apis-on-dataframes-and-datasets.html#recovering-from-failures-with-checkpointing)
-- Measured, in the repository, by
-  `python -m campaigns.restart_damage --only delta-native-reset`
-"""
+"""HF805: the code deletes a checkpoint before it starts the query."""
 
 from __future__ import annotations
 

@@ -1,30 +1,4 @@
-"""HF806: a memory sink has a checkpoint that it cannot continue from.
-
-## What it finds
-
-A query writes to the memory sink with a checkpoint location of its own, and its output mode is not
-`complete`. Or a memory sink has no `queryName`.
-
-## What Spark does
-
-The memory sink loses its rows with the session, so Spark refuses to continue: "This query does not
-support recovering from checkpoint location." The first start works, the second fails. Only
-`complete` can continue. Without a `queryName` no start works. Both are
-[measured](../../explanation/what-the-web-says.md#four-claims-that-need-no-server).
-
-## What to do
-
-To look at data, leave `checkpointLocation` out and give the query a name. To try a restart, write
-to a table or to files.
-
-## Where this comes from
-
-- Spark 4.2.0, `MemorySink` in
-  [memory.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/sources/memory.scala)
-- Spark 4.2.0, `This query does not support recovering from checkpoint location` in
-  [error-conditions.json](https://github.com/apache/spark/blob/v4.2.0/common/utils/src/main/resources/error/error-conditions.json)
-- Measured, in the repository, by `python -m campaigns.web_claims`
-"""
+"""HF806: a memory sink has a checkpoint that it cannot continue from."""
 
 from __future__ import annotations
 

@@ -1,26 +1,4 @@
-"""HF812: foreachBatch tells others about a batch before it is written.
-
-## What it finds
-
-A function of `foreachBatch` sends a message or a request before it writes the batch.
-
-## What Spark does
-
-If the write fails, or the driver stops before the commit, Spark runs the batch again and sends it
-twice.
-
-## What to do
-
-Write first, then send. Put the batch id into the message, so that the receiver can recognise a
-repeated one.
-
-## Where this comes from
-
-- Spark's documentation:
-  [Using Foreach and ForeachBatch](https://spark.apache.org/docs/latest/streaming/apis-on-dataframes-and-datasets.html#using-foreach-and-foreachbatch)
-- Spark 4.2.0, `populateStartOffsets` in
-  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
-"""
+"""HF812: foreachBatch tells others about a batch before it is written."""
 
 from __future__ import annotations
 

@@ -1,26 +1,4 @@
-"""HF813: foreachBatch catches the exception of a write, so Spark commits the batch.
-
-## What it finds
-
-A function of `foreachBatch` catches every exception of a write, logs it at most, and returns.
-
-## What Spark does
-
-Spark sees a function that returned, and commits the batch. Its offsets are done and its rows are
-never read again.
-
-## What to do
-
-Let the exception raise: Spark stops the query, and the next start runs the same batch again. Retry
-inside the function only if the last attempt raises.
-
-## Where this comes from
-
-- Spark 4.2.0, `addBatch` in
-  [ForeachBatchSink.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/sources/ForeachBatchSink.scala)
-- Spark 4.2.0, `markMicroBatchEnd` in
-  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
-"""
+"""HF813: foreachBatch catches the exception of a write, so Spark commits the batch."""
 
 from __future__ import annotations
 

@@ -1,31 +1,4 @@
-"""HF814: a Delta writer has a fixed txnAppId.
-
-## What it finds
-
-A Delta writer in `foreachBatch` has a `txnAppId` that is a fixed text: written there, in a
-variable, as the default of a parameter that the file never gives, as a constant of another module
-of the same repository, or as one of the texts that a loop goes through. An id that the function
-sets for the session counts too.
-
-## What Spark does
-
-Delta skips a batch whose number it has seen for this id. After a reset of the checkpoint, batch
-numbers start at 0, so Delta skips every batch up to the last one of before, without an error.
-
-## What to do
-
-Put something into the id that changes with the checkpoint, such as the query's id, or change the id
-with every reset.
-
-## Where this comes from
-
-- Delta 4.4.0, `hasBeenExecuted` in
-  [DeltaCommand.scala](https://github.com/delta-io/delta/blob/v4.4.0/spark/src/main/scala/org/apache/spark/sql/delta/commands/DeltaCommand.scala)
-- Delta's documentation:
-  [Idempotent table writes in foreachBatch](https://docs.delta.io/delta-streaming/#idempotent-table-writes-in-foreachbatch)
-- Measured, in the repository, by
-  `python -m campaigns.restart_damage --only delta-fixed-txn-reset`
-"""
+"""HF814: a Delta writer has a fixed txnAppId."""
 
 from __future__ import annotations
 

@@ -1,23 +1,4 @@
-"""HF815: foreachBatch overwrites the whole target with every batch.
-
-## What it finds
-
-A function of `foreachBatch` writes the batch with `overwrite` to a fixed target, and the query is
-in append mode. A staging table that the function merges into another one is left out.
-
-## What Spark does
-
-Every batch replaces what the batches before it wrote. Only the rows of the last batch are kept.
-
-## What to do
-
-Append with an identity, merge, or use complete mode if the target shall hold the whole result.
-
-## Where this comes from
-
-- Spark 4.2.0, `addBatch` in
-  [ForeachBatchSink.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/sources/ForeachBatchSink.scala)
-"""
+"""HF815: foreachBatch overwrites the whole target with every batch."""
 
 from __future__ import annotations
 

@@ -1,38 +1,4 @@
-"""HF816: foreachBatch deletes and inserts rows of one table in two transactions.
-
-## What it finds
-
-A function of `foreachBatch` deletes rows of a table and appends to the same table, and the two are
-not one transaction: the delete goes through a connection and the append through Spark's writer, or
-both are commits of Delta, or a commit is between them.
-
-## What Spark does
-
-A driver that stops between the two leaves the rows deleted until the batch runs again, and readers
-see the gap in every batch. Two drivers at once can both delete and then both append. If the delete
-looks for the batch id alone, a [deleted
-checkpoint](../../explanation/what-the-web-says.md#after-deleting-the-checkpoint-the-query-reprocesses-everything)
-starts the numbers at 0 again, and the delete removes rows of other messages.
-
-## What to do
-
-Delete and insert in one transaction of one connection, use a MERGE or `ON CONFLICT`, or Delta's
-`replaceWhere`. [`hf.start`](../../guides/exactly-once.md) writes rows and batch id in one
-transaction.
-
-## What it cannot see
-
-Tables whose names are not written in the file: the delete and the append must name one table.
-
-## Where this comes from
-
-- Spark's documentation:
-  [Using Foreach and ForeachBatch](https://spark.apache.org/docs/latest/streaming/apis-on-dataframes-and-datasets.html#using-foreach-and-foreachbatch)
-- Spark 4.2.0, `populateStartOffsets` in
-  [MicroBatchExecution.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/MicroBatchExecution.scala)
-- Measured, in the repository, by
-  `python -m campaigns.restart_damage --only jdbc-delete-insert-go-on`
-"""
+"""HF816: foreachBatch deletes and inserts rows of one table in two transactions."""
 
 from __future__ import annotations
 

@@ -1,28 +1,4 @@
-"""HF817: foreach writes rows one by one, and writes them again after a restart.
-
-## What it finds
-
-A query uses `foreach` with a function, or an object with a method `process`, that inserts a row,
-sends a message or appends to a file. Nothing in it recognises a row that was written before: no
-conflict clause, and no use of the epoch id that `open` is given.
-
-## What Spark does
-
-Spark calls `process` for each row of a batch. After a failed task it calls it again for the rows of
-that partition, and after a stop before the commit for all rows of the batch. A plain function is
-not told which batch it is, so it cannot know.
-
-## What to do
-
-Use `foreachBatch` with a MERGE, or [`hf.start`](../../guides/exactly-once.md). With `foreach`,
-write by a key: `ON CONFLICT`, or let `open` return False for a partition and epoch that are there.
-
-## Where this comes from
-
-- Spark's documentation:
-  [Using Foreach and ForeachBatch](https://spark.apache.org/docs/latest/streaming/apis-on-dataframes-and-datasets.html#using-foreach-and-foreachbatch)
-- [SPARK-28650](https://issues.apache.org/jira/browse/SPARK-28650)
-"""
+"""HF817: foreach writes rows one by one, and writes them again after a restart."""
 
 from __future__ import annotations
 

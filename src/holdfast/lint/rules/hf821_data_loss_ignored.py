@@ -1,27 +1,4 @@
-"""HF821: a source may skip lost data without an error.
-
-## What it finds
-
-A streaming source has the option `failOnDataLoss` set to false.
-
-## What Spark does
-
-If data that the checkpoint still needs is gone from the source, Spark skips it and logs a warning.
-The rows are missing without an error.
-
-## What to do
-
-Remove the option. Set it for one supervised start only, after the gap is recorded.
-
-## Where this comes from
-
-- Spark 4.2.0, `reportDataLoss` in
-  [KafkaMicroBatchStream.scala](https://github.com/apache/spark/blob/v4.2.0/connector/kafka-0-10-sql/src/main/scala/org/apache/spark/sql/kafka010/KafkaMicroBatchStream.scala)
-- Spark's documentation:
-  [Structured Streaming + Kafka Integration Guide](https://spark.apache.org/docs/latest/streaming/structured-streaming-kafka-integration.html)
-- Measured, in the repository, by
-  `python -m campaigns.situations kafka-records-expired-ignored`
-"""
+"""HF821: a source may skip lost data without an error."""
 
 from __future__ import annotations
 

@@ -1,34 +1,4 @@
-"""HF822: a starting position is meant to move a stream, and applies to its first start only.
-
-## What it finds
-
-A query has a checkpoint, and the code shows that a starting position is meant to move it:
-
-- an exact position, such as offsets for each partition, a timestamp or a table version;
-- `startingOffsets` that depends on a flag such as `replay` or `backfill`;
-- two starts on one checkpoint with different positions;
-- a comment at the option that speaks of replaying, rewinding or reprocessing.
-
-## What Spark does
-
-Spark uses the position only while there is no checkpoint. After that it continues from the
-checkpoint and ignores the option, without a message. Spark's [Structured Streaming + Kafka
-Integration Guide](https://spark.apache.org/docs/latest/streaming/structured-streaming-kafka-integration.html)
-says so: for streaming queries, the option applies only when a new query is started.
-
-## What to do
-
-Nothing, if only the first start is meant. To read again from a position, plan a
-[rewind](../../guides/rewind.md) or a [reset](../../guides/reset.md), which also take care of the
-rows that are written already.
-
-## Where this comes from
-
-- Spark's documentation:
-  [Structured Streaming + Kafka Integration Guide](https://spark.apache.org/docs/latest/streaming/structured-streaming-kafka-integration.html)
-- Delta's documentation:
-  [Specify initial position](https://docs.delta.io/delta-streaming/#specify-initial-position)
-"""
+"""HF822: a starting position is meant to move a stream, and applies to its first start only."""
 
 from __future__ import annotations
 

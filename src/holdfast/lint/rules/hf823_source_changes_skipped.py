@@ -1,26 +1,4 @@
-"""HF823: a Delta source skips or repeats changed rows.
-
-## What it finds
-
-A Delta source has `skipChangeCommits`, `ignoreChanges` or `ignoreDeletes` set to true.
-
-## What Spark does
-
-`skipChangeCommits` skips every commit that changes rows, with the new rows in it. `ignoreChanges`
-sends unchanged rows of rewritten files again. `ignoreDeletes` skips deletes of whole partitions.
-
-## What to do
-
-Read the change data feed and merge it, or make sure that nothing but appends matters downstream.
-
-## Where this comes from
-
-- Delta 4.4.0, `validateCommitAndDecideSkipping` in
-  [DeltaSource.scala](https://github.com/delta-io/delta/blob/v4.4.0/spark/src/main/scala/org/apache/spark/sql/delta/sources/DeltaSource.scala)
-- Delta's documentation:
-  [Ignore updates and deletes](https://docs.delta.io/delta-streaming/#ignore-updates-and-deletes)
-- Measured, in the repository, by `python -m campaigns.situations delta-source-skipped`
-"""
+"""HF823: a Delta source skips or repeats changed rows."""
 
 from __future__ import annotations
 

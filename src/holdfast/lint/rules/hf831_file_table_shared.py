@@ -1,27 +1,4 @@
-"""HF831: two queries write files to one path.
-
-## What it finds
-
-Two queries with different checkpoints write files to the same path. Or two flows of a Spark
-Declarative Pipeline append to one table that is declared with a file format.
-
-## What Spark does
-
-Spark's file sink keeps one log for a path and recognises batches by number only. A batch whose
-number is there already is skipped, so rows of one query are lost without an error.
-
-## What to do
-
-Give each query a path of its own, or write to a Delta or Iceberg table.
-
-## Where this comes from
-
-- Spark 4.2.0, `addBatch` in
-  [FileStreamSink.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/sinks/FileStreamSink.scala)
-- Spark's documentation:
-  [Spark Declarative Pipelines Programming Guide](https://spark.apache.org/docs/latest/declarative-pipelines-programming-guide.html)
-- Measured, in the repository, by `python -m campaigns.situations file-sink-output-shared`
-"""
+"""HF831: two queries write files to one path."""
 
 from __future__ import annotations
 

@@ -1,24 +1,4 @@
-"""HF832: a program ends while its query runs.
-
-## What it finds
-
-A program that creates its Spark session starts a query at its top level, and nothing in the file
-waits for it. Notebooks are left out.
-
-## What Spark does
-
-`start` returns at once. The program ends, and the query is stopped with it, in the middle of a
-batch if there is one.
-
-## What to do
-
-Call `awaitTermination()` on the query, or `spark.streams.awaitAnyTermination()` for several.
-
-## Where this comes from
-
-- Spark's documentation:
-  [Managing Streaming Queries](https://spark.apache.org/docs/latest/streaming/apis-on-dataframes-and-datasets.html#managing-streaming-queries)
-"""
+"""HF832: a program ends while its query runs."""
 
 from __future__ import annotations
 

@@ -1,25 +1,4 @@
-"""HF833: the trigger once is deprecated.
-
-## What it finds
-
-A query is triggered with `once=True`.
-
-## What Spark does
-
-Spark reads everything that is there in one batch, without the rate limits of the source. After a
-failure it runs the failed batch alone and stops, so new data waits for another run.
-
-## What to do
-
-Use `availableNow=True`.
-
-## Where this comes from
-
-- Spark 4.2.0, `SingleBatchExecutor` in
-  [TriggerExecutor.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/runtime/TriggerExecutor.scala)
-- Spark's documentation:
-  [Triggers](https://spark.apache.org/docs/latest/streaming/apis-on-dataframes-and-datasets.html#triggers)
-"""
+"""HF833: the trigger once is deprecated."""
 
 from __future__ import annotations
 

@@ -1,26 +1,4 @@
-"""HF834: complete mode, into a sink that appends.
-
-## What it finds
-
-A query in complete mode writes to a file sink, or to a function of `foreachBatch` that appends the
-batch.
-
-## What Spark does
-
-Spark's file sink takes append mode only, so the query does not start. In complete mode each batch
-is the whole result, so a function that appends it repeats every row with every batch.
-
-## What to do
-
-Overwrite the target in complete mode, or use update mode with a MERGE.
-
-## Where this comes from
-
-- Spark's documentation:
-  [Output Modes](https://spark.apache.org/docs/latest/streaming/apis-on-dataframes-and-datasets.html#output-modes)
-- Spark's documentation:
-  [Output Sinks](https://spark.apache.org/docs/latest/streaming/apis-on-dataframes-and-datasets.html#output-sinks)
-"""
+"""HF834: complete mode, into a sink that appends."""
 
 from __future__ import annotations
 

@@ -1,26 +1,4 @@
-"""HF835: a stream is deduplicated without a watermark.
-
-## What it finds
-
-`dropDuplicates` is applied to a stream without a watermark.
-
-## What Spark does
-
-Spark keeps every key in the state for ever. State, checkpoint and start-up time grow until the
-query fails.
-
-## What to do
-
-Add `withWatermark` before it and put the event time among the columns, or use
-`dropDuplicatesWithinWatermark`.
-
-## Where this comes from
-
-- Spark 4.2.0, `StreamingDeduplicateExec` in
-  [statefulOperators.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/operators/stateful/statefulOperators.scala)
-- Spark's documentation:
-  [Streaming Deduplication](https://spark.apache.org/docs/latest/streaming/apis-on-dataframes-and-datasets.html#streaming-deduplication)
-"""
+"""HF835: a stream is deduplicated without a watermark."""
 
 from __future__ import annotations
 

@@ -1,27 +1,4 @@
-"""HF836: several writes of one batch compute random columns again.
-
-## What it finds
-
-A function of `foreachBatch` writes one DataFrame to several sinks. It has columns such as `uuid()`,
-`rand()` or `current_timestamp()` and is not persisted.
-
-## What Spark does
-
-Spark computes the DataFrame again for each write. After a restart between two writes, or with a
-time in it, the sinks get different values for the same row.
-
-## What to do
-
-Call `persist()` on the DataFrame before the first write, and derive ids from the data or the batch
-id.
-
-## Where this comes from
-
-- Spark 4.2.0, `addBatch` in
-  [ForeachBatchSink.scala](https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/streaming/sources/ForeachBatchSink.scala)
-- Spark's documentation:
-  [Using Foreach and ForeachBatch](https://spark.apache.org/docs/latest/streaming/apis-on-dataframes-and-datasets.html#using-foreach-and-foreachbatch)
-"""
+"""HF836: several writes of one batch compute random columns again."""
 
 from __future__ import annotations
 

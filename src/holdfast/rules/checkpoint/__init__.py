@@ -1,0 +1,1 @@
+"""Rules that the checkpoint alone decides."""

@@ -1,0 +1,1 @@
+"""Rules about the last error of Spark."""

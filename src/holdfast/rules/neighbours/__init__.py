@@ -1,0 +1,1 @@
+"""Rules that compare a checkpoint with others."""

@@ -1,0 +1,1 @@
+"""Rules about what a sink without a ledger holds."""

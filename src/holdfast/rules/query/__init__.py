@@ -1,0 +1,1 @@
+"""Rules about the query that is to be started."""

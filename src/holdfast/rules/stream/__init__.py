@@ -1,0 +1,1 @@
+"""Rules about the record and the ledgers of a guarded stream."""
