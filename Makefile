@@ -6,7 +6,7 @@ NEWEST := 3.13
 OTHER_SPARKS := 3.5 4.0 4.1 4.3
 
 .DEFAULT_GOAL := help
-.PHONY: help dev lock wheel check format unit unit-newest fuzz spark drill drill-full matrix predictions bench pipeline lab fixtures docs clean
+.PHONY: help dev lock wheel check format unit unit-newest fuzz spark drill drill-full nightly matrix predictions bench pipeline lab fixtures docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,41 +84,14 @@ drill: ## Tests that kill processes for real, sized for the gate
 	$(PYTEST) -v -m drill tests/drills --durations=15
 
 SEED ?= 1
-drill-full: ## Every campaign, for hours: every stream in every phase, crash states, races, changed tables, planted bugs, a soak
-	$(BIN)/python -m campaigns.every_drill
-	$(BIN)/python -m campaigns.crash_states --seed $(SEED)
-	$(BIN)/python -m campaigns.lost_answers --seed $(SEED)
-	$(BIN)/python -m campaigns.clock_races --seed $(SEED)
-	$(BIN)/python -m campaigns.kills
-	$(BIN)/python -m campaigns.server_kills
-	$(BIN)/python -m campaigns.postgres_races
-	$(BIN)/python -m campaigns.delta_races 30 $(SEED)
-	$(BIN)/python -m campaigns.task_faults
-	$(BIN)/python -m campaigns.executor_faults
-	$(BIN)/python -m campaigns.pods --seed $(SEED)
-	$(BIN)/python -m campaigns.pipeline_kills --seed $(SEED)
-	$(BIN)/python -m campaigns.planted --seed $(SEED)
-	$(BIN)/python -m campaigns.target_changes
-	$(BIN)/python -m campaigns.restart_damage
-	$(BIN)/python -m campaigns.damages --seed $(SEED)
-	$(BIN)/python -m campaigns.other_sinks
-	$(BIN)/python -m campaigns.long_life
-	$(BIN)/python -m campaigns.yarn_attempts
-	$(BIN)/python -m campaigns.soak --seed $(SEED)
+nightly: ## Every sample, campaign and benchmark whole, one by one, for a day; results in nightly/, compared with the last time
+	$(BIN)/python -m campaigns.nightly --seed $(SEED)
+
+drill-full: ## Every campaign about faults, judgements and repairs, for hours
+	$(BIN)/python -m campaigns.nightly faults judgements repairs --seed $(SEED)
 
 bench: ## Speed and cost: what everything costs, reading at scale
-	$(BIN)/python -m benchmarks.cli_start
-	$(BIN)/python -m benchmarks.checkpoint_scale
-	$(BIN)/python -m benchmarks.delta_speed
-	$(BIN)/python -m benchmarks.guard_cost
-	$(BIN)/python -m benchmarks.kill_cost
-	$(BIN)/python -m benchmarks.ledger_growth
-	$(BIN)/python -m benchmarks.look_cost
-	$(BIN)/python -m benchmarks.postgres_speed
-	$(BIN)/python -m benchmarks.restart_time
-	$(BIN)/python -m benchmarks.start_requests
-	$(BIN)/python -m benchmarks.store_cost
-	$(BIN)/python -m benchmarks.version_cost
+	$(BIN)/python -m campaigns.nightly speeds
 
 pipeline: ## The reference pipeline on 100,000 messages, judged exactly
 	$(BIN)/python -m examples.sensors --messages 100000
