@@ -106,6 +106,7 @@ drill-full: ## Every campaign, for hours: every stream in every phase, crash sta
 
 bench: ## Speed and cost: what everything costs, reading at scale
 	$(BIN)/python -m benchmarks.cli_start
+	$(BIN)/python -m benchmarks.checkpoint_cost
 	$(BIN)/python -m benchmarks.checkpoint_scale
 	$(BIN)/python -m benchmarks.delta_speed
 	$(BIN)/python -m benchmarks.guard_cost
