@@ -25,6 +25,8 @@ from lab.postgres import Postgres
 from lab.predictions import compare_predictions, report
 from lab.s3 import ACCESS_KEY, REGION, S3, SECRET_KEY
 from lab.spark import environment
+from lab.state_rows import FIRST, compare_state
+from lab.state_rows import report as state_report
 from lab.versions import OTHER_VERSIONS, installation_of
 from lab.warm_up import ensure_archive
 
@@ -90,6 +92,19 @@ def predictions_command(versions: tuple[str, ...]) -> None:
     """Restart damaged checkpoints on every version of Spark, and compare with the predictions."""
     found = [compare_predictions(version) for version in versions or [*SUPPORTED]]
     for line in report(found):
+        click.echo(line)
+    sys.exit(0 if all(each.is_complete for each in found) else 1)
+
+
+@lab.command("state")
+@click.option(
+    "--spark", "versions", multiple=True, type=click.Choice([v for v in SUPPORTED if v >= FIRST])
+)
+def state_command(versions: tuple[str, ...]) -> None:
+    """Compare keys and values of state with Spark's own reader, on every version that has one."""
+    chosen = versions or tuple(version for version in SUPPORTED if version >= FIRST)
+    found = [compare_state(version) for version in chosen]
+    for line in state_report(found):
         click.echo(line)
     sys.exit(0 if all(each.is_complete for each in found) else 1)
 

@@ -54,19 +54,23 @@ def compare_predictions(version: str) -> Agreement:
     ensure_archive(installation)
     with scratch_directory() as directory:
         found = directory / "report.xml"
-        _run_tests(installation, found)
+        run_tests(installation, [_TESTS.format(part) for part in _PARTS], report=found)
         return read_report(version, found.read_bytes())
 
 
-def _run_tests(installation: Installation, found: Path) -> None:
-    tests = [_TESTS.format(part) for part in _PARTS]
+def run_tests(installation: Installation, tests: Sequence[str], *, report: Path) -> None:
+    """Run tests in the Python of an installation, all of them, and keep pytest's report.
+
+    Raises:
+        CalledProcessError: The tests could not be run to their end.
+    """
     # PySpark before 4.2 leaves sockets open, which is a warning and no difference.
     options = ["-m", "spark", "-q", "-W", "ignore", "-p", "no:cacheprovider"]
     variables = {
         "HOLDFAST_ALL": "1",
         "PYTHONPATH": str(REPOSITORY / "src"),  # Holdfast itself is not installed there
     }
-    command = [str(installation.python), "-m", "pytest", *options, f"--junit-xml={found}", *tests]
+    command = [str(installation.python), "-m", "pytest", *options, f"--junit-xml={report}", *tests]
     ended = subprocess.run(command, check=False, cwd=REPOSITORY, env={**os.environ, **variables})
     if ended.returncode not in (0, _SOME_FAILED):
         ended.check_returncode()

@@ -28,6 +28,10 @@ class SeenRequest:
     query: str
     agent: str
     """The client's name for itself: `object_store/…` is obstore, `Hadoop …` is s3a."""
+    is_copy: bool = False
+    """Whether the store copies an object of its own: how s3a renames."""
+    size_bytes: int = 0
+    """Of what was sent to be stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +144,16 @@ class S3Proxy(Proxy):
             method, target, _ = request.first_line.split(" ", 2)
             path, _, query = target.partition("?")
             agent = request.fields.get("user-agent", "")
-            seen = SeenRequest(method=method, path=path, query=query, agent=agent)
-            self.requests.append(seen)
+            self.requests.append(
+                SeenRequest(
+                    method=method,
+                    path=path,
+                    query=query,
+                    agent=agent,
+                    is_copy="x-amz-copy-source" in request.fields,
+                    size_bytes=_size(request.fields),
+                )
+            )
             armed, losing = self._reaches_point(method, path), self._loses(method, path)
             if armed is not None and armed.point.when == "before":
                 _strike(armed)
@@ -165,6 +177,12 @@ class S3Proxy(Proxy):
             await client.send(answer.raw)
             if method != "HEAD" and status not in BODILESS:
                 await pass_body(upstream, client, answer.fields)
+
+
+def _size(fields: dict[str, str]) -> int:
+    """Return how many bytes a request brings; without the signatures that s3a puts in between."""
+    text = fields.get("x-amz-decoded-content-length") or fields.get("content-length", "0")
+    return int(text) if text.isdecimal() else 0
 
 
 def _strike(armed: _Armed) -> None:

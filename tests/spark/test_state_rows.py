@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from holdfast.checkpoint import Checkpoint, read_checkpoint
+from holdfast.checkpoint.state import Operator, Store
 from holdfast.checkpoint.state.live_rows import Question
 from holdfast.checkpoint.state.row_codec import RowCodec, find_codec
 from holdfast.checkpoint.state.scan import ScannedStore, scan_store
-from holdfast.checkpoint.state.unsafe_row import Fields
+from holdfast.checkpoint.state.unsafe_row import Fields, NotDecoded
 from holdfast.evidence.state import ROCKSDB, provider_of, unique_ids
 from holdfast.evidence.versions import version_text
 from tests.spark.spark_version import SPARK
@@ -31,13 +33,18 @@ def stores(archive: Archive, checkpoint: Checkpoint) -> list[dict[str, Any]]:
     return [each for each in answers(archive) if is_a_store(operator_of(checkpoint, each), each)]
 
 
+def spark_reads(name: str) -> bool:
+    """Say whether Spark could read state of a fixture when it was archived."""
+    return any(True for _ in answers(open_archive(name)))
+
+
 def has_stores(name: str) -> bool:
     archive = open_archive(name)
     return bool(stores(archive, read_checkpoint(archive.checkpoint)))
 
 
 MINE = [
-    each for each in ARCHIVES if each.startswith(f"{version_text(SPARK)}-") and has_stores(each)
+    each for each in ARCHIVES if each.startswith(f"{version_text(SPARK)}-") and spark_reads(each)
 ]
 
 
@@ -52,15 +59,20 @@ def plain(value: Any) -> Any:
     return bytes(value) if isinstance(value, bytearray) else value
 
 
-def ours(archive: Archive, checkpoint: Checkpoint, answer: dict[str, Any]) -> Rows:
-    operator = operator_of(checkpoint, answer)
+def codec_of(checkpoint: Checkpoint, operator: Operator, store: Store) -> RowCodec | NotDecoded:
+    """Return what decodes a store, or the name of what stands against it."""
     entry = checkpoint.newest_readable
     conf = entry.metadata.conf if entry and entry.metadata else {}
+    return find_codec(operator, store, conf, is_rocksdb=provider_of(operator) == ROCKSDB)
+
+
+def ours(archive: Archive, checkpoint: Checkpoint, answer: dict[str, Any]) -> Rows:
+    operator = operator_of(checkpoint, answer)
     rows: Rows = Counter()
     for store in operator.stores:
         if store.name != answer["storeName"]:
             continue
-        codec = find_codec(operator, store, conf, is_rocksdb=provider_of(operator) == ROCKSDB)
+        codec = codec_of(checkpoint, operator, store)
         assert isinstance(codec, RowCodec), codec
         ids = unique_ids(checkpoint, operator).get((store.partition, store.name))
         found = scan_store(
@@ -87,8 +99,14 @@ def sparks(spark: SparkSession, place: Path, answer: dict[str, Any]) -> Rows:
 PARTS = ("key", "value")
 
 
-@pytest.mark.parametrize("name", MINE)
-def test_rows_are_those_of_sparks_reader(spark: SparkSession, tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("name", [each for each in MINE if has_stores(each)])
+def test_rows_are_those_of_sparks_reader(
+    spark: SparkSession,
+    tmp_path: Path,
+    *,
+    name: str,
+    record_property: Callable[[str, object], None],
+) -> None:
     unpack(name, tmp_path)
     session = spark.newSession()
     assert session.streams.active == []
@@ -96,7 +114,29 @@ def test_rows_are_those_of_sparks_reader(spark: SparkSession, tmp_path: Path, na
         session.conf.set(FORMAT, "2")
     archive = open_archive(name)
     checkpoint = read_checkpoint(archive.checkpoint)
-    for answer in stores(archive, checkpoint):
+    reads = stores(archive, checkpoint)
+    rows = 0
+    for answer in reads:
         found = ours(archive, checkpoint, answer)
         assert found.total() == answer["rows"]
         assert found == sparks(session, tmp_path / "checkpoint", answer), answer
+        rows += found.total()
+    record_property(str(provider_of(operator_of(checkpoint, reads[0]))), 1)
+    record_property("reads", len(reads))
+    record_property("rows", rows)
+
+
+@pytest.mark.parametrize("name", [each for each in MINE if not has_stores(each)])
+def test_what_is_not_decoded_is_said_by_name(
+    name: str, record_property: Callable[[str, object], None]
+) -> None:
+    archive = open_archive(name)
+    checkpoint = read_checkpoint(archive.checkpoint)
+    reasons = {
+        found.what
+        for operator in checkpoint.state
+        for store in operator.stores
+        if isinstance(found := codec_of(checkpoint, operator, store), NotDecoded)
+    }
+    assert reasons
+    record_property("not decoded", "; ".join(sorted(reasons)))

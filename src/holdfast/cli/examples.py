@@ -29,6 +29,7 @@ EXAMPLES = {
         "holdfast inspect s3://lake/streams/readings",
         "holdfast inspect /srv/streams",
         "holdfast inspect /srv/checkpoint --batch 41",
+        "holdfast inspect /srv/checkpoint --cost",
     ),
     "ledger": ('holdfast ledger ddl --role streams | psql "$DSN"',),
     "lint": (

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -15,13 +16,20 @@ from holdfast.cli.check_text import say_check
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.inspect_directory import DirectoryInspection, inspect_directory
 from holdfast.cli.inspect_text import render_text
-from holdfast.cli.inspection import Inspection, inspect_checkpoint, with_probes, with_record
+from holdfast.cli.inspection import (
+    Inspection,
+    inspect_checkpoint,
+    with_cost,
+    with_probes,
+    with_record,
+)
 from holdfast.cli.looks import parse_sources, parse_spark, with_probe
 from holdfast.cli.options import with_format, with_storage_options
 from holdfast.cli.watch import WatchedReader, watch
 from holdfast.errors import ConfigError
 from holdfast.evidence.checkpoints_below import is_checkpoint
 from holdfast.evidence.guard_record import GuardRecord, UnreadableRecord, read_guard_record
+from holdfast.evidence.progress_times import MOST_CHARACTERS
 from holdfast.evidence.verdict import Verdict
 from holdfast.evidence.versions import SparkVersion
 from holdfast.printable import printable
@@ -31,6 +39,10 @@ from holdfast.storage.options import parse_options
 
 if TYPE_CHECKING:
     from holdfast.diagnosis.probing import SourceLooks
+
+_LONGEST_LINE = 1_000_000
+_DETAILS = ("state", "files", "cost", "probe", "sources")
+"""Options that are for one checkpoint, with `--batch`."""
 
 
 @click.command()
@@ -51,17 +63,27 @@ if TYPE_CHECKING:
     "--state", is_flag=True, help="Open the state files that the next start loads, and count rows."
 )
 @click.option("--files", is_flag=True, help="List every file.")
+@click.option(
+    "--cost",
+    is_flag=True,
+    help="Show what the checkpoint costs: files, bytes and requests of a batch, its interval and "
+    "its time, and what is kept. Every file is listed, none is opened.",
+)
+@click.option(
+    "--progress",
+    metavar="FILE",
+    type=click.File("r", encoding="utf-8", errors="replace"),
+    help="With --cost: the driver's log (level INFO) or the JSON of query.recentProgress, which "
+    "tell how much of a batch's time its checkpoint takes. `-` is standard input.",
+)
 @click.option("--spark", metavar="VERSION", help="The Spark that will be started, such as 4.2.")
 @with_probe
 @with_format
 @with_storage_options
-def inspect(  # noqa: PLR0913 - one parameter per option
+def inspect(
     *,
     location: str,
     check: bool,
-    batch: int | None,
-    state: bool,
-    files: bool,
     spark: str | None,
     form: str,
     storage_options: tuple[str, ...],
@@ -75,25 +97,33 @@ def inspect(  # noqa: PLR0913 - one parameter per option
     Spark is not needed.
     """
     version = None if spark is None else parse_spark(spark)
+    if asked["progress"] is not None and not asked["cost"]:
+        raise ConfigError("--progress tells what a checkpoint costs: add --cost.")
     options = parse_options(storage_options)
     opened = open_checkpoint(location, options)
     found: Inspection | DirectoryInspection | None = None
     with watch(opened.checkpoint) as watched:
         if opened.bundle is None and not is_checkpoint(watched, watched.list()):
             found = _look_below(watched, options, version)
-            is_probed = asked["probe"] or bool(asked["sources"])
-            _refuse_details(found, is_asked=state or files or batch is not None or is_probed)
+            _refuse_details(found, asked)
         if found is None:
-            inspection = inspect_checkpoint(
-                watched, spark=version, batch=batch, state=state, files=files
-            )
-            found = with_record(inspection, _find_record(opened))
+            looked = _look_at_one(watched, version, asked)
+            found = with_record(looked, _find_record(opened))
             if asked["probe"] or asked["sources"]:
                 found = with_probes(found, watched, _source_looks(found, options, asked))
     _show(found, form)
     if check and form == "text":
         _write([say_check(found)])
     return _exit_code(found, check=check)
+
+
+def _look_at_one(
+    watched: WatchedReader, spark: SparkVersion | None, asked: Mapping[str, Any]
+) -> Inspection:
+    """Look at a checkpoint, and at what was asked for of it alone."""
+    details = {name: asked[name] for name in ("batch", "state", "files")}
+    found = inspect_checkpoint(watched, spark=spark, **details)
+    return with_cost(found, watched, _read_progress(asked["progress"])) if asked["cost"] else found
 
 
 def _look_below(
@@ -109,13 +139,29 @@ def _look_below(
     return found if found.rows else None
 
 
-def _refuse_details(found: DirectoryInspection | None, *, is_asked: bool) -> None:
+def _refuse_details(found: DirectoryInspection | None, asked: Mapping[str, Any]) -> None:
+    # Batch 0 is asked for too.
+    is_asked = asked["batch"] is not None or any(asked[each] for each in _DETAILS)
     if found is not None and is_asked:
         raise ConfigError(
-            "--batch, --state, --files, --probe and --source are for one checkpoint; "
+            "--batch, --state, --files, --cost, --probe and --source are for one checkpoint; "
             f"{found.location} is a directory with {len(found.rows):,} below it, such as "
             f"{found.rows[0].location}."
         )
+
+
+def _read_progress(file: TextIO | None) -> str | None:
+    """Return the end of a file, at most as much as is looked at."""
+    if file is None:
+        return None
+    kept: deque[str] = deque()
+    length = 0
+    for line in iter(lambda: file.readline(_LONGEST_LINE), ""):
+        kept.append(line)
+        length += len(line)
+        while length - len(kept[0]) > MOST_CHARACTERS:
+            length -= len(kept.popleft())
+    return "".join(kept)
 
 
 def _source_looks(

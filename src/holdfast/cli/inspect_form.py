@@ -159,6 +159,69 @@ class ProbeJson(msgspec.Struct, rename="camel"):
     why_not: str | None
 
 
+class RangeJson(msgspec.Struct):
+    """A median with the lowest and the highest."""
+
+    median: float
+    lowest: float
+    highest: float
+
+
+class PartCostJson(msgspec.Struct, rename="camel"):
+    """One part of a checkpoint: what a batch writes to it (null if not known), and what is kept."""
+
+    name: str
+    files_per_batch: float | None
+    bytes_per_batch: float | None
+    kept_files: int
+    kept_bytes: int
+
+
+class RequestsJson(msgspec.Struct):
+    """What a batch asks of S3 through s3a, estimated by its files."""
+
+    writes: float
+    reads: float
+    deletes: float
+
+
+class TimesJson(msgspec.Struct, rename="camel"):
+    """How much of a batch's time the offset log and the commit log take, as Spark reports it."""
+
+    batches: int
+    batch_ms: float
+    logs_ms: float
+    share: RangeJson
+
+
+class CompactionJson(msgspec.Struct, rename="camel"):
+    """A log that is rewritten as one file now and then: the newest such file."""
+
+    path: str
+    size_bytes: int
+    every: int | None
+
+
+class CostJson(msgspec.Struct, rename="camel"):
+    """What a checkpoint costs; what is not known is null, and `notKnown` says why."""
+
+    batches: int
+    first_batch: int | None
+    parts: tuple[PartCostJson, ...]
+    kept_files: int
+    kept_bytes: int
+    state_share: float | None
+    interval_s: RangeJson | None
+    batch_s: RangeJson | None
+    times: TimesJson | None
+    requests: RequestsJson | None
+    kept_offsets: int
+    compactions: tuple[CompactionJson, ...]
+    state: tuple[str, ...]
+    is_async: bool
+    not_known: dict[str, str]
+
+
 class InspectJson(msgspec.Struct, rename="camel", tag_field="format", tag=FORMAT):
     """What `holdfast inspect` found in a checkpoint."""
 
@@ -193,6 +256,7 @@ class InspectJson(msgspec.Struct, rename="camel", tag_field="format", tag=FORMAT
     what_to_do: str
     record: RecordJson | None
     probes: tuple[ProbeJson, ...] | None = None
+    cost: CostJson | None = None
 
 
 class CheckpointRowJson(msgspec.Struct, rename="camel"):

@@ -21,6 +21,7 @@ from holdfast.checkpoint.sources.rate import CountOffset, RateMicroBatchOffset
 from holdfast.checkpoint.state import NotCounted, Store
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.cli.guard_json import record_json
+from holdfast.cli.inspect_cost_json import cost_json
 from holdfast.cli.inspect_directory import DirectoryInspection
 from holdfast.cli.inspect_directory_json import make_directory_document
 from holdfast.cli.inspect_form import (
@@ -114,6 +115,7 @@ def make_document(inspection: Inspection) -> InspectJson:
         what_to_do=say_what_to_do(overview, inspection.guard),
         record=record_json(inspection.record),
         probes=None if inspection.probes is None else tuple(map(_probe, inspection.probes)),
+        cost=None if inspection.cost is None else cost_json(checkpoint, inspection.cost),
     )
 
 

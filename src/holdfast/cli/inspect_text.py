@@ -56,6 +56,10 @@ def render_text(inspection: Inspection, *, now: datetime) -> list[str]:
         lines += render_stores(inspection.stores)
     if inspection.batch is not None:
         lines += render_batch(overview.checkpoint, inspection.batch)
+    if inspection.cost is not None:
+        from holdfast.cli.inspect_cost_text import render_cost  # noqa: PLC0415 - on request
+
+        lines += render_cost(overview.checkpoint, inspection.cost)
     if inspection.files is not None:
         lines += [
             "",

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from holdfast.checkpoint.metadata import QueryMetadata
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.evidence.collect import collect
+from holdfast.evidence.cost import CheckpointCost, find_cost
 from holdfast.evidence.guard_record import GuardRecord, UnreadableRecord, settle_state
 from holdfast.evidence.overview import Overview, overview_of
 from holdfast.evidence.progress import SourceRange, find_ranges
+from holdfast.evidence.progress_times import NoTimes, ReportedTimes, read_times
 from holdfast.evidence.sources.probe import NotProbed, SourceProbe
 from holdfast.evidence.state_content import StoreContent
 from holdfast.evidence.verdict import Verdict, judge_start
@@ -30,6 +33,15 @@ class BatchDetail:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CostDetail:
+    """What the checkpoint costs, as `--cost` asks for it."""
+
+    cost: CheckpointCost
+    times: ReportedTimes | NoTimes | None = None
+    """By Spark's own progress; None if no file was given."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Inspection:
     """What was looked at."""
 
@@ -41,6 +53,8 @@ class Inspection:
     """None when not asked for."""
     probes: tuple[SourceProbe, ...] | None = None
     """What the sources can still give; None when not asked for."""
+    cost: CostDetail | None = None
+    """None when not asked for."""
     record: GuardRecord | UnreadableRecord | None = None
     """Of the stream, beside the checkpoint; None when there is none."""
 
@@ -102,6 +116,23 @@ def with_probes(inspection: Inspection, reader: Reader, looks: SourceLooks) -> I
 
     checkpoint = inspection.overview.checkpoint
     return replace(inspection, probes=probe_sources(checkpoint, reader, looks))
+
+
+def with_cost(inspection: Inspection, reader: Reader, progress: str | None) -> Inspection:
+    """Return what was looked at, and what the checkpoint costs.
+
+    Args:
+        inspection: So far.
+        reader: Of the checkpoint: every file is listed, none is opened.
+        progress: A text with Spark's progress of the query; None if there is none.
+    """
+    checkpoint = inspection.overview.checkpoint
+    own = checkpoint.metadata
+    query_id = own.query_id if isinstance(own, QueryMetadata) else None
+    times = None if progress is None else read_times(progress, query_id)
+    return replace(
+        inspection, cost=CostDetail(cost=find_cost(checkpoint, reader.walk()), times=times)
+    )
 
 
 def _look_at_batch(checkpoint: Checkpoint, batch_id: BatchId) -> BatchDetail:
