@@ -95,6 +95,7 @@ drill-full: ## Every campaign, for hours: every stream in every phase, crash sta
 	$(BIN)/python -m campaigns.executor_faults
 	$(BIN)/python -m campaigns.pods --seed $(SEED)
 	$(BIN)/python -m campaigns.pipeline_kills --seed $(SEED)
+	$(BIN)/python -m campaigns.pipeline_kills --messages 50000 --kills 25 --server-kills 0 --repairs --seed $(SEED)
 	$(BIN)/python -m campaigns.planted --seed $(SEED)
 	$(BIN)/python -m campaigns.target_changes
 	$(BIN)/python -m campaigns.restart_damage
@@ -102,6 +103,7 @@ drill-full: ## Every campaign, for hours: every stream in every phase, crash sta
 	$(BIN)/python -m campaigns.other_sinks
 	$(BIN)/python -m campaigns.long_life
 	$(BIN)/python -m campaigns.yarn_attempts
+	$(BIN)/python -m campaigns.sensors_on_yarn
 	$(BIN)/python -m campaigns.soak --seed $(SEED)
 
 bench: ## Speed and cost: what everything costs, reading at scale
@@ -114,11 +116,12 @@ bench: ## Speed and cost: what everything costs, reading at scale
 	$(BIN)/python -m benchmarks.look_cost
 	$(BIN)/python -m benchmarks.postgres_speed
 	$(BIN)/python -m benchmarks.restart_time
+	$(BIN)/python -m benchmarks.sensors_demo
 	$(BIN)/python -m benchmarks.start_requests
 	$(BIN)/python -m benchmarks.store_cost
 	$(BIN)/python -m benchmarks.version_cost
 
-pipeline: ## The reference pipeline on 100,000 messages, judged exactly
+pipeline: ## The reference pipeline on 100,000 messages without a server, compared row by row
 	$(BIN)/python -m examples.sensors --messages 100000
 
 matrix: ## Guarded streams on every supported version of Spark, killed and restarted
