@@ -93,7 +93,7 @@ drill-full: ## Every campaign about faults, judgements and repairs, for hours
 bench: ## Speed and cost: what everything costs, reading at scale
 	$(BIN)/python -m campaigns.nightly speeds
 
-pipeline: ## The reference pipeline on 100,000 messages, judged exactly
+pipeline: ## The reference pipeline on 100,000 messages without a server, compared row by row
 	$(BIN)/python -m examples.sensors --messages 100000
 
 matrix: ## Guarded streams on every supported version of Spark, killed and restarted

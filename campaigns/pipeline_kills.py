@@ -1,13 +1,17 @@
 """The sensors pipeline, whole, under kills: drivers, the broker, PostgreSQL and S3.
 
     python -m campaigns.pipeline_kills --messages 300000 --kills 20 --server-kills 5 --seed 1
+    python -m campaigns.pipeline_kills --messages 50000 --kills 25 --server-kills 0 --repairs
 
-Four guarded streams run side by side in one driver. Before every run new messages are sent; then
-the driver's process group is killed at a point drawn by the seed: a step of our own, or a request
-to S3 that has or has not gone through. With a server kill the driver is halted at its point, the
-server dies and comes back, and the driver goes on before or after that, until a batch is through or
-it has failed; then it is killed too. The last run ends by itself, and all five tables are compared
-row by row.
+Five guarded streams, two of them with state, run side by side in one driver. Before every run new
+messages are sent; then the driver's process group is killed at a point drawn by the seed: a step of
+our own, or a request to S3 that has or has not gone through. With a server kill the driver is
+halted at its point, the server dies and comes back, and the driver goes on before or after that,
+until a batch is through or it has failed; then it is killed too. The last run ends by itself, and
+all tables are compared row by row. Duplicates and late messages are among them, and are counted.
+
+With `--repairs` the streams with state are rewound then, and the pipeline is reset from its first
+stage on, and proved. All tables are compared after each repair.
 """
 
 from __future__ import annotations
@@ -25,18 +29,20 @@ import click
 import psutil
 from pyspark.sql import SparkSession
 
+from campaigns import pipeline_repairs
 from campaigns.judging import assert_passed
 from campaigns.outcome import describe_tables, differences_of
+from campaigns.streams.sensors_scenario import make_scenario, send
 from campaigns.streams.sensors_tables import SensorsTables
-from examples.sensors import guarded
+from examples.sensors import answers, guarded
 from examples.sensors.messages import Message, make_messages
-from examples.sensors.plain import Sensors
-from examples.sensors.scenario import make_scenario, send
+from examples.sensors.settings import DSN_NAME, Sensors
 from holdfast.drills.drill import Recording
 from holdfast.drills.kill import Driver, Ended, Named, Point
 from holdfast.drills.kill.points import When
 from holdfast.drills.kill.waiting import wait_until
 from holdfast.drills.verdict import Checked
+from holdfast.proof.values import Verdict
 from lab import S3, Kafka, Postgres
 from lab.faults.s3_proxy import S3Proxy, S3Request
 from lab.scratch import scratch_directory
@@ -44,7 +50,7 @@ from lab.server import Server
 from lab.spark import environment, start_session
 from lab.warm_up import ensure_archive
 
-STREAMS, SINKS = 4, 5
+STREAMS, SINKS = 5, 7
 # How often each run comes by a point at least: new messages are one batch of each stream or more.
 NAMED = {
     **dict.fromkeys(("G1", "G2", "G3", "G4", "G5", "G6"), STREAMS),
@@ -95,7 +101,7 @@ class Ran:
     recording: Recording
 
     def judge(self, spark: SparkSession) -> list[Checked]:
-        """Compare all five tables row by row, and check every run."""
+        """Compare all tables row by row, and check every run."""
         self.tables.spark = spark
         self.recording.look()
         return self.recording.check()
@@ -126,7 +132,7 @@ def run(plan: Plan, servers: Servers, directory: Path) -> Ran:
         servers.kafka,
         servers.postgres,
         messages_per_batch=len(parts[0]),
-        serving_table=guarded.SERVING_TABLE,
+        serving_table=guarded.SERVING_TABLES,
     )
     driver = _driver(servers, sensors, directory)
     tables = SensorsTables(sensors=sensors, sent=messages)
@@ -182,7 +188,7 @@ def _driver(servers: Servers, sensors: Sensors, directory: Path) -> Driver:
     settings = servers.s3.spark_settings(port=servers.proxy.port)
     return Driver(
         [guarded.__file__, *arguments],
-        environment={**environment(directory, settings), guarded.DSN_NAME: sensors.dsn},
+        environment={**environment(directory, settings), DSN_NAME: sensors.dsn},
         directory=directory / "runs",
         striker=servers.proxy,
     )
@@ -197,8 +203,9 @@ def _tell(told: str, ended: Ended) -> None:
 @click.option("--kills", default=20, show_default=True, help="Of the driver alone.")
 @click.option("--server-kills", default=5, show_default=True, help="Of a server, and the driver.")
 @click.option("--seed", default=1, show_default=True)
-def main(**given: int) -> None:
-    """Run it, compare, and say what was lost and doubled."""
+@click.option("--repairs", is_flag=True, help="Rewind, reset and prove it then.")
+def main(*, repairs: bool, **given: int) -> None:
+    """Run it, compare, and say what was lost and duplicated."""
     plan = Plan(**given)
     ensure_archive()
     with ExitStack() as stack:
@@ -211,13 +218,29 @@ def main(**given: int) -> None:
         )
         scratch = stack.enter_context(scratch_directory())
         ran = run(plan, servers, scratch / "drivers")
+        pipeline_repairs.prepare(ran.tables.sensors, s3)
         spark = start_session(scratch / "judge", s3.spark_settings())
         checked = ran.judge(spark)
-        spark.stop()
         tables = describe_tables(differences_of(ran.recording.history))
-    told = f"seed {plan.seed}: {plan.kills} kills, {plan.server_kills} with a server"
-    click.echo(f"{told}; {tables}")
+        told = f"seed {plan.seed}: {plan.kills} kills, {plan.server_kills} with a server"
+        click.echo(f"{told}; {answers.count(ran.tables.sent)}; {tables}")
+        failed = _repair(spark, ran, scratch) if repairs else []
+        spark.stop()
     assert_passed(checked)
+    if failed:
+        raise click.ClickException(f"not exact: {'; '.join(failed)}")
+
+
+def _repair(spark: SparkSession, ran: Ran, scratch: Path) -> list[str]:
+    """Repair the pipeline, say how its tables are after each repair, and return what is wrong."""
+    sensors, failed = ran.tables.sensors, []
+    for name, found in pipeline_repairs.repair(spark, sensors, ran.tables.sent, scratch=scratch):
+        click.echo(f"{name}: {describe_tables(found)}")
+        if not all(each.exact for each in found.values()):
+            failed.append(name)
+    verdicts = pipeline_repairs.prove(spark, sensors)
+    click.echo("; ".join(f"prove {table}: {verdict}" for table, verdict in verdicts.items()))
+    return failed + [table for table, found in verdicts.items() if found is Verdict.NOT_EXACT]
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ from pyspark.errors import AnalysisException, StreamingQueryException
 from campaigns.five_steps import stages
 from campaigns.five_steps.servers import FIRST, MESSAGES, PER_BATCH, Servers, expire
 from campaigns.five_steps.stages import LAST, RAW, STAGES, kind_of, start_stage
+from campaigns.streams.sensors_scenario import send
 from examples.sensors.messages import PARTITIONS, Message, make_messages
-from examples.sensors.scenario import send
 from holdfast.drills.kill import Driver, Rename
 from holdfast.drills.kill.waiting import wait_until
 from holdfast.proof.multiset import Difference, compare

@@ -16,8 +16,8 @@ from campaigns.commands import holdfast
 from campaigns.five_steps.by_hand import Outcome, Row
 from campaigns.five_steps.servers import EXPIRED, FIRST, MESSAGES, PER_BATCH, Servers, expire
 from campaigns.five_steps.stages import LAST, RAW, SCHEMA, WRONG
+from campaigns.streams.sensors_scenario import send
 from examples.sensors.messages import PARTITIONS, Message, make_messages
-from examples.sensors.scenario import send
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.plan.plan_file import Plan, decode_plan
 from holdfast.proof.multiset import compare

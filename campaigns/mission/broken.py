@@ -7,7 +7,8 @@ from pyspark.sql import functions as F
 
 import holdfast as hf
 from examples.sensors import guarded, plain
-from examples.sensors.plain import Sensors, read_topic
+from examples.sensors.parsing import read_messages
+from examples.sensors.settings import Sensors
 
 STREAM = "sensor-raw-ingest"
 
@@ -15,7 +16,7 @@ STREAM = "sensor-raw-ingest"
 def read_broken(spark: SparkSession, sensors: Sensors) -> DataFrame:
     """Return the messages of the topic, every tenth of them cut."""
     cut = F.when(F.col("offset") % 10 == 0, F.expr("substring(value, 2)"))
-    return read_topic(spark, sensors).withColumn("value", cut.otherwise(F.col("value")))
+    return read_messages(spark, sensors).withColumn("value", cut.otherwise(F.col("value")))
 
 
 def make_broken(sensors: Sensors) -> hf.Pipeline:

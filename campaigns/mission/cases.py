@@ -17,11 +17,11 @@ from pyspark.sql import SparkSession
 
 from campaigns.commands import holdfast
 from campaigns.mission.broken import make_broken, run_plain_broken
+from campaigns.streams.sensors_scenario import make_scenario, send
 from examples.sensors import guarded, plain
 from examples.sensors.judge import judge
 from examples.sensors.messages import Message, make_messages
-from examples.sensors.plain import Sensors
-from examples.sensors.scenario import make_scenario, send
+from examples.sensors.settings import DSN_NAME, Sensors
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.plan.plan_file import Plan, decode_plan
 from holdfast.proof.multiset import Difference
@@ -31,11 +31,18 @@ from lab.s3 import ACCESS_KEY, REGION, SECRET_KEY
 from lab.spark import start_session
 
 STREAM = "sensor-raw-ingest"
-STREAMS = (STREAM, "sensor-deserialize", "sensor-quarantine", "sensor-merge-gold")
+STREAMS = (
+    STREAM,
+    "sensor-deserialize",
+    "sensor-quarantine",
+    "sensor-merge-gold",
+    "product-usage",
+)
 Everything = tuple[dict[str, str], list[Any]]
 """Objects by path, and the rows of each table."""
 _EVERY_ROW = (
     "select to_jsonb(t)::text from latest t order by 1",
+    "select to_jsonb(t)::text from product_usage t order by 1",
     "select to_jsonb(t)::text from holdfast.ledger t order by 1",
 )
 
@@ -72,7 +79,7 @@ class Bench:
             messages_per_batch=max(500, self.count // 8),
             serving_table=serving_table,
         )
-        os.environ[guarded.DSN_NAME] = made.dsn
+        os.environ[DSN_NAME] = made.dsn
         os.environ.update(
             AWS_ENDPOINT_URL=self.s3.address,
             AWS_ACCESS_KEY_ID=ACCESS_KEY,
@@ -150,7 +157,7 @@ def expired(bench: Bench) -> Result:
 
 def _reset(bench: Bench, name: str, *, expire: Callable[[Sensors], int]) -> Result:
     sent = bench.sent()
-    sensors = bench.sensors(guarded.SERVING_TABLE)
+    sensors = bench.sensors(guarded.SERVING_TABLES)
     file = bench.scratch / f"{name}.json"
     with bench.session() as spark:
         send(bench.kafka, sensors.topic, sent[: bench.count // 2])
@@ -218,7 +225,7 @@ def by_hand(bench: Bench) -> Result:
         _delete(bench, sensors)
         send(bench.kafka, sensors.topic, sent[bench.count // 2 :])
         plain.run_once(spark, sensors)
-        tables = judge(spark, sensors, sent)
+        tables = judge(spark, sensors, sent, tables=plain.TABLES)
     return Result(name="by hand", tables=tables, is_as_said=True)
 
 

@@ -14,8 +14,8 @@ import psycopg
 from pyspark.sql import SparkSession
 
 from campaigns.restart_damage import as_the_web_advises
+from campaigns.streams.sensors_scenario import send
 from examples.sensors.messages import PARTITIONS, Message, make_messages
-from examples.sensors.scenario import send
 from holdfast.drills.kill import Driver, Named
 from holdfast.drills.kill.driver import RUN_SECONDS
 from holdfast.proof.multiset import Difference, compare

@@ -2,14 +2,14 @@
 
     python -m campaigns.soak --minutes 60 --seed 7
 
-Messages are sent all the time. Four guarded streams run in one driver, which is killed with SIGKILL
+Messages are sent all the time. Five guarded streams run in one driver, which is killed with SIGKILL
 20 to 60 s after its start, wherever it is, and started again. At one moment in six a server dies,
 and comes back: the driver dies with it, after it, or goes on. On a loaded machine a driver may die
 before anything has come through to PostgreSQL, again and again: after such a run the next one is
 waited for, and that is told.
 
 Before the kill of a driver that came so far memory, open files, sessions and files are counted. A
-last run ends by itself, and all five tables are compared row by row. It ends with 1 when a row is
+last run ends by itself, and all tables are compared row by row. It ends with 1 when a row is
 lost or doubled, when something grows that must not, or when a driver failed that nobody had given a
 reason to.
 """
@@ -42,11 +42,11 @@ from campaigns.soak.growth import (
 )
 from campaigns.soak.sending import Sender
 from campaigns.soak.strikes import Life, Strike, bring_back, draw_strikes
+from campaigns.streams.sensors_scenario import make_scenario
 from examples.sensors import guarded
 from examples.sensors.judge import judge
 from examples.sensors.messages import make_messages
-from examples.sensors.plain import Sensors
-from examples.sensors.scenario import make_scenario
+from examples.sensors.settings import DSN_NAME, Sensors
 from holdfast.drills.kill import Driver
 from holdfast.drills.kill.driver import Running
 from holdfast.drills.kill.waiting import wait_until
@@ -203,7 +203,7 @@ def make_driver(soak: Soak, program: str, directory: Path) -> Driver:
     settings = {**soak.servers.s3.spark_settings(), **BATCHES_KEPT}
     return Driver(
         [program, sensors.bootstrap, sensors.topic, sensors.lake, str(MESSAGES_PER_BATCH)],
-        environment={**environment(directory, settings), guarded.DSN_NAME: sensors.dsn},
+        environment={**environment(directory, settings), DSN_NAME: sensors.dsn},
         directory=directory / "runs",
     )
 
@@ -266,7 +266,7 @@ def main(*, minutes: float, rate: float, seed: int, samples: Path | None) -> Non
             servers.kafka,
             servers.postgres,
             messages_per_batch=MESSAGES_PER_BATCH,
-            serving_table=guarded.SERVING_TABLE,
+            serving_table=guarded.SERVING_TABLES,
         )
         soak = Soak(
             servers=servers, sensors=sensors, strikes=draw_strikes(seed), samples_file=samples

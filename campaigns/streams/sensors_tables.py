@@ -1,4 +1,4 @@
-"""The five tables of the sensors pipeline, and what the messages must have become in them."""
+"""The tables of the sensors pipeline, and what the messages must have become in them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from examples.sensors.judge import rows_expected, rows_found
 from examples.sensors.messages import Message
-from examples.sensors.plain import Sensors
+from examples.sensors.settings import Sensors
 from holdfast.drills.drill import Answer, Seen
 
 

@@ -1,10 +1,12 @@
-"""The same pipeline on Holdfast: four streams that may be killed at any moment.
+"""The pipeline on Holdfast: five streams that may be killed at any moment.
 
+    python -m examples.sensors.guarded SETTINGS
     python -m examples.sensors.guarded KAFKA TOPIC LAKE MESSAGES_PER_BATCH
 
 It brings everything that is in the topic through, while all streams run, and ends. The DSN of
-PostgreSQL is in the environment, as `SENSORS_DSN`. Compare `plain.py`: what it does by hand with
-transaction ids and upserts is done by the sinks here, and nothing else of it is needed.
+PostgreSQL is where the settings say; in the second form it is in the environment, as `SENSORS_DSN`.
+Compare `plain.py`: what it does by hand with transaction ids and upserts is done by the sinks here,
+and nothing else of it is needed.
 
 Every sink of a stream gets the same rows, so what goes into quarantine is a stream of its own.
 """
@@ -20,18 +22,26 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 import holdfast as hf
-from examples.sensors.plain import Sensors, parse, read_topic
+from examples.sensors import parsing
+from examples.sensors.parsing import parse, read_messages
+from examples.sensors.settings import Sensors, load_settings
 from holdfast.redact import redact
 
-DSN_NAME = "SENSORS_DSN"
-SERVING_TABLE = """
+SERVING_TABLES = """
 create table if not exists latest (
     sensor_id text primary key,
     reading_id text not null,
     event_time timestamptz not null,
     value double precision not null,
     version text not null
-)
+);
+create table if not exists product_usage (
+    product text not null,
+    window_start timestamptz not null,
+    readings bigint not null,
+    total numeric(28, 3) not null,
+    primary key (product, window_start)
+);
 """
 
 
@@ -41,24 +51,18 @@ def make_pipeline(sensors: Sensors) -> hf.Pipeline:
 
     @pipeline.stream("sensor-raw-ingest", into=hf.Delta(path=sensors.table("raw")))
     def raw_ingest(spark: SparkSession) -> DataFrame:
-        return read_topic(spark, sensors)
+        return read_messages(spark, sensors)
 
     @pipeline.stream("sensor-deserialize", into=hf.Delta(path=sensors.table("typed")))
     def deserialize(spark: SparkSession) -> DataFrame:
-        return parse(_read(spark, "raw")).where("reason is null").drop("reason", "message")
+        return parsing.first_of_each(parse(_read(spark, "raw")))
 
     @pipeline.stream("sensor-quarantine", into=hf.Delta(path=sensors.table("quarantine")))
     def quarantine(spark: SparkSession) -> DataFrame:
-        rejected = parse(_read(spark, "raw")).where("reason is not null")
-        return rejected.select(F.col("message").alias("value"), "reason", "partition", "offset")
+        return parsing.rejected(parse(_read(spark, "raw")))
 
     # The latest reading of each sensor stays, in whatever order they come.
-    gold = hf.Delta(path=sensors.table("gold"), keys=["sensor_id"], sequence_by="version")
-    serving = hf.Postgres(
-        f"env:{DSN_NAME}", table="latest", keys=["sensor_id"], sequence_by="version"
-    )
-
-    @pipeline.stream("sensor-merge-gold", into=[gold, serving])
+    @pipeline.stream("sensor-merge-gold", into=_latest_sinks(sensors))
     def merge_gold(spark: SparkSession) -> DataFrame:
         # Of two readings of one time the higher id is the later one: one column for both.
         # Digits of one width sort like the number, and depend on no time zone.
@@ -67,10 +71,31 @@ def make_pipeline(sensors: Sensors) -> hf.Pipeline:
         typed = _read(spark, "typed")
         return typed.select("reading_id", "sensor_id", "event_time", "value", version)
 
+    # In update mode a batch has each window that changed: the newest batch is right.
+    @pipeline.stream("product-usage", into=_usage_sinks(sensors), outputMode="update")
+    def product_usage(spark: SparkSession) -> DataFrame:
+        return parsing.usage(_read(spark, "typed"))
+
     def _read(spark: SparkSession, table: str) -> DataFrame:
         return spark.readStream.format("delta").load(sensors.table(table))
 
     return pipeline
+
+
+def _latest_sinks(sensors: Sensors) -> list[hf.Delta | hf.Postgres]:
+    keys, newest = ["sensor_id"], "version"
+    gold = hf.Delta(path=sensors.table("gold"), keys=keys, sequence_by=newest)
+    if not sensors.postgres:
+        return [gold]
+    return [gold, hf.Postgres(sensors.postgres, table="latest", keys=keys, sequence_by=newest)]
+
+
+def _usage_sinks(sensors: Sensors) -> list[hf.Delta | hf.Postgres]:
+    keys = ["product", "window_start"]
+    usage = hf.Delta(path=sensors.table("usage"), keys=keys)
+    if not sensors.postgres:
+        return [usage]
+    return [usage, hf.Postgres(sensors.postgres, table="product_usage", keys=keys)]
 
 
 def run_once(spark: SparkSession, sensors: Sensors) -> None:
@@ -89,14 +114,16 @@ def run_pipeline(pipeline: hf.Pipeline, spark: SparkSession) -> None:
             query.stop()
 
 
-def start_all(pipeline: hf.Pipeline, spark: SparkSession) -> dict[str, StreamingQuery]:
+def start_all(
+    pipeline: hf.Pipeline, spark: SparkSession, *, every: str = "500 milliseconds"
+) -> dict[str, StreamingQuery]:
     """Start every stream, or none: if one does not start, stop the others and say why.
 
     Raises:
         PipelineStartError: With the causes in full, as its notes.
     """
     try:
-        return pipeline.start(spark, trigger={"processingTime": "500 milliseconds"})
+        return pipeline.start(spark, trigger={"processingTime": every})
     except hf.PipelineStartError as error:
         for name, cause in error.errors.items():
             told = "".join(traceback.format_exception(cause))
@@ -108,15 +135,16 @@ def start_all(pipeline: hf.Pipeline, spark: SparkSession) -> dict[str, Streaming
 
 def sensors_named(arguments: list[str]) -> Sensors:
     """Return what a program's arguments name, and have it say what it does."""
-    bootstrap, topic, lake, messages_per_batch = arguments
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     logging.getLogger("py4j").setLevel(logging.WARNING)
+    if len(arguments) == 1:
+        return load_settings(arguments[0])
+    bootstrap, topic, lake, messages_per_batch = arguments
     return Sensors(
         bootstrap=bootstrap,
         topic=topic,
         lake=lake,
         checkpoints=f"{lake}/checkpoints",
-        dsn="",
         messages_per_batch=int(messages_per_batch),
     )
 

@@ -1,4 +1,4 @@
-"""The three streams in plain PySpark: no Holdfast.
+"""The first three stages in plain PySpark: no Holdfast.
 
 It does what a careful engineer can do with Spark and Delta alone: stable checkpoint locations, one
 per stream; `txnAppId` and `txnVersion` where one batch writes two tables; upserts that may repeat.
@@ -8,16 +8,17 @@ per stream; `txnAppId` and `txnVersion` where one batch writes two tables; upser
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import psycopg
-from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
-from examples.sensors import messages
+from examples.sensors.parsing import WATERMARK, parse, read_messages, rejected
+from examples.sensors.settings import Sensors
 
-READING = "reading_id string, sensor_id string, event_time string, value string, broken string"
+TABLES = ("raw", "typed", "quarantine", "gold", "postgres")
+"""Those that these stages write, as `judge` names them."""
 SERVING_TABLE = """
 create table if not exists latest (
     sensor_id text primary key,
@@ -35,29 +36,10 @@ where (excluded.event_time, excluded.reading_id) > (latest.event_time, latest.re
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sensors:
-    """Where the pipeline reads, writes and remembers."""
-
-    bootstrap: str
-    topic: str
-    lake: str
-    """Base location of the tables: `s3a://lake/sensors`."""
-    checkpoints: str
-    """Base location of the checkpoints, one per stream below it."""
-    dsn: str
-    """PostgreSQL, with the table `latest`."""
-    messages_per_batch: int
-
-    def table(self, name: str) -> str:
-        """Return the location of a table: raw, typed, quarantine or gold."""
-        return f"{self.lake}/{name}"
-
-
 def raw_ingest(spark: SparkSession, sensors: Sensors) -> StreamingQuery:
     """Start `sensor-raw-ingest`: every message as it came, with where it came from."""
     return (
-        read_topic(spark, sensors)
+        read_messages(spark, sensors)
         .writeStream.format("delta")
         .queryName("sensor-raw-ingest")
         .option("checkpointLocation", f"{sensors.checkpoints}/sensor-raw-ingest")
@@ -66,29 +48,15 @@ def raw_ingest(spark: SparkSession, sensors: Sensors) -> StreamingQuery:
     )
 
 
-def read_topic(spark: SparkSession, sensors: Sensors) -> DataFrame:
-    """Return the messages of the topic, each with where it came from."""
-    source = (
-        spark.readStream.format("kafka")
-        .option("kafka.bootstrap.servers", sensors.bootstrap)
-        .option("subscribe", sensors.topic)
-        .option("startingOffsets", "earliest")
-        .option("maxOffsetsPerTrigger", sensors.messages_per_batch)
-        .load()
-    )
-    return source.select("topic", "partition", "offset", "timestamp", "key", "value")
-
-
 def deserialize(spark: SparkSession, sensors: Sensors) -> StreamingQuery:
     """Start `sensor-deserialize`: readings into typed, everything else into quarantine."""
-    parsed = parse(spark.readStream.format("delta").load(sensors.table("raw")))
+    parsed = once_each(parse(spark.readStream.format("delta").load(sensors.table("raw"))))
 
     def write(batch: DataFrame, number: int) -> None:
-        readings = batch.where("reason is null").drop("reason", "message")
-        rejected = batch.where("reason is not null").select(
-            F.col("message").alias("value"), "reason", "partition", "offset"
-        )
-        for name, rows in (("typed", readings), ("quarantine", rejected)):
+        batch.persist()  # else state is read and written once for each of the two tables
+        columns = ("reading_id", "sensor_id", "event_time", "value", "product")
+        readings = batch.where("reason is null").select(*columns)
+        for name, rows in (("typed", readings), ("quarantine", rejected(batch))):
             (
                 rows.write.format("delta")
                 .mode("append")
@@ -96,37 +64,20 @@ def deserialize(spark: SparkSession, sensors: Sensors) -> StreamingQuery:
                 .option("txnVersion", number)
                 .save(sensors.table(name))
             )
+        batch.unpersist()
 
     return _start(parsed, write, name="sensor-deserialize", sensors=sensors)
 
 
-def parse(raw: DataFrame) -> DataFrame:
-    """Add the fields of a reading and the reason why a message is not one, if it is not."""
-    text = F.col("value").cast("string")
-    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "broken"}
-    fields = raw.withColumn("message", F.col("value")).withColumn(
-        "fields", F.from_json(F.when(F.is_valid_utf8(text), text), READING, options)
+def once_each(parsed: DataFrame) -> DataFrame:
+    """Return every reading once, and every message that is none: both in one stream."""
+    is_reading = F.col("reason").isNull()
+    place = F.concat_ws(":", "partition", "offset")
+    keyed = parsed.withColumn("once", F.when(is_reading, F.col("reading_id")).otherwise(place))
+    timed = keyed.withColumn(
+        "at", F.when(is_reading, F.col("event_time")).otherwise(F.col("timestamp"))
     )
-    event_time = F.try_to_timestamp(F.col("fields.event_time"))
-    value = F.col("fields.value").try_cast("double")
-    reasons: list[tuple[Column, str]] = [
-        (~F.is_valid_utf8(text), messages.NOT_UTF8),
-        (F.col("fields.broken").isNotNull(), messages.NOT_JSON),
-        (F.col("fields.reading_id").isNull(), messages.NO_READING_ID),
-        (F.col("fields.sensor_id").isNull(), messages.NO_SENSOR_ID),
-        (event_time.isNull(), messages.BAD_EVENT_TIME),
-        (value.isNull(), messages.BAD_VALUE),
-    ]
-    return fields.select(
-        F.col("fields.reading_id").alias("reading_id"),
-        F.col("fields.sensor_id").alias("sensor_id"),
-        event_time.alias("event_time"),
-        value.alias("value"),
-        "partition",
-        "offset",
-        "message",
-        F.coalesce(*(F.when(holds, F.lit(reason)) for holds, reason in reasons)).alias("reason"),
-    )
+    return timed.withWatermark("at", WATERMARK).dropDuplicatesWithinWatermark(["once"])
 
 
 def merge_gold(spark: SparkSession, sensors: Sensors) -> StreamingQuery:

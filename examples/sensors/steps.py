@@ -1,10 +1,11 @@
-"""The steps of the tutorial around the pipeline, on a lab that runs (`make lab`).
+"""The steps of the tutorials around the pipeline, on a lab that runs (`make lab`).
 
     python -m examples.sensors.steps set-up
     python -m examples.sensors.steps send --messages 5000
     python -m examples.sensors.steps judge --messages 5000
 
-Where Kafka and PostgreSQL are is in the environment, as the lab wrote it.
+Where Kafka and PostgreSQL are is in the environment, as the lab wrote it. The topic and the
+directory in the lake are called `sensors`, or as `--name` says.
 """
 
 from __future__ import annotations
@@ -16,15 +17,14 @@ import click
 import psycopg
 from pyspark.sql import SparkSession
 
-from examples.sensors import guarded
+from examples.sensors import answers, guarded, topic
 from examples.sensors.judge import judge
-from examples.sensors.messages import PARTITIONS, make_messages
-from examples.sensors.plain import Sensors
-from examples.sensors.scenario import send
-from lab.kafka import Broker
+from examples.sensors.messages import make_messages
+from examples.sensors.settings import DSN_NAME, Sensors
 
-TOPIC, LAKE, SEED = "sensors", "s3a://lake/sensors", 1
+SEED = 1
 _messages = click.option("--messages", "count", default=5_000, show_default=True)
+_name = click.option("--name", default="sensors", show_default=True, help="Of topic and directory.")
 
 
 @click.group(help=__doc__)
@@ -33,45 +33,50 @@ def steps() -> None:
 
 
 @steps.command("set-up")
-def set_up() -> None:
-    """Create the topic and the table that PostgreSQL serves."""
-    _broker().create_topic(TOPIC, partitions=PARTITIONS)
-    with psycopg.connect(os.environ[guarded.DSN_NAME]) as connection:
-        connection.execute(guarded.SERVING_TABLE)
-    click.echo(f"The topic {TOPIC} and the table latest are there, and empty.")
+@_name
+def set_up(name: str) -> None:
+    """Create the topic and the tables that PostgreSQL serves.
+
+    Raises:
+        SystemExit: The topic is there already.
+    """
+    if not topic.create_topic(os.environ["KAFKA"], name):
+        raise SystemExit(f"The topic {name} is there already: choose another name with --name.")
+    with psycopg.connect(os.environ[DSN_NAME]) as connection:
+        connection.execute(guarded.SERVING_TABLES)
+    click.echo(f"The topic {name} and the tables latest and product_usage are there, and empty.")
 
 
 @steps.command("send")
 @_messages
-def send_messages(count: int) -> None:
+@_name
+def send_messages(count: int, name: str) -> None:
     """Send messages with a known answer."""
-    send(_broker(), TOPIC, make_messages(count, seed=SEED))
-    click.echo(f"{count:,} messages sent.")
+    sent = make_messages(count, seed=SEED)
+    topic.send(os.environ["KAFKA"], name, sent)
+    click.echo(f"Sent: {answers.count(sent)}.")
 
 
 @steps.command("judge")
 @_messages
-def judge_tables(count: int) -> None:
-    """Compare all five tables with what was sent, row by row."""
+@_name
+def judge_tables(count: int, name: str) -> None:
+    """Compare all tables with what was sent, row by row."""
+    lake = f"s3a://lake/{name}"
     sensors = Sensors(
         bootstrap=os.environ["KAFKA"],
-        topic=TOPIC,
-        lake=LAKE,
-        checkpoints=f"{LAKE}/checkpoints",
-        dsn=os.environ[guarded.DSN_NAME],
-        messages_per_batch=count,
+        topic=name,
+        lake=lake,
+        checkpoints=f"{lake}/checkpoints",
+        dsn=os.environ[DSN_NAME],
     )
     differences = judge(
         SparkSession.builder.getOrCreate(), sensors, make_messages(count, seed=SEED)
     )
     for table, found in differences.items():
-        surplus = found.doubled + found.foreign
-        click.echo(f"{table:<12}{found.expected:>6} rows, {found.missing} lost, {surplus} doubled")
+        wrong = f"{found.missing} lost, {found.doubled} duplicated, {found.foreign} unexpected"
+        click.echo(f"{table:<15}{found.expected:>6} rows, {wrong}")
     sys.exit(0 if all(found.exact for found in differences.values()) else 1)
-
-
-def _broker() -> Broker:
-    return Broker(os.environ["KAFKA"])
 
 
 if __name__ == "__main__":

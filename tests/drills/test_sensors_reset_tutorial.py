@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from campaigns.mission import broken
-from examples.sensors import guarded
+from examples.sensors.settings import DSN_NAME
 from lab import S3, Kafka
 from lab.s3 import ACCESS_KEY, REGION, SECRET_KEY
 from lab.spark import environment
@@ -50,7 +50,7 @@ def run(kafka: Kafka, database: str, *, s3: S3, tmp_path: Path) -> Run:
     settings = {
         **environment(tmp_path, s3.spark_settings()),
         "KAFKA": kafka.address,
-        guarded.DSN_NAME: database,
+        DSN_NAME: database,
         "AWS_ENDPOINT_URL": s3.address,
         "AWS_ACCESS_KEY_ID": ACCESS_KEY,
         "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
@@ -82,7 +82,7 @@ def test_the_tutorial_ends_as_it_says(run: Run, tmp_path: Path) -> None:
     assert run(*shlex.split(RUN_BROKEN.removeprefix(PROGRAM)), cwd=tmp_path)[0] == 0
     code, judged = run(*shlex.split(JUDGE.removeprefix(".venv/bin/python ")))
     assert code == 1
-    assert not re.search(r" 0 lost, 0 doubled", judged)
+    assert not re.search(r" 0 lost, 0 duplicated, 0 unexpected", judged)
 
     (plan, planned), (rehearse, _), (_, starts), (execute, applied), (_, exact), *_ = SHOWN
     code, said = run("-m", "holdfast", *shlex.split(plan), cwd=tmp_path)

@@ -9,15 +9,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from examples.sensors import guarded
+from examples.sensors.settings import DSN_NAME
 from holdfast.drills.kill import Driver, Named
 from lab import S3, Kafka
 from lab.spark import environment
 from tests.house.repository import ROOT
 
 PAGE = (ROOT / "docs/tutorials/sensors.md").read_text()
+SECOND = (ROOT / "docs/tutorials/sensors-reset.md").read_text()
 PYTHON = ".venv/bin/python -m "
 COMMANDS = [line for line in PAGE.splitlines() if line.startswith(PYTHON)]
 SET_UP, SEND, _, RUN, JUDGE = COMMANDS
@@ -39,7 +42,7 @@ def test_the_tutorial_ends_as_it_says(
     settings = {
         **environment(tmp_path, s3.spark_settings()),
         "KAFKA": kafka.address,
-        guarded.DSN_NAME: database,
+        DSN_NAME: database,
     }
 
     def words(command: str) -> list[str]:
@@ -65,3 +68,19 @@ def test_the_tutorial_ends_as_it_says(
     resumed, judged = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
     assert resumed.strip() in ended.log.read_text()
     assert run(JUDGE) == judged
+    begin_the_second_tutorial({**settings, "POSTGRES_DSN": database})
+
+
+def begin_the_second_tutorial(settings: dict[str, str]) -> None:
+    """It says that it comes after this one, in the same lab: nothing may be in its way."""
+    prepare, send, *_ = re.findall(r"```sh\n(.*?)```", SECOND, re.DOTALL)
+    script = (
+        (prepare + send).replace(". …/lab.env\n", "").replace(".venv/bin/python", sys.executable)
+    )
+    try:
+        subprocess.run(
+            ["bash", "-euc", script], check=True, cwd=ROOT, env={**os.environ, **settings}
+        )
+    finally:
+        with psycopg.connect(settings["POSTGRES_DSN"], autocommit=True) as connection:
+            connection.execute("drop database if exists sensors_reset")

@@ -65,3 +65,15 @@ def test_one_package_alone_names_private_api_of_pyspark(path: Path) -> None:
     modules |= {each.name for node in nodes if isinstance(node, ast.Import) for each in node.names}
     assert named & PRIVATE == set()
     assert {module for module in modules if module.partition(".")[0] == "py4j"} == set()
+
+
+def test_the_example_runs_without_the_lab() -> None:
+    """A team copies it, and `python -m examples.sensors` runs where only the wheel is installed."""
+    for path in python_files("examples"):
+        nodes = list(ast.walk(ast.parse(path.read_text())))
+        imported = {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)}
+        imported |= {
+            each.name for node in nodes if isinstance(node, ast.Import) for each in node.names
+        }
+        ours = {module.partition(".")[0] for module in imported}
+        assert ours & {"lab", "campaigns", "benchmarks", "fixtures", "tests"} == set(), path

@@ -13,9 +13,10 @@ import holdfast as hf
 from campaigns.edits.catalogue import EDITS
 from campaigns.edits.edit import Edit, Scene
 from campaigns.edits.run import run
+from campaigns.streams.sensors_scenario import make_scenario, send
 from examples.sensors import guarded
 from examples.sensors.messages import make_messages
-from examples.sensors.scenario import make_scenario, send
+from examples.sensors.settings import DSN_NAME
 from holdfast.checkpoint.read import read_checkpoint
 from holdfast.evidence.state_columns import find_changes, recorded_state
 from holdfast.rules.compatibility import Compatibility
@@ -116,9 +117,9 @@ def test_unchanged_code_of_the_sensors_is_compatible(
 ) -> None:
     sent = make_messages(400, seed=7)
     scenario = make_scenario(
-        kafka, postgres, messages_per_batch=200, serving_table=guarded.SERVING_TABLE
+        kafka, postgres, messages_per_batch=200, serving_table=guarded.SERVING_TABLES
     )
-    monkeypatch.setenv(guarded.DSN_NAME, scenario.dsn)
+    monkeypatch.setenv(DSN_NAME, scenario.dsn)
     pipeline = guarded.make_pipeline(scenario)
     before = pipeline.check(spark)
     assert {each.verdict for each in before} == {Compatibility.COMPATIBLE}

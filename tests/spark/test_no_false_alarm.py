@@ -11,10 +11,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 import holdfast as hf
+from campaigns.streams.sensors_scenario import make_scenario, send
 from examples.sensors import guarded, plain
 from examples.sensors.messages import make_messages
-from examples.sensors.plain import Sensors
-from examples.sensors.scenario import make_scenario, send
+from examples.sensors.settings import DSN_NAME, Sensors
 from holdfast.diagnosis import Diagnosis
 from holdfast.grades import Severity
 from lab import Kafka, Postgres
@@ -28,6 +28,7 @@ SINKS = {
     "sensor-deserialize": ["typed"],
     "sensor-quarantine": ["quarantine"],
     "sensor-merge-gold": ["gold"],
+    "product-usage": ["usage"],
 }
 
 
@@ -53,8 +54,8 @@ def test_the_guarded_pipeline(
     make_sensors: Callable[[str], Sensors],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    sensors = make_sensors(guarded.SERVING_TABLE)
-    monkeypatch.setenv(guarded.DSN_NAME, sensors.dsn)
+    sensors = make_sensors(guarded.SERVING_TABLES)
+    monkeypatch.setenv(DSN_NAME, sensors.dsn)
     guarded.run_once(spark, sensors)
     for stream in SINKS:
         found = hf.diagnose(stream, root=sensors.checkpoints, probe=True)

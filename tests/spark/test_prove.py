@@ -9,10 +9,10 @@ import psycopg
 import pytest
 from pyspark.sql import SparkSession
 
+from campaigns.streams.sensors_scenario import make_scenario, send
 from examples.sensors import guarded
 from examples.sensors.messages import make_messages
-from examples.sensors.plain import Sensors
-from examples.sensors.scenario import make_scenario, send
+from examples.sensors.settings import DSN_NAME, Sensors
 from holdfast.proof.values import Fault, Proof, TableProof, Verdict
 from lab import Kafka, Postgres
 from tests.spark.file_stream import wait_until_given_up
@@ -23,14 +23,12 @@ pytestmark = pytest.mark.sampled(1)
 MESSAGES = 2_000
 STREAMS = {
     "raw": "sensor-raw-ingest",
-    "typed": "sensor-deserialize",
     "quarantine": "sensor-quarantine",
     "gold": "sensor-merge-gold",
     "latest": "sensor-merge-gold",
 }
 ALTERED = {
     "raw": "value = X'00'",
-    "typed": "value = -value",
     "quarantine": "reason = 'another'",
     "gold": "value = value + 1",
     "latest": "value = value + 1",
@@ -103,10 +101,10 @@ def lake(spark: SparkSession, kafka: Kafka, postgres: Postgres) -> Iterator[Lake
         kafka,
         postgres,
         messages_per_batch=MESSAGES // 4,
-        serving_table=guarded.SERVING_TABLE,
+        serving_table=guarded.SERVING_TABLES,
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(guarded.DSN_NAME, scenario.dsn)
+        patch.setenv(DSN_NAME, scenario.dsn)
         sent = make_messages(MESSAGES, seed=20_261_117)
         for part in (sent[: MESSAGES // 2], sent[MESSAGES // 2 :]):
             send(kafka, scenario.topic, part)
@@ -117,29 +115,24 @@ def lake(spark: SparkSession, kafka: Kafka, postgres: Postgres) -> Iterator[Lake
 
 def test_the_clean_pipeline_is_exact(lake: Lake) -> None:
     proof = lake.prove()
-    assert [(each.table.rpartition("/")[2], each.reason) for each in proof.tables] == [
-        ("raw", ""),
-        ("typed", ""),
-        ("quarantine", ""),
-        ("gold", ""),
-        ("the PostgreSQL table latest", ""),
-    ]
-    assert {each.verdict for each in proof.tables} == {Verdict.EXACT}
-    assert proof.exact
-    raw, typed, quarantine, gold, latest = (each.compared for each in proof.tables)
-    assert raw is not None
-    assert typed is not None
-    assert quarantine is not None
-    assert gold is not None
-    assert latest is not None
-    assert raw.expected == proof.tables[0].records == MESSAGES
-    assert typed.expected + quarantine.expected == MESSAGES
-    assert 0 < gold.expected == latest.expected < typed.expected
-    assert [each.by for each in proof.tables] == [
-        ("topic", "partition", "offset"),
-        *[("partition", "offset")] * 2,
-        *[("sensor_id",)] * 2,
-    ]
+    tables = {each.table.rpartition("/")[2]: each for each in proof.tables}
+    latest, served = "the PostgreSQL table latest", "the PostgreSQL table product_usage"
+    with_state = {"typed", "usage", served}
+    assert set(tables) == {"raw", "quarantine", "gold", latest, *with_state}
+    assert {each.verdict for name, each in tables.items() if name not in with_state} == {
+        Verdict.EXACT
+    }
+    assert {tables[name].verdict for name in with_state} <= {Verdict.EXACT, Verdict.NOT_COMPARED}
+    rows = {name: each.compared.expected for name, each in tables.items() if each.compared}
+    assert rows["raw"] == tables["raw"].records == MESSAGES
+    assert 0 < rows["gold"] == rows[latest] < MESSAGES
+    assert 0 < rows["quarantine"] < MESSAGES
+    assert {name: tables[name].by for name in ("raw", "quarantine", "gold", latest)} == {
+        "raw": ("topic", "partition", "offset"),
+        "quarantine": ("partition", "offset"),
+        "gold": ("sensor_id",),
+        latest: ("sensor_id",),
+    }
 
 
 @pytest.mark.sampled(1)

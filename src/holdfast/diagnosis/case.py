@@ -61,6 +61,9 @@ class Looks:
     deep: bool = False
     """Whether every log entry is read, and every state file that the next start loads. On disk log
     entries always are, and state files up to 4 MB: it costs little there."""
+    every_entry: bool = False
+    """Whether every log entry is read, also in a bucket: a goal that names an earlier batch needs
+    them."""
     probe: bool = False
     """Whether the sources are asked what they can still give."""
     sources: Mapping[str, str] = field(default_factory=dict)
@@ -258,7 +261,8 @@ def _find_neighbours(own: Checkpoint, looks: Looks) -> tuple[Neighbour, ...]:
 
 def _collect(place: _Place, looks: Looks) -> Evidence:
     reader = place.checkpoint
-    if not looks.deep and reader.location.scheme != "file":
+    reads_all = looks.deep or looks.every_entry
+    if not reads_all and reader.location.scheme != "file":
         return collect_among_many(reader)
     # A bundle leaves out what is in the state files.
     return collect(reader, rows=looks.deep, verify=not place.is_bundle)

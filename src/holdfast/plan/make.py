@@ -30,6 +30,8 @@ from holdfast.storage.location import parse_location
 from holdfast.storage.open import open_reader
 
 _COPIES = ("clone", "move", "snapshot")
+_EARLIER = ("replay", "rewind")
+"""Goals that name batches before the newest: all that the checkpoint has must be known."""
 
 
 def make_plan(request: Request, looks: Looks) -> Plan | NoPlan:
@@ -48,7 +50,7 @@ def plan_steps(request: Request, looks: Looks) -> Plan | NoPlan:
     Raises:
         HoldfastError: The stream cannot be read.
     """
-    now = look_at_stream(looks)
+    now = look_at_stream(replace(looks, every_entry=request.goal in _EARLIER))
     if now.case.record_unread is not None:
         # Taken for a bare checkpoint, it would be changed without its lease and its ledgers.
         return NoPlan(

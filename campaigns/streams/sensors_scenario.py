@@ -1,4 +1,4 @@
-"""Sets the pipeline up on the lab's servers: a topic, a database, locations of its own."""
+"""Sets the sensors pipeline up on the lab's servers: a topic, a database, locations of its own."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Iterable
 
 import psycopg
 
-from examples.sensors.messages import PARTITIONS, Message
-from examples.sensors.plain import SERVING_TABLE, Sensors
-from lab.kafka import Broker, Kafka
+from examples.sensors import topic as kafka_topic
+from examples.sensors.messages import Message
+from examples.sensors.plain import SERVING_TABLE
+from examples.sensors.settings import Sensors
+from lab.kafka import Kafka
 from lab.postgres import Postgres
 
 
@@ -22,7 +24,7 @@ def make_scenario(
 ) -> Sensors:
     """Return a pipeline with an empty topic and nothing written yet."""
     name = f"sensors_{uuid.uuid4().hex[:8]}"
-    kafka.create_topic(name, partitions=PARTITIONS)
+    kafka_topic.create_topic(kafka.address, name)
     dsn = postgres.create_database(name)
     with psycopg.connect(dsn) as connection:
         connection.execute(serving_table.encode())
@@ -36,12 +38,6 @@ def make_scenario(
     )
 
 
-def send(kafka: Broker | Kafka, topic: str, messages: Iterable[Message]) -> None:
+def send(kafka: Kafka, topic: str, messages: Iterable[Message]) -> None:
     """Send messages to where their partitions and offsets say they belong."""
-    kafka.produce(
-        topic,
-        (
-            (each.partition, each.key, each.value, round(each.timestamp.timestamp() * 1000))
-            for each in messages
-        ),
-    )
+    kafka_topic.send(kafka.address, topic, messages)
