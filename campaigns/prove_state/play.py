@@ -66,10 +66,19 @@ class Stage:
 
     def run(self, operator: Operator, home: Path) -> None:
         """Let a stream read all files that are there."""
-        (query,) = (
-            operator.pipeline(home).start(self.spark, trigger={"availableNow": True}).values()
-        )
-        query.awaitTermination()
+        self.run_all([(operator, home)])
+
+    def run_all(self, streams: list[tuple[Operator, Path]]) -> None:
+        """Let streams read all files that are there, side by side."""
+        queries = [
+            query
+            for operator, home in streams
+            for query in operator.pipeline(home)
+            .start(self.spark, trigger={"availableNow": True})
+            .values()
+        ]
+        for query in queries:
+            query.awaitTermination()
         for thread in threading.enumerate():
             if thread.name == THREAD:
                 thread.join(60)

@@ -18,7 +18,7 @@ _EXACT = frozenset(
 """Their result is the same for every order of the rows, but for sums of floats."""
 _ROUNDED = frozenset(
     (
-        *("Average", "CentralMomentAgg", "Corr", "CovPopulation", "CovSample", "Kurtosis"),
+        *("CentralMomentAgg", "Corr", "CovPopulation", "CovSample", "Kurtosis"),
         *("Skewness", "StddevPop", "StddevSamp", "VariancePop", "VarianceSamp"),
     )
 )
@@ -54,9 +54,9 @@ def made_as(expression: Any) -> Made | NotDecided:
     for one in functions:
         function = one.aggregateFunction()
         kind, is_float = kind_of(function), _reads_float(function)
-        if kind in _ROUNDED or (kind == "Sum" and is_float):
+        if _is_rounded(function, kind):
             return Made.ROUNDED
-        if kind not in _EXACT:
+        if kind not in _EXACT and kind != "Average":
             return NotDecided(
                 f"it keeps state: an aggregation with {function.prettyName()}, whose result "
                 "depends on the order of rows"
@@ -68,6 +68,13 @@ def made_as(expression: Any) -> Made | NotDecided:
         is_every = all(not one.nullable() for one in each(counted))
         return Made.COUNT if is_alone and is_every else Made.VALUE
     return found
+
+
+def _is_rounded(function: Any, kind: str) -> bool:
+    """Return whether the last digits of a function depend on the order of rows."""
+    if kind == "Average":  # the sum of integers is a double too
+        return "decimal" not in str(function.children().head().dataType().simpleString())
+    return kind in _ROUNDED or (kind == "Sum" and _reads_float(function))
 
 
 def _reads_float(function: Any) -> bool:

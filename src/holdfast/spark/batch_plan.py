@@ -115,7 +115,9 @@ def _static_side(node: Any) -> StaticSide:
         return StaticSide(shown=kind, is_constant=True)
     location = _delta_location(node) if kind == "LogicalRelation" else None
     if location is None:
-        return StaticSide(shown=_shown_files(node) or kind)
+        is_made = kind in ("LocalRelation", "LogicalRDD")
+        shown = "data that its function makes" if is_made else f"a table ({kind})"
+        return StaticSide(shown=_shown_files(node) or shown)
     place = str(location.path().toString())
     if location.isTimeTravelQuery():
         return StaticSide(

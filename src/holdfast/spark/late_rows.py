@@ -32,6 +32,8 @@ class OnTime:
     """The rows that go into the operator, with columns `c0`, `c1`, …"""
     late: Any
     """The rows that were dropped as late, in the same form; None when there can be none."""
+    given_late: Any = None
+    """What it would give of the late rows alone; None when there can be none."""
     unknown: Any = None
     """What it gives of times of which it is not known which rows were late; None without."""
 
@@ -83,6 +85,7 @@ def on_time(df: Any, shape: StateShape, times: Times) -> OnTime | NotDecided:
         df=rewriting.given(df, operator, kept),
         entering=rewriting.numbered(kept),
         late=rewriting.numbered(late),
+        given_late=rewriting.given(df, operator, late),
         unknown=unknown,
     )
 

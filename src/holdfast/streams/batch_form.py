@@ -81,6 +81,8 @@ class KeptState:
     """The rows that went into the operator with state, with columns `c0`, `c1`, …"""
     late: int
     """How many rows it has dropped as late."""
+    given_late: Any = None
+    """What it would give of these rows alone; None when there are none."""
     unknown: Any = None
     """What it gives up to a time of which it is not known which rows were late; None without."""
     unknown_until_ms: int | None = None

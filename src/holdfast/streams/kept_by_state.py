@@ -24,8 +24,8 @@ from holdfast.streams.batch_form import BatchForm, KeptState, NoBatchForm
 from holdfast.streams.covered import Doubt
 
 _AMBIGUOUS = (
-    "{keys} came again after the watermark had passed them: whether they are in the table once "
-    "more depends on where batches ended"
+    "{keys} with rows further apart than the delay of the watermark: whether Spark let a second "
+    "one through depends on where batches ended"
 )
 
 
@@ -42,6 +42,8 @@ class Kept:
     """What was not compared and need not be, one sentence each."""
     open_question: str = ""
     """What of the stream's own rows could not be compared: the table is not shown to be exact."""
+    late_keys: int = 0
+    """Keys of the table that only late rows have: they are no other writer's."""
 
 
 def kept_by_state(sink: SinkSpec, held: Held, form: BatchForm) -> Kept | NoBatchForm:
@@ -62,7 +64,12 @@ def kept_by_state(sink: SinkSpec, held: Held, form: BatchForm) -> Kept | NoBatch
     if isinstance(found, NoBatchForm) or not state.late:
         return found
     told = f"{count(state.late, 'row')} that came after their watermark: Spark dropped them as late"
-    return replace(found, left_out=(told, *found.left_out))
+    late_keys = 0
+    if found.keys and state.given_late is not None:
+        others = without_keys(found.found, found.expected, keys=found.keys)
+        only_late = with_keys(others, held.comparable(state.given_late), keys=found.keys)
+        late_keys = int(only_late.count())
+    return replace(found, left_out=(told, *found.left_out), late_keys=late_keys)
 
 
 def _of_known_times(kept: Kept, held: Held, state: KeptState, *, by: tuple[str, ...]) -> Kept:

@@ -51,10 +51,10 @@ class LateTags:
             return lambda: _tagged(make(), late_ms)
         found, source = part.found, part.source
         if isinstance(found, KafkaRange):
-            spans = _kafka_spans(found, source, history)
+            spans = kafka_spans(found, source, history)
             return lambda: _by_offset(spark, make(), spans)
         if isinstance(found, FileRange):
-            files = _file_times(self.checkpoint, source, history)
+            files = file_times(self.checkpoint, source, history)
             default = None
         else:
             files = self._delta_times(part.reading, found, source)
@@ -92,7 +92,8 @@ Span = tuple[str, int, int, int, int]
 """A topic, a partition, offsets from the first up to but not including the second, and a time."""
 
 
-def _kafka_spans(found: KafkaRange, source: str, history: Sequence[PlannedBatch]) -> list[Span]:
+def kafka_spans(found: KafkaRange, source: str, history: Sequence[PlannedBatch]) -> list[Span]:
+    """Return which offsets of a range each batch has read, with its watermark for late rows."""
     spans: list[Span] = []
     for topic, ends in found.end.items():
         for partition in ends:
@@ -122,9 +123,14 @@ def _by_offset(spark: Any, rows: Any, spans: list[Span]) -> Any:
     return _hidden(rows, rows.join(known, is_in, "left"), default=None)
 
 
-def _file_times(
+def file_times(
     checkpoint: Reader, source: str, history: Sequence[PlannedBatch]
 ) -> Mapping[str, int] | NoBatchForm:
+    """Return the watermark for late rows of each file, by its path.
+
+    Raises:
+        ReadError: The log of files cannot be listed.
+    """
     times: dict[int, int] = {}
     first = 0
     for batch in history:

@@ -161,8 +161,10 @@ class _Prover:
     ) -> TableProof:
         assert held.row is not None
         compared = _with_beyond(prove_tables(kept.expected, kept.found, keys=kept.keys))
-        others = _others(compared) if sink.keys else ()
-        compared = _without_others(compared) if sink.keys else compared
+        others: tuple[str, ...] = ()
+        if sink.keys:
+            others = _others(compared.unexpected - kept.late_keys)
+            compared = _without_others(compared, but=kept.late_keys)
         return TableProof(
             stream=self.declared.name,
             table=sink.shown,
@@ -254,12 +256,12 @@ def _without(name: str, row: Mapping[str, Any] | None) -> Mapping[str, Any] | No
     return None if row is None else {key: row[key] for key in row if key != name}
 
 
-def _others(compared: Comparison) -> tuple[str, ...]:
+def _others(count: int) -> tuple[str, ...]:
     """Say how many rows of other writers a table has that is merged by keys."""
-    count = compared.unexpected
     return (f"{count:,} keys that do not come from the source: other writers",) if count else ()
 
 
-def _without_others(compared: Comparison) -> Comparison:
-    kept = tuple(each for each in compared.examples if each.fault is not Fault.UNEXPECTED)
-    return replace(compared, unexpected=0, examples=kept)
+def _without_others(compared: Comparison, *, but: int) -> Comparison:
+    """Return a comparison without the rows of other writers; so many are not theirs."""
+    kept = tuple(each for each in compared.examples if but or each.fault is not Fault.UNEXPECTED)
+    return replace(compared, unexpected=but, examples=kept)

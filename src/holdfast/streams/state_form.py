@@ -83,10 +83,12 @@ def _without_late(plain: BatchForm, shape: StateShape, history: History) -> Batc
     found = on_time(plain.df, shape, times)
     if isinstance(found, NotDecided):
         return NoBatchForm(found.reason)
+    late = _count_late(found, history)
     kept = KeptState(
         shape=shape,
         entering=found.entering,
-        late=_count_late(found, history),
+        late=late,
+        given_late=found.given_late if late else None,
         unknown=found.unknown,
         unknown_until_ms=history.unknown_until_ms,
     )
