@@ -306,7 +306,7 @@ def test_what_can_vary_is_a_doubt(spark: SparkSession, tmp_path: Path) -> None:
             {},
         )
         assert isinstance(found, BatchForm), found
-        return found.doubts
+        return found.all_doubts
 
     assert doubts(lambda df: df.select(F.upper("value"))) == ()
     assert "random" in doubts(lambda df: df.withColumn("r", F.rand()))[0]

@@ -215,6 +215,29 @@ def _files(reader: Reader, source: str, numbers: range) -> FileRange | NoRange:
     return FileRange(files=tuple(sorted(files)))
 
 
+def read_file_numbers(reader: Reader, source: str, numbers: range) -> dict[str, int] | NoRange:
+    """Return by which number of its log a file source gave each file.
+
+    Args:
+        reader: Of the checkpoint.
+        source: Its number in the checkpoint, or its name.
+        numbers: Of the log.
+
+    Raises:
+        ReadError: A directory of the checkpoint cannot be listed.
+    """
+    home = _home(reader, source)
+    if home is None:
+        return NoRange(source=source, reason="it has no log of files")
+    found: dict[str, int] = {}
+    for entry in _entries(reader, home, numbers):
+        if isinstance(entry, Unparsed):
+            return NoRange(source=source, reason=f"{entry.path}: {entry.reason}")
+        if entry.log_offset in numbers:
+            found.setdefault(entry.path, entry.log_offset)
+    return found
+
+
 def _home(reader: Reader, source: str) -> str | None:
     """Return the directory of a source's log; None when that is not clear."""
     directories = reader.list(SOURCES).directories

@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from holdfast.redact import redact_location
 from holdfast.spark.plan import SOURCES, analysed, each, kind_of, walk_streaming
 
 _STATEFUL = {
     "Aggregate": "an aggregation",
     "Deduplicate": "dropDuplicates",
     "DeduplicateWithinWatermark": "dropDuplicatesWithinWatermark",
+    "Distinct": "distinct",
     "FlatMapGroupsInPandasWithState": "applyInPandasWithState",
     "FlatMapGroupsWithState": "flatMapGroupsWithState",
     "GlobalLimit": "limit",
@@ -61,11 +63,12 @@ def _node(node: Any) -> SourceNode:
 
 def find_state(df: Any) -> tuple[str, ...]:
     """Name what keeps state in a streaming query, as users call it; empty without state."""
-    found = (_state_of(node) for node in walk_streaming(analysed(df)))
+    found = (state_of(node) for node in walk_streaming(analysed(df)))
     return tuple(dict.fromkeys(filter(None, found)))
 
 
-def _state_of(node: Any) -> str | None:
+def state_of(node: Any) -> str | None:
+    """Name what keeps state in a node of a streaming plan; None when nothing does."""
     kind = kind_of(node)
     if kind == "Join":
         is_both = node.left().isStreaming() and node.right().isStreaming()
@@ -79,11 +82,65 @@ def find_doubts(df: Any) -> tuple[str, ...]:
     doubts = []
     if not plan.deterministic():
         doubts.append("it uses random values, or values that depend on the order of rows")
-    if any(not node.isStreaming() for node in _walk(plan)):
-        doubts.append("it joins data that is not a stream, which can have changed since")
     names = (_VARYING.get(kind_of(found)) for found in _expressions(plan))
     doubts += [f"it uses {name}" for name in dict.fromkeys(filter(None, names))]
     return tuple(doubts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaticSide:
+    """Data of a streaming query that is not a stream."""
+
+    shown: str
+    delta: str | None = None
+    """Where it is, when it is a Delta table that is read as of now; None otherwise."""
+    is_constant: bool = False
+    """Whether it can never change: numbers, or a named version of a Delta table."""
+
+    @property
+    def doubt(self) -> str:
+        """Why rows that are joined with it can be others today."""
+        return f"it joins {self.shown}, which is not a stream and can have changed since"
+
+
+def static_sides(df: Any) -> tuple[StaticSide, ...]:
+    """Return the data of a streaming query that is not a stream, leaf by leaf."""
+    leaves = (node for node in _walk(analysed(df)) if node.children().isEmpty())
+    return tuple(_static_side(node) for node in leaves if not node.isStreaming())
+
+
+def _static_side(node: Any) -> StaticSide:
+    kind = kind_of(node)
+    if kind in ("Range", "OneRowRelation"):
+        return StaticSide(shown=kind, is_constant=True)
+    location = _delta_location(node) if kind == "LogicalRelation" else None
+    if location is None:
+        is_made = kind in ("LocalRelation", "LogicalRDD")
+        shown = "data that its function makes" if is_made else f"a table ({kind})"
+        return StaticSide(shown=_shown_files(node) or shown)
+    place = str(location.path().toString())
+    if location.isTimeTravelQuery():
+        return StaticSide(
+            shown=f"a version of the Delta table {redact_location(place)}", is_constant=True
+        )
+    return StaticSide(shown=f"the Delta table {redact_location(place)}", delta=place)
+
+
+def _delta_location(node: Any) -> Any:
+    """Return where the files of a Delta table are known; None for another relation."""
+    relation = node.relation()
+    if kind_of(relation) != "HadoopFsRelation":
+        return None
+    location = relation.location()
+    return location if kind_of(location).startswith("TahoeLogFileIndex") else None
+
+
+def _shown_files(node: Any) -> str:
+    """Return the files of a relation for people; empty when it has none."""
+    if kind_of(node) != "LogicalRelation" or kind_of(node.relation()) != "HadoopFsRelation":
+        return ""
+    paths = [redact_location(str(path)) for path in each(node.relation().location().rootPaths())]
+    return f"files in {paths[0]}" if paths else ""
 
 
 def _walk(node: Any) -> Iterator[Any]:

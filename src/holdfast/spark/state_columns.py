@@ -52,18 +52,18 @@ def plan_state(df: Any, *, output_mode: str, operators: int) -> tuple[PlannedSta
     if not operators:
         return ()
     try:
-        found = tuple(_find_operators(_physical(df, output_mode)))
-    except _unplanned():
+        found = tuple(_find_operators(physical_plan(df, output_mode)))
+    except unplanned():
         found = ()
     return found if len(found) == operators else (None,) * operators
 
 
-def _unplanned() -> tuple[type[Exception], ...]:
+def unplanned() -> tuple[type[Exception], ...]:
     """Return what a version of Spark can raise whose planner is another one."""
     return (*spark_errors(), AttributeError, LookupError, TypeError)
 
 
-def _physical(df: Any, output_mode: str) -> Any:
+def physical_plan(df: Any, output_mode: str) -> Any:
     """Return the physical plan of a streaming query; nothing is run."""
     jvm = df.sparkSession._jvm
     kind = _find_class(jvm)

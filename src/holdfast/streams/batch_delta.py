@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -103,6 +104,34 @@ def _delta_rows(
         if set(map(_base, added)) - set(map(_base, snapshot.inputFiles())):
             return NoBatchForm(f"files of the Delta table {table.shown} were rewritten since")
     return open_rows
+
+
+def files_of_versions(
+    spark: Any, reading: Reading, found: DeltaRange, *, versions: Iterable[int]
+) -> Mapping[str, int] | NoBatchForm:
+    """Return the version that added each file of a range, by the file's name.
+
+    Args:
+        spark: The session.
+        reading: What the function of the stream reads.
+        found: The range.
+        versions: Those whose files are wanted.
+    """
+    try:
+        table = _find_table(spark, reading)
+    except spark_errors() as error:
+        return NoBatchForm(f"a Delta table that it reads could not be opened: {first_line(error)}")
+    names: dict[str, int] = {}
+    for version in versions:
+        changes = read_file_changes(table.reader, version)
+        if changes is None:
+            told = f"version {version} of the Delta table {table.shown} is no longer in the log"
+            return NoBatchForm(told)
+        names |= {_base(path): version for path in changes.added}
+    reader = spark.read.format("delta").option("versionAsOf", str(found.through))
+    if set(names) - set(map(_base, reader.load(table.location).inputFiles())):
+        return NoBatchForm(f"files of the Delta table {table.shown} were rewritten since")
+    return names
 
 
 def _of_files(rows: Any, added: list[str]) -> Any:

@@ -6,14 +6,22 @@ themselves, to learn which source of the checkpoint is which, and once with thei
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import ConfigError
 from holdfast.ledger.source_ranges import Ranges, SourceRange
-from holdfast.spark.batch_plan import SourceNode, find_doubts, find_state, source_nodes
+from holdfast.spark.batch_plan import (
+    SourceNode,
+    StaticSide,
+    find_doubts,
+    find_state,
+    source_nodes,
+    static_sides,
+)
 from holdfast.spark.errors import first_line, spark_errors
+from holdfast.spark.state_shape import StateShape
 from holdfast.streams.batch_reader import (
     Batches,
     Make,
@@ -22,6 +30,7 @@ from holdfast.streams.batch_reader import (
     Notes,
     Reading,
     Session,
+    SourcePart,
     stream_of,
 )
 from holdfast.streams.batch_sources import source_batch
@@ -30,7 +39,17 @@ from holdfast.streams.declared import Declared
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["BatchForm", "NoBatchForm", "batch_form", "read_sources", "without_options"]
+__all__ = [
+    "BatchForm",
+    "HasState",
+    "KeptState",
+    "NoBatchForm",
+    "batch_form",
+    "read_sources",
+    "without_options",
+]
+Tag = Callable[[SourcePart], Make | NoBatchForm]
+"""From a range to what opens it in another way."""
 _OTHER_SESSION = "its function reads a stream other than by the session it is given"
 
 
@@ -42,22 +61,56 @@ class BatchForm:
     """A batch DataFrame with the rows that the stream gives for the ranges."""
     doubts: tuple[str, ...]
     """Why the rows can be others than the stream gave; empty when nothing is known to vary."""
+    state: KeptState | None = None
+    """None for a query without state."""
+    sides: tuple[StaticSide, ...] = ()
+    """Data that is not a stream, and may have changed since."""
+
+    @property
+    def all_doubts(self) -> tuple[str, ...]:
+        """Why the rows can be others, data that is not a stream among it."""
+        return (*self.doubts, *(side.doubt for side in self.sides))
 
 
-def batch_form(spark: SparkSession, declared: Declared, ranges: Ranges) -> BatchForm | NoBatchForm:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptState:
+    """What a query with state has done to its rows."""
+
+    shape: StateShape
+    entering: Any
+    """The rows that went into the operator with state, with columns `c0`, `c1`, …"""
+    late: int
+    """How many rows it has dropped as late."""
+    given_late: Any = None
+    """What it would give of these rows alone; None when there are none."""
+    unknown: Any = None
+    """What it gives up to a time of which it is not known which rows were late; None without."""
+    unknown_until_ms: int | None = None
+
+
+class HasState(NoBatchForm):
+    """The stream keeps state: its batches cannot be run again one by one."""
+
+
+def batch_form(
+    spark: SparkSession, declared: Declared, ranges: Ranges, *, tag: Tag | None = None
+) -> BatchForm | NoBatchForm:
     """Return a stream as a batch job over a range of each source; nothing runs yet.
 
     Args:
         spark: The session.
         declared: The stream.
         ranges: Of each source that has an offset; see `holdfast.ledger.source_ranges`.
+        tag: Changes what opens a source, for a stream that may keep state; without it such a
+            stream has no batch form.
     """
     try:
         notes = Notes(spark)
         stream = declared.build(Session(spark, notes.open))
-        if state := find_state(stream):
-            return NoBatchForm(f"it keeps state: {', '.join(state)}")
-        opened = _opened(spark, notes, source_nodes(stream), ranges=ranges)
+        state = find_state(stream)
+        if state and tag is None:
+            return HasState(f"it keeps state: {', '.join(state)}")
+        opened = _opened(spark, notes, source_nodes(stream), ranges=ranges, tag=tag)
         if isinstance(opened, NoBatchForm):
             return opened
         df = declared.build(Session(spark, Batches(opened).open))
@@ -65,7 +118,11 @@ def batch_form(spark: SparkSession, declared: Declared, ranges: Ranges) -> Batch
         return NoBatchForm(error.why)
     except spark_errors() as error:
         return NoBatchForm(f"it could not be built: {first_line(error)}")
-    return _same(stream, df) or BatchForm(df=df, doubts=(*find_doubts(stream), *_doubts_of(notes)))
+    return _same(stream, df) or BatchForm(
+        df=df,
+        doubts=(*find_doubts(stream), *_doubts_of(notes)),
+        sides=tuple(side for side in static_sides(stream) if not side.is_constant),
+    )
 
 
 def read_sources(spark: SparkSession, declared: Declared) -> Mapping[str, Reading] | NoBatchForm:
@@ -112,7 +169,12 @@ def _same(stream: Any, df: Any) -> NoBatchForm | None:
 
 
 def _opened(
-    spark: SparkSession, notes: Notes, nodes: tuple[SourceNode, ...], *, ranges: Ranges
+    spark: SparkSession,
+    notes: Notes,
+    nodes: tuple[SourceNode, ...],
+    *,
+    ranges: Ranges,
+    tag: Tag | None,
 ) -> list[Make] | NoBatchForm:
     """Return what opens each stream that the function reads, in the order in which it does."""
     of_readings = _ranges_of_readings(notes.noted, nodes, ranges)
@@ -121,10 +183,13 @@ def _opened(
     opened: list[Make] = []
     make: Make | NoBatchForm
     for number, noted in enumerate(notes.noted):
-        found = of_readings.get(number)
+        source, found = of_readings.get(number, ("", None))
         make = (
             _nothing(spark, noted) if found is None else source_batch(spark, noted.reading, found)
         )
+        if tag is not None and found is not None and not isinstance(make, NoBatchForm):
+            part = SourcePart(source=source, reading=noted.reading, found=found, make=make)
+            make = tag(part)
         if isinstance(make, NoBatchForm):
             return make
         opened.append(make)
@@ -133,11 +198,11 @@ def _opened(
 
 def _ranges_of_readings(
     noted: list[Noted], nodes: tuple[SourceNode, ...], ranges: Ranges
-) -> Mapping[int, SourceRange] | NoBatchForm:
-    """Return the range of each stream that the function reads, by its number."""
+) -> Mapping[int, tuple[str, SourceRange]] | NoBatchForm:
+    """Return the source and the range of each stream that the function reads, by its number."""
     if not noted:
         return NoBatchForm(_OTHER_SESSION)
-    found: dict[int, SourceRange] = {}
+    found: dict[int, tuple[str, SourceRange]] = {}
     used = set()
     for place, node in enumerate(nodes):
         number = _reading_of(node, noted)
@@ -148,7 +213,7 @@ def _ranges_of_readings(
         if key not in ranges:
             continue  # it has given nothing yet
         used.add(key)
-        if found.setdefault(number, ranges[key]) != ranges[key]:
+        if found.setdefault(number, (key, ranges[key]))[1] != ranges[key]:
             return NoBatchForm("it uses one stream twice, and the two are at different offsets")
     if unused := [key for key in ranges if key not in used]:
         return NoBatchForm(f"the checkpoint has a source {unused[0]}, and the code has none")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from holdfast.errors import ConfigError
+from holdfast.ledger.source_ranges import SourceRange
 from holdfast.spark.batch_plan import SourceNode, source_nodes
 
 _SHORT = ("csv", "json", "orc", "parquet", "text", "xml")
@@ -43,6 +44,17 @@ class Reading:
 Open = Callable[[Reading], Any]
 Make = Callable[[], Any]
 """Opens a batch DataFrame."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourcePart:
+    """A range of one source, as a batch."""
+
+    source: str
+    """Its number in the checkpoint, or its name."""
+    reading: Reading
+    found: SourceRange
+    make: Make
 
 
 @dataclass(frozen=True, slots=True)

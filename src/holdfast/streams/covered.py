@@ -20,7 +20,7 @@ from holdfast.ledger.source_ranges import DeltaRange, KafkaRange, NoRange, Range
 from holdfast.proof.values import Fault
 from holdfast.record.backfills import read_backfills
 from holdfast.record.contracts import read_contract
-from holdfast.record.generations import read_generations
+from holdfast.record.generations import CLONED, read_generations
 from holdfast.record.runs import first_run
 from holdfast.sinks.held import Held
 from holdfast.sinks.session import reader_of
@@ -28,6 +28,7 @@ from holdfast.storage.location import parse_location
 from holdfast.storage.read import Reader
 from holdfast.streams.batch_form import (
     BatchForm,
+    HasState,
     NoBatchForm,
     batch_form,
     read_sources,
@@ -38,6 +39,7 @@ from holdfast.streams.kafka_beginning import find_beginnings
 from holdfast.streams.lineage import Life, Lineage, find_lineage
 from holdfast.streams.place import Place
 from holdfast.streams.same_topics import find_replaced_topic
+from holdfast.streams.state_form import Batches, state_form
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -108,7 +110,7 @@ class Coverages:
             chunk = held.row_of(name) if kept.generation in lineage.numbers else None
             if chunk is not None and chunk.last_batch >= 0:
                 backfills.append((kept.generation, kept.start, chunk.end_offsets))
-        return self._of(lineage.lives, tuple(backfills))
+        return self._of(lineage.lives, tuple(backfills), last=row.last_batch)
 
     def until_newest_commit(self) -> Covered | NoBatchForm:
         """Return the job up to the newest batch that Spark has committed, or why there is none.
@@ -125,7 +127,7 @@ class Coverages:
             if isinstance(covered, Unparsed):
                 return NoBatchForm(f"{covered.path}: {covered.reason}")
             end = covered.end_offsets
-        return self._of(self._lineage("", end).lives, ())
+        return self._of(self._lineage("", end).lives, (), last=-1 if newest is None else newest)
 
     def doubts(self, held: Held) -> Iterator[Doubt]:
         """Yield why a sink may rightly hold more or less than what its stream has given.
@@ -148,12 +150,38 @@ class Coverages:
         return find_lineage(tuple(read_generations(self.place.record)), sink, end=end)
 
     def _of(
-        self, lives: tuple[Life, ...], backfills: tuple[Backfilled, ...]
+        self, lives: tuple[Life, ...], backfills: tuple[Backfilled, ...], *, last: int
     ) -> Covered | NoBatchForm:
-        key = (*((life.generation.number, life.end) for life in lives), backfills)
+        key = (*((life.generation.number, life.end) for life in lives), backfills, last)
         if key not in self._known:
-            self._known[key] = self._make(lives, backfills)
+            made = self._make(lives, backfills)
+            if isinstance(made, HasState):
+                made = self._with_state(lives, made, is_alone=not backfills, last=last)
+            self._known[key] = made
         return self._known[key]
+
+    def _with_state(
+        self, lives: tuple[Life, ...], known: HasState, *, is_alone: bool, last: int
+    ) -> Covered | NoBatchForm:
+        """Return the job of a stream with state, whose state began empty at a known place."""
+        life = lives[-1]
+        if len(lives) > 1 or not is_alone:
+            return NoBatchForm(f"{known.reason}; rows were kept that an earlier state has given")
+        if life.opened.opened_as == CLONED or last < 0:
+            told = "it has written nothing yet" if last < 0 else "a clone goes on with other state"
+            return NoBatchForm(f"{known.reason}; {told}")
+        ranges = self._read(life)
+        if isinstance(ranges, NoBatchForm):
+            return ranges
+        batches = Batches(
+            checkpoint=self._checkpoint(life.generation.number),
+            first=life.opened.first_batch if life.is_seeded else 0,
+            last=last,
+        )
+        form = state_form(self.spark, self.declared, ranges, batches=batches)
+        if isinstance(form, NoBatchForm):
+            return form
+        return Covered(form=form, ranges=(ranges,), is_seeded=life.is_seeded)
 
     def _make(
         self, lives: Sequence[Life], backfills: Sequence[Backfilled]
@@ -201,7 +229,8 @@ class Coverages:
             forms.append(form)
         doubts = dict.fromkeys(doubt for form in forms for doubt in form.doubts)
         df = reduce(lambda one, other: one.union(other), (form.df for form in forms))
-        return Covered(form=BatchForm(df=df, doubts=tuple(doubts)), ranges=parts)
+        form = BatchForm(df=df, doubts=tuple(doubts), sides=forms[0].sides)
+        return Covered(form=form, ranges=parts)
 
     def _read(self, life: Life) -> Ranges | NoBatchForm:
         """Return what one life of the stream has read."""

@@ -33,7 +33,8 @@ def advise(
     if compared.exact:
         return ""
     only_lost = not (compared.duplicated or compared.altered or compared.unexpected)
-    is_merged = bool(sink.keys) and sink.sequence_by is not None
+    # A backfill of a stream with state would have no state to go on from.
+    is_merged = bool(sink.keys) and sink.sequence_by is not None and covered.form.state is None
     backfill = _backfill(place.stream, covered, end) if only_lost and is_merged else None
     if backfill is not None:
         return (

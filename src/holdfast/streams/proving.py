@@ -14,22 +14,24 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import HoldfastError
-from holdfast.proof.row_hash import quoted
 from holdfast.proof.tables import coordinates, prove_tables
-from holdfast.proof.values import Comparison, CounterExample, Fault, TableProof
+from holdfast.proof.values import Comparison, CounterExample, Fault, TableProof, Verdict
 from holdfast.record.documents import RecordError
 from holdfast.redact import redact
 from holdfast.sinks.held import BEYOND, Held
 from holdfast.sinks.kinds import open_held
 from holdfast.sinks.sink import SinkSpec
 from holdfast.spark.errors import first_line, spark_errors
-from holdfast.streams.batch_form import NoBatchForm
-from holdfast.streams.covered import Coverages, Doubt
+from holdfast.spark.state_shape import Aggregation
+from holdfast.streams.batch_form import BatchForm, NoBatchForm
+from holdfast.streams.covered import Coverages, Covered, Doubt
 from holdfast.streams.declared import Declared
+from holdfast.streams.kept_by_state import Kept, has_repeated, kept_by_state
 from holdfast.streams.own_table import OwnTable
-from holdfast.streams.place import find_place
+from holdfast.streams.place import Place, find_place
 from holdfast.streams.proof_advice import advise, advise_unknown
 from holdfast.streams.resolve import check_session
+from holdfast.streams.static_sides import changed_sides
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -122,31 +124,59 @@ class _Prover:
         if isinstance(covered, NoBatchForm):
             proof = _unproved(self.declared.name, sink, covered.reason)
             return replace(proof, next_step=advise_unknown(self.declared.name, covered.reason))
+        doubts = (*coverages.doubts(held), *self._doubts(covered.form, coverages.place))
+        if covered.form.state is not None:
+            return self._compare_state(sink, held, covered, place=coverages.place, doubts=doubts)
         rows = covered.form.df
-        if sink.keys and sink.sequence_by is None and _has_repeated(rows, sink.keys):
+        if sink.keys and sink.sequence_by is None and has_repeated(rows, tuple(sink.keys)):
             reason = "keys come more than once, and without sequence_by the last batch counts"
             return _unproved(self.declared.name, sink, reason)
         wanted = held.comparable(held.newest(rows))
         keys = tuple(key for key in sink.keys if key in wanted.columns)
-        compared = _with_beyond(prove_tables(wanted, held.rows, keys=keys))
-        others = _others(compared) if sink.keys else ()
-        compared = _without_others(compared) if sink.keys else compared
-        proof = TableProof(
+        kept = Kept(expected=wanted, found=held.rows, keys=keys, doubts=doubts)
+        proof = self._prove_kept(sink, held, covered, kept=kept, place=coverages.place)
+        return _doubted(proof, (*kept.doubts, *_ties(proof, held, rows)))
+
+    def _compare_state(
+        self,
+        sink: SinkSpec,
+        held: Held,
+        covered: Covered,
+        *,
+        place: Place,
+        doubts: tuple[Doubt, ...],
+    ) -> TableProof:
+        """Compare a table of a stream with state."""
+        kept = kept_by_state(sink, held, covered.form)
+        if isinstance(kept, NoBatchForm):
+            return _unproved(self.declared.name, sink, kept.reason)
+        proof = self._prove_kept(sink, held, covered, kept=kept, place=place)
+        proof = _doubted(proof, (*doubts, *kept.doubts))
+        if proof.verdict is Verdict.EXACT and kept.open_question:
+            return replace(proof, reason=f"the rest is exact; {kept.open_question}")
+        return proof
+
+    def _prove_kept(
+        self, sink: SinkSpec, held: Held, covered: Covered, *, kept: Kept, place: Place
+    ) -> TableProof:
+        assert held.row is not None
+        compared = _with_beyond(prove_tables(kept.expected, kept.found, keys=kept.keys))
+        others: tuple[str, ...] = ()
+        if sink.keys:
+            others = _others(compared.unexpected - kept.late_keys)
+            compared = _without_others(compared, but=kept.late_keys)
+        return TableProof(
             stream=self.declared.name,
             table=sink.shown,
             compared=compared,
-            by=keys or coordinates(wanted.columns),
+            by=kept.keys or coordinates(kept.expected.columns),
             keys=tuple(sink.keys),
             sequence_by=sink.sequence_by,
             last_batch=held.row.last_batch,
             records=covered.records,
-            left_out=others,
-            next_step=advise(
-                sink, compared, covered, place=coverages.place, end=held.row.end_offsets
-            ),
+            left_out=(*kept.left_out, *others),
+            next_step=advise(sink, compared, covered, place=place, end=held.row.end_offsets),
         )
-        doubts = (*coverages.doubts(held), *map(Doubt, covered.form.doubts))
-        return _doubted(proof, (*doubts, *_ties(proof, held, rows)))
 
     def _prove_own(self, sink: SinkSpec, coverages: Coverages) -> TableProof:
         """Compare what the user's own code has written, up to the newest commit."""
@@ -158,6 +188,10 @@ class _Prover:
         if isinstance(covered, NoBatchForm):
             proof = _unproved(name, sink, covered.reason)
             return replace(proof, next_step=advise_unknown(name, covered.reason))
+        state = covered.form.state
+        if state is not None and not isinstance(state.shape, Aggregation):
+            reason = "it keeps state: dropDuplicates, and which row it keeps is not decided"
+            return _unproved(name, sink, reason)
         wanted = self.own.expected(covered.form.df)
         proof = TableProof(
             stream=name,
@@ -166,7 +200,12 @@ class _Prover:
             by=tuple(self.own.keys) or coordinates(wanted.columns),
             records=covered.records,
         )
-        return _doubted(proof, tuple(map(Doubt, covered.form.doubts)))
+        return _doubted(proof, tuple(self._doubts(covered.form, coverages.place)))
+
+    def _doubts(self, form: BatchForm, place: Place) -> Iterator[Doubt]:
+        """Yield why the rows can be others than the stream gave."""
+        yield from map(Doubt, form.doubts)
+        yield from map(Doubt, changed_sides(self.spark, form.sides, place))
 
 
 def _unproved(stream: str, sink: SinkSpec, reason: str) -> TableProof:
@@ -190,18 +229,13 @@ def _ties(proof: TableProof, held: Held, rows: Any) -> Iterator[Doubt]:
     if is_exact or not held.ties or proof.sequence_by is None:
         return
     by = (*proof.keys, proof.sequence_by)
-    if _has_repeated(rows.distinct() if _has_order(rows) else rows, by):
+    if has_repeated(rows.distinct() if _has_order(rows) else rows, by):
         yield Doubt(held.ties, {Fault.ALTERED})
 
 
 def _has_order(rows: Any) -> bool:
     """Return whether Spark can compare rows, which it cannot if they have a map."""
     return "map<" not in rows.schema.simpleString()
-
-
-def _has_repeated(rows: Any, keys: Sequence[str]) -> bool:
-    counted = rows.groupBy(*map(quoted, keys)).count()
-    return bool(counted.where("count > 1").limit(1).collect())
 
 
 def _with_beyond(compared: Comparison) -> Comparison:
@@ -222,12 +256,12 @@ def _without(name: str, row: Mapping[str, Any] | None) -> Mapping[str, Any] | No
     return None if row is None else {key: row[key] for key in row if key != name}
 
 
-def _others(compared: Comparison) -> tuple[str, ...]:
+def _others(count: int) -> tuple[str, ...]:
     """Say how many rows of other writers a table has that is merged by keys."""
-    count = compared.unexpected
     return (f"{count:,} keys that do not come from the source: other writers",) if count else ()
 
 
-def _without_others(compared: Comparison) -> Comparison:
-    kept = tuple(each for each in compared.examples if each.fault is not Fault.UNEXPECTED)
-    return replace(compared, unexpected=0, examples=kept)
+def _without_others(compared: Comparison, *, but: int) -> Comparison:
+    """Return a comparison without the rows of other writers; so many are not theirs."""
+    kept = tuple(each for each in compared.examples if but or each.fault is not Fault.UNEXPECTED)
+    return replace(compared, unexpected=but, examples=kept)

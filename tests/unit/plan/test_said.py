@@ -84,9 +84,12 @@ def proof_of(now: StreamNow, output: OutputChoice) -> list[str]:
     [
         ((), OutputChoice.TRUNCATE, True),
         ((), OutputChoice.KEEP, False),
-        (("stateStoreSave",), OutputChoice.TRUNCATE, False),
+        (("stateStoreSave",), OutputChoice.TRUNCATE, True),
+        (("stateStoreSave",), OutputChoice.KEEP, False),
+        (("symmetricHashJoin",), OutputChoice.TRUNCATE, False),
+        (("stateStoreSave", "dedupe"), OutputChoice.TRUNCATE, False),
     ],
-    ids=["emptied", "kept", "with state"],
+    ids=["emptied", "kept", "aggregated", "aggregated and kept", "joined", "two operators"],
 )
 def test_a_proof_is_a_next_step_only_where_it_can_compare(
     disk: OnDisk, operators: tuple[str, ...], output: OutputChoice, *, is_compared: bool

@@ -11,7 +11,8 @@ import holdfast as hf
 from holdfast.ledger.source_ranges import DeltaRange, FileRange, KafkaRange, Ranges
 from holdfast.proof.values import Comparison
 from holdfast.sinks.sink import SinkSpec
-from holdfast.streams.batch_form import BatchForm
+from holdfast.spark.state_shape import Aggregation
+from holdfast.streams.batch_form import BatchForm, KeptState
 from holdfast.streams.covered import Covered
 from holdfast.streams.proof_advice import advise, advise_unknown
 
@@ -64,6 +65,16 @@ def test_everything_else_is_computed_again(sink: SinkSpec, compared: Comparison)
     # A stream that was given a position begins there again.
     said = told(sink, compared, {"0": KAFKA}, end={"t": {"0": 9}})
     assert f"""{reset} '{{"t": {{"0": 5}}}}' --output truncate""" in said
+
+
+def test_a_stream_with_state_is_never_backfilled() -> None:
+    shape = Aggregation(columns={}, event_time=None, output_mode="update")
+    state = KeptState(shape=shape, entering=None, late=0)
+    form = BatchForm(df=None, doubts=(), state=state)
+    covered = Covered(form=form, ranges=({"0": KAFKA},))
+    end = json.dumps({"0": {"t": {"0": 9}}})
+    said = advise(MERGED, LOST, covered, place=cast("Any", Place()), end=end)
+    assert "holdfast plan reset readings" in said
 
 
 def test_an_exact_table_needs_nothing() -> None:

@@ -11,6 +11,10 @@ _KINDS = ("delta", "postgres")
 """Sinks whose rows can be read back."""
 
 
+_COMPARED = ("dedupe", "dedupeWithinWatermark", "stateStoreSave")
+"""Operators with state whose result a proof computes again."""
+
+
 def say_proof(streams: tuple[StreamNow, ...], request: ResetRequest) -> Iterator[str]:
     """Yield the proof that comes after a reset, and which streams it says nothing of, and why."""
     reasons = {each.stream: _why_not(each, request) for each in streams}
@@ -24,10 +28,16 @@ def say_proof(streams: tuple[StreamNow, ...], request: ResetRequest) -> Iterator
 def _why_not(now: StreamNow, request: ResetRequest) -> str:
     """Return why the tables of a stream cannot be compared; empty when they can."""
     choices = {request.of(now.stream, sink.contract.label) for sink in now.sinks}
-    if now.is_stateful:
-        return "because the query keeps state"
+    if now.is_stateful and not _is_one_of_compared(now):
+        return "because the query keeps state that a proof does not compare"
     if now.unseen or any(sink.contract.kind not in _KINDS for sink in now.sinks):
         return "because it cannot read what a sink of it holds"
     if OutputChoice.KEEP in choices:
         return "because the table keeps rows from before the reset"
     return ""
+
+
+def _is_one_of_compared(now: StreamNow) -> bool:
+    contract = None if now.guard is None else now.guard.contract
+    operators = () if contract is None else contract.operators
+    return len(operators) == 1 and operators[0] in _COMPARED

@@ -263,7 +263,7 @@ def _find_doubts(
             why = f"The range cannot be read as a batch: {form.reason}."
             how = "Choose a range that can, or reset the stream: holdfast plan reset."
             raise BackfillRefusedError(known.name, why=why, how=how)
-        doubts |= dict.fromkeys(form.doubts)
+        doubts |= dict.fromkeys(form.all_doubts)
     return tuple(doubts)
 
 
