@@ -9,15 +9,31 @@ _FAULTS = (
     *("every_drill", "crash_states", "lost_answers", "clock_races", "kills", "server_kills"),
     *("postgres_races", "delta_races", "task_faults", "executor_faults", "pods", "pipeline_kills"),
     *("target_changes", "restart_damage", "other_sinks", "long_life", "yarn_attempts"),
-    "soak",
+    *("sensors_on_yarn", "soak"),
 )
-_JUDGEMENTS = ("damages", "situations", "edits", "prove_faults", "planted", "mutants")
+_JUDGEMENTS = (
+    "damages",
+    "situations",
+    "edits",
+    "prove_faults",
+    "prove_state",
+    "planted",
+    "mutants",
+)
 _REPAIRS = (
     *("histories", "repair_kills", "repair_races", "remedies", "mission", "five_steps"),
     *("given_back", "clean_stops", "first_mistakes"),
 )
 _SPEEDS = (
-    *("cli_start", "checkpoint_scale", "delta_speed", "guard_cost", "kill_cost", "ledger_growth"),
+    *(
+        "cli_start",
+        "checkpoint_cost",
+        "checkpoint_scale",
+        "delta_speed",
+        "guard_cost",
+        "kill_cost",
+        "ledger_growth",
+    ),
     *("look_cost", "postgres_speed", "restart_time", "start_requests", "store_cost"),
     "version_cost",
 )
@@ -39,6 +55,10 @@ def _modules(group: str, package: str, names: tuple[str, ...]) -> tuple[Run, ...
     return tuple(Run(group=group, name=name, words=("-m", f"{package}.{name}")) for name in names)
 
 
+def _campaign(group: str, module: str, *words: str, name: str) -> Run:
+    return Run(group=group, name=name, words=("-m", f"campaigns.{module}", *words))
+
+
 def _tests(cost: str, *folders: str) -> Run:
     words = ("-m", "pytest", "-q", "-m", cost, *folders)
     return Run(group="samples", name=f"{cost}-tests", words=words, hours=5.5)
@@ -52,6 +72,12 @@ RUNS = tuple(
             Run(group="versions", name="predictions", words=("-m", "lab", "predictions")),
         ),
         _modules("faults", "campaigns", _FAULTS),
+        (
+            _campaign("faults", "pipeline_kills", "--kills", "25", "--repairs", name="repairs-too"),
+            _campaign("judgements", "prove_state", "faults", name="prove-state-faults"),
+            _campaign("judgements", "prove_state", "random", name="prove-state-random"),
+            _campaign("judgements", "prove_state", "kills", name="prove-state-kills"),
+        ),
         _modules("judgements", "campaigns", _JUDGEMENTS),
         _modules("repairs", "campaigns", _REPAIRS),
         _modules("speeds", "benchmarks", _SPEEDS),
