@@ -36,7 +36,7 @@ from holdfast.sinks.secrets import reveal
 def main(*, number: int, seed: int, root: str | None, **given: str) -> None:
     """Send half, run, send the rest, run again on the same checkpoints, compare."""
     began = time.monotonic()
-    sensors = make_sensors(root, **given, messages_per_batch=max(1_000, number // 4))
+    sensors = make_sensors(root, **given, messages_per_batch=max(1_000, number // 2))
     spark = start_session(sensors)
     sent = make_messages(number, seed=seed)
     for part in (sent[: number // 2], sent[number // 2 :]):
