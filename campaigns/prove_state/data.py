@@ -33,7 +33,7 @@ def write_file(home: Path, number: int, choose: random.Random, *, rows: int) -> 
 
 
 def _row(number: int, choose: random.Random) -> dict[str, Any]:
-    late = choose.choice((0, 0, 0, 0, 12, 25, 60, 240))
+    late = choose.choice((0, 0, 0, 0, 12, 25, 60, 240, *((720,) if number else ())))
     minutes = number * 15 + choose.randint(0, 14) - late
     at = FIRST + timedelta(minutes=minutes, seconds=choose.choice((0, 0, 30)))
     # An id comes again within minutes, or hours later.

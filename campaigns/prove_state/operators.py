@@ -14,8 +14,8 @@ import holdfast as hf
 SCHEMA = "id long, kind string, amount long, at timestamp"
 DELAY = "10 minutes"
 WINDOW = "10 minutes"
-REMEMBERED = "2 hours"
-"""Longer than most ids take to come again."""
+REMEMBERED = "6 hours"
+"""Longer than an id takes to come again, and shorter than the latest row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

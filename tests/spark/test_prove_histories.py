@@ -18,6 +18,9 @@ from lab import Kafka
 from tests import calling
 from tests.spark.file_stream import Stream, wait_until_given_up
 
+pytestmark = pytest.mark.sampled(2)
+"""`HOLDFAST_ALL=1` runs all of them."""
+
 DSN = "HISTORIES_DSN"
 ONCE = {"availableNow": True}
 
