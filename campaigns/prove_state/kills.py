@@ -16,7 +16,7 @@ from holdfast.drills.errors import KillDidNotFireError
 from holdfast.drills.kill import Driver, Named
 from lab.spark import environment
 
-POINTS = ("G5", "G6", "S1", "S2", "S3", "S4", "S5", "S6", "sink-written", "S7")
+POINTS = ("G5", "G6", "S1", "S2", "S3", "S6", "sink-written", "S7")
 ROWS = 20
 
 
