@@ -14,6 +14,8 @@ from itertools import accumulate
 from examples.sensors.messages import TOO_LATE, Message, Reading
 
 WINDOW = timedelta(hours=1)
+_DIGITS = Decimal("0.001")
+"""Of a sum, as the tables have it: 19.5 and 19.500 are equal, and are not the same text."""
 Row = tuple[object, ...]
 
 
@@ -94,8 +96,8 @@ def usage_rows(messages: Iterable[Message]) -> Iterator[Row]:
         hour = reading.event_time.replace(minute=0, second=0)
         readings, total = usage.get((reading.product, hour), (0, Decimal(0)))
         usage[reading.product, hour] = (readings + 1, total + Decimal(str(reading.value)))
-    for key, figures in usage.items():
-        yield *key, *figures
+    for key, (readings, total) in usage.items():
+        yield *key, readings, total.quantize(_DIGITS)
 
 
 def reading_row(reading: Reading) -> Row:

@@ -65,3 +65,9 @@ def test_a_reading_that_is_delivered_twice_counts_once() -> None:
     assert list(answers.usage_rows(sent)) == [("p", hour, 1, Decimal("1.5"))]
     assert list(answers.typed_rows(sent)) == [(*answers.reading_row(reading), "p")]
     assert answers.count(sent) == answers.Counted(messages=2, duplicates=1, late=0, too_late=0)
+
+
+def test_a_sum_has_the_digits_of_the_table() -> None:
+    """A drill compares the text of a value: of one reading with 19.5, that is 19.500."""
+    rows = list(answers.usage_rows(make_messages(11_000, seed=12)))
+    assert {len(str(total).partition(".")[2]) for *_, total in rows} == {3}
