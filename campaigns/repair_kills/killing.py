@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -33,6 +33,7 @@ Kill = tuple[int, str]
 """A point, and whether it is `real`, `raised`, or `twice`."""
 OWN = "_holdfast/"
 APPLIED = "applied"
+_BEFORE_A_STEP = "A5-before"
 _NOT_BACK = ("generation", "rows")
 """Of a ledger row: no generation is taken back, and how many rows a batch had is forgotten."""
 
@@ -43,6 +44,9 @@ class Tally:
 
     way: str
     points: int
+    first_step: int = 1
+    """The point before the first step. A plan that is continued does not come by those before it:
+    it has its mark, and its sinks are fenced."""
     kills: int = 0
     real: int = 0
     twice: int = 0
@@ -95,7 +99,7 @@ class Killing:
         after = self.world.look()
         if scene.is_final:
             assert isinstance(plan_undo(journal, self.stores), NoPlan), scene.name
-        forward = Tally(way="apply", points=len(points))
+        forward = _tally("apply", points)
         for drawn in self._draw(len(points), share):
             self._prepare(scene)
             fresh = refresh(plan, self.stores)
@@ -112,7 +116,7 @@ class Killing:
         self.world.keep(APPLIED)
         points, _ = count_points(undo, Way.APPLY, self.stores)
         undone = self.world.look()
-        tally = Tally(way="undo", points=len(points))
+        tally = _tally("undo", points)
         tally.add("undo", _not_given_back(before, undone, undo))
         for drawn in self._draw(len(points), share):
             self._put_back(APPLIED)
@@ -150,7 +154,7 @@ class Killing:
         """Kill at one point, finish, and compare; return whether it is exact."""
         point, kind = drawn
         # What was not reached before the first kill is reached after it, and one point at least.
-        left = tally.points - point + 1
+        left = tally.points - max(point, tally.first_step) + 1
         second = self.chance.randint(1, left) if kind == "twice" else 0
         if kind == "real":
             assert kill_at(plan, Way.APPLY, point=point, scratch=self.scratch, stores=self.stores)
@@ -186,6 +190,11 @@ class Killing:
             yield from _not_given_back(before, self.world.look(), undo)
         else:
             yield f"no undo: {undo.reason}"
+
+
+def _tally(way: str, points: Sequence[str]) -> Tally:
+    begins = points.index(_BEFORE_A_STEP) + 1 if _BEFORE_A_STEP in points else len(points)
+    return Tally(way=way, points=len(points), first_step=begins)
 
 
 def _not_given_back(before: State, undone: State, undo: Plan) -> Iterator[str]:
