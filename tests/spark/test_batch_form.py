@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 from holdfast.ids import BatchId
 from holdfast.ledger.coverage import NOTHING_READ, Coverage, read_coverage
 from holdfast.ledger.source_ranges import NoRange, Ranges, read_ranges
+from holdfast.spark.batch_plan import static_sides
 from holdfast.spark.errors import first_line, spark_errors
 from holdfast.storage import open_reader
 from holdfast.streams.batch_form import BatchForm, NoBatchForm, batch_form
@@ -312,3 +313,18 @@ def test_what_can_vary_is_a_doubt(spark: SparkSession, tmp_path: Path) -> None:
     assert "random" in doubts(lambda df: df.withColumn("r", F.rand()))[0]
     assert "current time" in doubts(lambda df: df.withColumn("t", F.current_timestamp()))[0]
     assert "not a stream" in doubts(lambda df: df.join(static, "value"))[0]
+
+
+def test_a_delta_table_beside_a_stream_is_known_by_its_place_or_pinned(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Delta's relation is a class of its own, without a name."""
+    (tmp_path / "in").mkdir()
+    table = str(tmp_path / "table")
+    spark.createDataFrame([("x",)], "value string").write.format("delta").save(table)
+    stream = spark.readStream.text(str(tmp_path / "in"))
+    now = spark.read.format("delta")
+    (side,) = static_sides(stream.join(now.load(table), "value"))
+    assert (side.delta, side.is_constant) == (f"file:{table}", False)
+    (pinned,) = static_sides(stream.join(now.option("versionAsOf", 0).load(table), "value"))
+    assert (pinned.delta, pinned.is_constant) == (None, True)

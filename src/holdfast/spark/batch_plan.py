@@ -128,16 +128,21 @@ def _static_side(node: Any) -> StaticSide:
 
 def _delta_location(node: Any) -> Any:
     """Return where the files of a Delta table are known; None for another relation."""
-    relation = node.relation()
-    if kind_of(relation) != "HadoopFsRelation":
+    if not _is_of_files(node.relation()):
         return None
-    location = relation.location()
+    location = node.relation().location()
     return location if kind_of(location).startswith("TahoeLogFileIndex") else None
+
+
+def _is_of_files(relation: Any) -> bool:
+    """Return whether a relation is files, also as Delta makes it: a class of its own, unnamed."""
+    kinds = (relation.getClass(), relation.getClass().getSuperclass())
+    return any(str(kind.getSimpleName()) == "HadoopFsRelation" for kind in kinds)
 
 
 def _shown_files(node: Any) -> str:
     """Return the files of a relation for people; empty when it has none."""
-    if kind_of(node) != "LogicalRelation" or kind_of(node.relation()) != "HadoopFsRelation":
+    if kind_of(node) != "LogicalRelation" or not _is_of_files(node.relation()):
         return ""
     paths = [redact_location(str(path)) for path in each(node.relation().location().rootPaths())]
     return f"files in {paths[0]}" if paths else ""
