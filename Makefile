@@ -3,10 +3,10 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
 LOCK := requirements/dev.txt
 NEWEST := 3.13
-OTHER_SPARKS := 3.5 4.0 4.1 4.3
+OTHER_SPARKS := $(shell sed -n 's/^"spark-\(.*\)" = .*/\1/p' pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help dev lock wheel check format unit unit-newest fuzz spark drill drill-full nightly matrix predictions bench pipeline lab fixtures docs clean
+.PHONY: help dev lock wheel check format unit unit-newest fuzz spark drill coverage drill-full nightly matrix predictions bench pipeline lab fixtures docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,7 +51,6 @@ format: ## Rewrite the code to the project's format
 # Measured from the outside: pytest imports holdfast for its plugin before any plugin could measure it.
 unit: ## Tests without servers and without Spark, with branch coverage
 	$(BIN)/coverage run -m pytest -q -m unit tests/unit
-	$(BIN)/coverage report
 
 # pyenv's Python if there is one; else uv looks on PATH, and downloads it if it is not there.
 .venv-$(NEWEST)/.complete: $(LOCK) pyproject.toml | .venv/.complete
@@ -75,13 +74,17 @@ wheel: ## Build the wheel into dist/, install it into fresh environments, and us
 
 spark: ## Tests on real Spark, Kafka, PostgreSQL and S3
 	$(BIN)/python -m lab check
-	$(PYTEST) -v -m spark tests/lab tests/spark --durations=15
+	$(BIN)/coverage run --rcfile=tests/processes.toml -m pytest -v -m spark tests/lab tests/spark --durations=40
 
 fuzz: ## Every file of every fixture checkpoint cut, emptied and flipped; hostile checkpoints
 	$(BIN)/python -m tests.fuzz
 
 drill: ## Tests that kill processes for real, sized for the gate
-	$(PYTEST) -v -m drill tests/drills --durations=15
+	$(BIN)/coverage run --rcfile=tests/processes.toml -m pytest -v -m drill tests/drills --durations=20
+
+coverage: ## The lines and branches that unit, spark and drill have run together, since the last time it was asked
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --skip-covered
 
 SEED ?= 1
 nightly: ## Every sample, campaign and benchmark whole, one by one, for a day; results in nightly/, compared with the last time
@@ -113,4 +116,4 @@ docs: ## Build the documentation into site/; look at it with: python -m http.ser
 	$(BIN)/python -m zensical build --strict --clean
 
 clean: ## Remove everything that is made, but not the download cache
-	rm -rf .venv .venv-$(NEWEST) .cache site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf .venv .venv-$(NEWEST) .cache site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*

@@ -20,9 +20,14 @@ from benchmarks.guard_spans import CountingReader
 from benchmarks.pairs import show_percentiles
 from holdfast.ledger import Apply, Attempt, LedgerRow
 from holdfast.ledger.decide import decide
-from holdfast.ledger.delta import FIRST_BATCH_SLOT, DeltaLedger, app_id, transaction_version
-from holdfast.ledger.delta_notes import encode_row
 from holdfast.ledger.row import advance
+from holdfast.sinks.delta.commit_notes import encode_row
+from holdfast.sinks.delta.log_ledger import (
+    FIRST_BATCH_SLOT,
+    DeltaLedger,
+    app_id,
+    transaction_version,
+)
 from holdfast.storage import open_reader
 
 LENGTHS = (100, 1_000, 10_000)

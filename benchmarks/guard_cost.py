@@ -88,8 +88,8 @@ def report_batches(frame: DataFrame, root: str, *, dsn: str, batches: int) -> li
             own = [before + more for before, more in zip(own, each, strict=True)]
     show("the guard's own", own)
     total: Counter[str] = sum(spans.requests[WARM:], Counter())
-    shown = ", ".join(f"{count / batches:.1f} {name}" for name, count in sorted(total.items()))
-    print(f"  requests to the checkpoint's storage per batch: {shown}")
+    requests = ", ".join(f"{count / batches:.1f} {name}" for name, count in sorted(total.items()))
+    print(f"  requests to the checkpoint's storage per batch: {requests}")
     middle = statistics.median(own)
     return [f"the guard takes {middle:.1f} ms of a batch"] if middle > MOST_MS else []
 
@@ -100,7 +100,7 @@ def show(name: str, figures: list[float]) -> None:
     print(f"  {name:<30}p50 {statistics.median(figures):8.2f}   p95 {high:8.2f}")
 
 
-def report_starts(frame: DataFrame, root: str, *, dsn: str, starts: int, shown: str) -> None:
+def report_starts(frame: DataFrame, root: str, *, dsn: str, starts: int, store: str) -> None:
     """Time the call that starts a stream with nothing to do, guarded and bare."""
     queries: list[Any] = []
 
@@ -117,7 +117,7 @@ def report_starts(frame: DataFrame, root: str, *, dsn: str, starts: int, shown: 
     }
     in_turns(actions, 2)
     times = in_turns(actions, starts)
-    print(f"A start, checkpoint on {shown}, {starts} of them in turns; s")
+    print(f"A start, checkpoint on {store}, {starts} of them in turns; s")
     for name in ("guarded", "bare"):
         print(f"  {name:<10}{spread(times[name]).show(3)}")
 
@@ -151,9 +151,9 @@ def main(*, batches: int, starts: int) -> None:
         missed = report_batches(many, str(directory / "streams"), dsn=dsn, batches=batches)
         few = read_files(spark, write_files(directory / "few", 2))
         places = {"disk": str(directory / "starts"), "S3": "s3a://lake/starts"}
-        for shown, root in places.items():
-            dsn = new_database(server, f"starts_{shown.lower()}")
-            report_starts(few, root, dsn=dsn, starts=starts, shown=shown)
+        for store, root in places.items():
+            dsn = new_database(server, f"starts_{store.lower()}")
+            report_starts(few, root, dsn=dsn, starts=starts, store=store)
         spark.stop()
     exit_when_missed(missed)
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from holdfast import points
 from holdfast.sinks.postgres import collect
-from holdfast.spark import plan
+from holdfast.spark.classic import plan
 from holdfast.streams.batches import BatchWriter
 
 BEGAN, ENDED = "began", "ended"

@@ -25,7 +25,6 @@ from pyspark.sql import functions as F
 from benchmarks.attempts import FORGET_TABLE, NONCE, attempts, new_row
 from benchmarks.measuring import ratios, spread
 from holdfast.ledger import Apply
-from holdfast.sinks.kinds import resolve_writer
 from holdfast.sinks.postgres.large import BUDGET_SETTING
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from lab import Postgres
@@ -70,7 +69,7 @@ def by_one_task(frame: DataFrame, dsn: str, directory: Path) -> Callable[[], Non
     secret = directory / "dsn"
     secret.write_text(dsn)
     described = PostgresSink(f"file:{secret}", table="readings")
-    sink = resolve_writer(described, frame, stream="large", output_mode="append")
+    sink = described.writer_for(frame, stream="large", output_mode="append")
     sink.create()
     row = new_row("large", sink.name)
     assert sink.ledger is not None

@@ -23,8 +23,8 @@ import pyarrow as pa
 
 from benchmarks.attempts import NONCE, attempts, new_row
 from holdfast.ledger import Attempt
-from holdfast.ledger.postgres import replace_row
-from holdfast.ledger.postgres_tables import ensure_tables
+from holdfast.sinks.postgres.ledger_rows import replace_row
+from holdfast.sinks.postgres.ledger_tables import ensure_tables
 from holdfast.sinks.postgres.table import check_table
 from holdfast.sinks.postgres.target import Target
 from holdfast.sinks.postgres.write import write_batch

@@ -21,13 +21,13 @@ import psycopg
 import pyarrow as pa
 
 from benchmarks.attempts import NONCE, attempts, new_row
-from holdfast.ledger.postgres import read_row, replace_row
-from holdfast.ledger.postgres_tables import ensure_tables
 from holdfast.sinks.postgres import write
 from holdfast.sinks.postgres.fence import session_name
+from holdfast.sinks.postgres.ledger_rows import read_row, replace_row
+from holdfast.sinks.postgres.ledger_tables import ensure_tables
 from holdfast.sinks.postgres.look import Look, look_under_lock
 from holdfast.sinks.postgres.table import check_table
-from holdfast.sinks.postgres.write import Step, write_batch
+from holdfast.sinks.postgres.write import BatchTransaction, write_batch
 from lab import Postgres
 
 SCHEMA = pa.schema([("id", pa.int64()), ("value", pa.string())])
@@ -37,7 +37,7 @@ MOST_MS = 1.0
 """More than this a look may not cost a batch, without partitions."""
 
 
-def set_limits(step: Step) -> None:
+def set_limits(step: BatchTransaction) -> None:
     """Begin a batch as before: no lock on the table."""
     name = session_name(step.attempt.stream, step.attempt.sink)
     step.connection.execute(
@@ -53,9 +53,9 @@ def read_alone(connection: psycopg.Connection[Any], _: Any, attempt: Any) -> Loo
     return Look(row=row, changed=None, new_storage=None, has_triggers=False)
 
 
-def use(lock: Callable[[Step], None], look: Callable[..., Look]) -> None:
+def use(lock: Callable[[BatchTransaction], None], look: Callable[..., Look]) -> None:
     """Let batches be written in this way from now on."""
-    Step.lock_table = lock  # type: ignore[method-assign, assignment]
+    BatchTransaction.lock_table = lock  # type: ignore[method-assign, assignment]
     write.look_under_lock = look  # type: ignore[attr-defined]
 
 
@@ -79,7 +79,7 @@ def measure(connection: psycopg.Connection[Any], *, partitions: int, turns: int)
     assert replace_row(connection, None, row, target="readings")
     target = check_table(connection, "readings", SCHEMA)
     following = attempts(new_row(stream, "readings"))
-    ways = {True: (Step.lock_table, look_under_lock), False: (set_limits, read_alone)}
+    ways = {True: (BatchTransaction.lock_table, look_under_lock), False: (set_limits, read_alone)}
     took: dict[bool, list[float]] = {True: [], False: []}
     for turn in range(turns + 20):
         for looks in (True, False) if turn % 2 else (False, True):

@@ -16,11 +16,9 @@ from pathlib import Path
 import click
 
 from benchmarks.measuring import spread
-from holdfast.diagnosis.case import Looks
 from holdfast.ids import BatchId, QueryId
+from holdfast.judgement.case import DiagnoseRequest
 from holdfast.ledger.coverage import read_coverage
-from holdfast.ledger.delta import app_id, transaction_version
-from holdfast.ledger.delta_notes import encode_row
 from holdfast.ledger.row import Binding, LedgerRow
 from holdfast.plan.make import make_plan
 from holdfast.plan.plan_file import Plan, encode_plan
@@ -30,6 +28,8 @@ from holdfast.record.documents import encode
 from holdfast.record.generations import OPENED, Generation
 from holdfast.record.layout import record_location
 from holdfast.record.runs import FINISHED, Run
+from holdfast.sinks.delta.commit_notes import encode_row
+from holdfast.sinks.delta.log_ledger import app_id, transaction_version
 from holdfast.storage.location import parse_location
 from holdfast.storage.write import open_writer
 from lab.scratch import scratch_directory
@@ -62,7 +62,7 @@ def main(*, sizes: tuple[int, ...], turns: int) -> None:
 def plan_all(home: Path) -> Plan:
     """Plan the reset of the first stream and of everything below it."""
     request = Request(goal="reset", start="earliest", output="truncate", cascade=True)
-    looks = Looks(location=name_of(0), root=str(home / "streams"), probe=True)
+    looks = DiagnoseRequest(location=name_of(0), root=str(home / "streams"), probe=True)
     found = make_plan(request, looks)
     assert isinstance(found, Plan), found
     return found

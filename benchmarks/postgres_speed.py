@@ -25,7 +25,6 @@ from benchmarks.attempts import FORGET_TABLE, NONCE, attempts, new_row
 from benchmarks.measuring import exit_when_missed
 from benchmarks.throughput import Way, measure, show, times_faster
 from holdfast.ledger import Apply
-from holdfast.sinks.kinds import resolve_writer
 from holdfast.sinks.postgres.encode import HEADER, TRAILER, encode_batch
 from holdfast.sinks.postgres.send import Sender
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
@@ -90,8 +89,8 @@ class Bench:
     def holdfast(self, **options: Any) -> Callable[[], None]:
         """Return a function that writes one more batch as the guard would."""
         described = PostgresSink(lambda: self.dsn, table="readings", **options)
-        sink = resolve_writer(
-            described, self.frame, stream=f"by {sorted(options)}", output_mode="append"
+        sink = described.writer_for(
+            self.frame, stream=f"by {sorted(options)}", output_mode="append"
         )
         sink.create()
         row = new_row(f"by {sorted(options)}", sink.name)

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from benchmarks.measuring import in_turns, peak_rss_mb, ratios, run_child, show_growth, spread
 from holdfast.checkpoint.offsets import OffsetEntry, parse_offset_entry
-from holdfast.checkpoint.sources import parse_offset
-from holdfast.checkpoint.sources.kafka import KafkaOffset, count_records
 from holdfast.ids import BatchId
+from holdfast.sources.kafka.kind import KafkaOffset, count_records
+from holdfast.sources.registry import parse_offset
 
 SIZES = (100, 10_000, 1_000_000)
 QUICK_SIZES = (100, 1_000, 10_000)

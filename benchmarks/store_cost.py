@@ -30,7 +30,7 @@ from benchmarks.measuring import in_turns, spread
 from holdfast.cli.table import columns
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from holdfast.sinks.session import reader_of, writer_of
-from holdfast.spark.hadoop_files import HadoopReader
+from holdfast.spark.classic.hadoop_files import HadoopReader
 from holdfast.storage.location import Location, parse_location
 from holdfast.storage.open import open_reader
 from holdfast.storage.read import Reader

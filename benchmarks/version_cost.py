@@ -23,7 +23,7 @@ from benchmarks import version_batches
 from benchmarks.measuring import spread
 from benchmarks.pairs import compare_medians
 from holdfast.cli.table import columns
-from holdfast.spark.versions import SUPPORTED
+from holdfast.spark_versions import SUPPORTED
 from lab import Postgres
 from lab.jars import fetch_jars
 from lab.scratch import scratch_directory

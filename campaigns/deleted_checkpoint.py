@@ -134,7 +134,7 @@ def play(spark: SparkSession, home: Path) -> Iterator[str]:
             place = home / f"{number}-{'new' if only_new else 'again'}"
             found = _restart(spark, place, output, is_deleted=True, only_new=only_new)
             seen = compare(wanted, found)
-            counts = (seen.expected, seen.missing, seen.doubled, seen.foreign)
+            counts = (seen.expected, seen.missing, seen.duplicated, seen.foreign)
             yield f"| {name} | {reads} | " + " | ".join(f"{each:,}" for each in counts) + " |"
 
 

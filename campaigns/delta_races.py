@@ -86,7 +86,7 @@ def race(course: Course) -> str:
     """Start two drivers at once; say for how long each held the lease.
 
     Raises:
-        AssertionError: Two held it at once, or something was lost or doubled.
+        AssertionError: Two held it at once, or something was lost or duplicated.
     """
     with _pair(course) as (first, second):
         first.go()
@@ -106,7 +106,7 @@ def take_over(course: Course, halted_at: str, goes_on_at: str) -> str:
         goes_on_at: Where the second is when the first goes on.
 
     Raises:
-        AssertionError: Something was lost or doubled, or a driver failed for another reason than
+        AssertionError: Something was lost or duplicated, or a driver failed for another reason than
             that it was replaced.
     """
     with _pair(course, "--takeover", point=Named(halted_at)) as (first, second):
@@ -201,7 +201,7 @@ def main(races: int, seed: int) -> None:
             else:
                 told = race(course)
             print(f"race {number + 1}{' on S3' if on_s3 else ''}: {told}; exact", flush=True)
-    print(f"{races} races on disk, {races} on S3: nothing lost, nothing doubled")
+    print(f"{races} races on disk, {races} on S3: nothing lost, nothing duplicated")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from campaigns.outcome import describe, describe_bound
 from holdfast.drills.builtin.cells import run_cell
 from holdfast.drills.builtin.choose import choose_cells
 from holdfast.drills.phases import EVERY
-from holdfast.drills.verdict import Verdict
+from holdfast.drills.verdict import DrillVerdict
 from lab import Postgres
 from lab.scratch import scratch_directory
 from lab.spark import environment
@@ -36,7 +36,7 @@ def main(names: list[str]) -> None:
             verdicts.append(drilled.verdict)
             total += len(cell.phase.kills)
             print(describe(drilled), flush=True)
-    passed = verdicts.count(Verdict.PASS)
+    passed = verdicts.count(DrillVerdict.PASS)
     minutes = (time.monotonic() - began) / 60
     print(f"{passed} of {len(verdicts)} drills pass, {total} kills, {minutes:.0f} minutes")
     if any(verdicts):

@@ -190,9 +190,9 @@ def main(*, only: str | None) -> None:
                 bad += [] if is_exact else [f"{source}/{sink}"]
                 lines.append(
                     f"{source:<8}{sink:<10}{found.expected:>9,}{found.missing:>9,}"
-                    f"{found.doubled:>9,}{found.foreign:>7,}   {' '.join(words) or 'nothing'}"
+                    f"{found.duplicated:>12,}{found.foreign:>7,}   {' '.join(words) or 'nothing'}"
                 )
-    click.echo("source  sink       expected  missing  doubled  wrong   had to be allowed")
+    click.echo("source  sink       expected  missing  duplicated  wrong   had to be allowed")
     for line in lines:
         click.echo(line)
     click.echo(f"NOT exact: {', '.join(bad)}" if bad else "All exact.")

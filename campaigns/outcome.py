@@ -31,9 +31,9 @@ def looks_of(history: History) -> int:
 def describe(drilled: Drilled) -> str:
     """Say what a drill showed, and what was wrong."""
     history = History(drilled.directory)
-    lost, doubled, foreign = count_rows(history)
+    lost, duplicated, foreign = count_rows(history)
     line = f"{drilled.name}: {drilled.verdict.name}, {kills_of(history)} kills, {lost} lost"
-    line += f", {doubled + foreign} doubled, {looks_of(history):,} looks of a reader"
+    line += f", {duplicated + foreign} duplicated, {looks_of(history):,} looks of a reader"
     line += f", {cpu_seconds_per_kill(history):.1f} CPU s per kill"
     if Past(history).kept[0] is not None:
         line += "".join(f"; {each.told}" for each in drilled.checked if each.check == "same-state")
@@ -52,7 +52,7 @@ def describe_tables(differences: Mapping[str, Difference]) -> str:
     """Say how tables differ from what they must hold."""
     return "; ".join(
         f"{table}: {found.expected:,} rows, {found.missing} lost, "
-        f"{found.doubled + found.foreign} doubled"
+        f"{found.duplicated + found.foreign} duplicated"
         for table, found in differences.items()
     )
 

@@ -42,7 +42,7 @@ from holdfast.drills.kill import Driver, Ended, Named, Point
 from holdfast.drills.kill.points import When
 from holdfast.drills.kill.waiting import wait_until
 from holdfast.drills.verdict import Checked
-from holdfast.proof.values import Verdict
+from holdfast.proof.values import ProofVerdict
 from lab import S3, Kafka, Postgres
 from lab.faults.s3_proxy import S3Proxy, S3Request
 from lab.scratch import scratch_directory
@@ -240,7 +240,7 @@ def _repair(spark: SparkSession, ran: Ran, scratch: Path) -> list[str]:
             failed.append(name)
     verdicts = pipeline_repairs.prove(spark, sensors)
     click.echo("; ".join(f"prove {table}: {verdict}" for table, verdict in verdicts.items()))
-    return failed + [table for table, found in verdicts.items() if found is Verdict.NOT_EXACT]
+    return failed + [table for table, found in verdicts.items() if found is ProofVerdict.NOT_EXACT]
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from examples.sensors.messages import Message
 from examples.sensors.settings import DSN_NAME, Sensors
 from holdfast.plan.plan_file import decode_plan
 from holdfast.proof.multiset import Difference
-from holdfast.proof.values import Verdict
+from holdfast.proof.values import ProofVerdict
 from holdfast.storage.open import open_reader
 from lab import S3
 from lab.s3 import ACCESS_KEY, REGION, SECRET_KEY
@@ -56,7 +56,7 @@ def repair(
     yield "cascade reset of all streams", judge(spark, sensors, sent)
 
 
-def prove(spark: SparkSession, sensors: Sensors) -> dict[str, Verdict]:
+def prove(spark: SparkSession, sensors: Sensors) -> dict[str, ProofVerdict]:
     """Return what `prove` says of each table."""
     proof = guarded.make_pipeline(sensors).prove(spark)
     return {each.table.rpartition("/")[2]: each.verdict for each in proof.tables}

@@ -232,7 +232,7 @@ def replace_pods(stage: Stage, way: str, *, rounds: int) -> Difference:
 def describe(stage: Stage, found: Difference, *, way: str, rounds: int) -> str:
     """Return one line of the table."""
     shown = [spread(each).show() if each else "-" for each in (stage.exits, stage.starts)]
-    rows = f"{found.missing:4} {found.doubled + found.foreign:10}"
+    rows = f"{found.missing:4} {found.duplicated + found.foreign:10}"
     return f"{way:12} {rounds:6}  {shown[0]:22} {shown[1]:22} {rows}"
 
 

@@ -60,7 +60,7 @@ def race(course: Course) -> list[tuple[float, float]]:
     """Start drivers at once; return when each held the lease, the first first.
 
     Raises:
-        AssertionError: Two held it at once, or something was lost or doubled.
+        AssertionError: Two held it at once, or something was lost or duplicated.
     """
     with ExitStack() as stack:
         drivers = [course.driver(f"driver-{number}") for number in range(DRIVERS)]

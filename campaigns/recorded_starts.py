@@ -173,15 +173,15 @@ def expected(number: int, start: Start) -> dict[str, Any]:
     """Return what `holdfast facts` must say of a start, without its two times."""
     return {
         "epoch": number,
-        "runId": start.said["run_id"],
+        "run_id": start.said["run_id"],
         "ended": RECORDED.get(start.way, start.way),
         "where": f"runs/{number:06d}-{start.said['run_id']}.json",
         "generation": 1,
         "spark": ".".join(start.said["spark"].split(".")[:2]),  # the record has no patch level
         "error": start.said.get("error"),
-        "firstBatch": start.first_batch,
-        "lastBatch": start.last_batch,
-        "notKnown": None,
+        "first_batch": start.first_batch,
+        "last_batch": start.last_batch,
+        "not_known": None,
     }
 
 
@@ -191,7 +191,9 @@ def differences(starts: Sequence[Start], found: Sequence[dict[str, Any]]) -> lis
         return [f"{len(found)} starts are listed, {len(starts)} were made"]
     wrong = []
     for number, (start, listed) in enumerate(zip(starts, found, strict=True), 1):
-        told = {key: value for key, value in listed.items() if key not in ("beganAt", "endedAt")}
+        told = {
+            key: value for key, value in listed.items() if key not in ("started_at", "ended_at")
+        }
         should = expected(number, start)
         names = sorted(told.keys() | should.keys())
         wrong += [
@@ -205,7 +207,7 @@ def differences(starts: Sequence[Start], found: Sequence[dict[str, Any]]) -> lis
 
 def _wrong_times(start: Start, listed: dict[str, Any]) -> list[str]:
     """Return which times lie outside the moments between which it happened."""
-    began, ended = listed["beganAt"], listed["endedAt"]
+    began, ended = listed["started_at"], listed["ended_at"]
     assert start.began_by is not None
     assert start.gone_at is not None
     wrong = []
@@ -240,7 +242,7 @@ def show(found: Sequence[dict[str, Any]]) -> None:
     """Print the list."""
     rows = [("epoch", "ended", "batches", "error")]
     for each in found:
-        last = "?" if each["lastBatch"] is None else each["lastBatch"]
+        last = "?" if each["last_batch"] is None else each["last_batch"]
         batches = f"{each['firstBatch']} … {last}"
         rows.append((f"{each['epoch']}", each["ended"], batches, each["error"] or "-"))
     print(*columns(rows), sep="\n")

@@ -29,8 +29,8 @@ from unittest.mock import patch
 from holdfast.apply import movement
 from holdfast.apply.apply import apply_plan
 from holdfast.apply.stores import Stores
-from holdfast.diagnosis.case import Looks
 from holdfast.errors import HoldfastError
+from holdfast.judgement.case import DiagnoseRequest
 from holdfast.plan.make import make_plan
 from holdfast.plan.plan_file import Plan, decode_plan, encode_plan
 from holdfast.plan.requests import Request
@@ -74,7 +74,9 @@ class Course:
             writer.put(path, raw)
         plans = []
         for number in range(APPLIERS):
-            plan = make_plan(Request(goal="resume"), Looks(location=place, options=self.options))
+            plan = make_plan(
+                Request(goal="resume"), DiagnoseRequest(location=place, options=self.options)
+            )
             assert isinstance(plan, Plan), plan
             plans.append(self.scratch / f"{name}-{number}.json")
             plans[-1].write_bytes(encode_plan(plan))
@@ -164,7 +166,7 @@ class Seen:
         refused, applied = sorted(said)
         return applied == APPLIED and refused in REFUSALS
 
-    def shown(self, said: list[str]) -> str:
+    def display_name(self, said: list[str]) -> str:
         """Return how a race ended."""
         names = {self.before: "saw before", self.after: "saw after"}
         return " and ".join(sorted(names.get(each, each) for each in said))
@@ -194,11 +196,11 @@ def race(course: Course, races: int, *, seed: int) -> bool:
             one.begin("apply", plans[0])
             other.begin(START if is_start else "apply", plans[number % 3 % 2])
             said = [one.wait(), other.wait()]
-            ends[alone.shown(said)] += 1
+            ends[alone.display_name(said)] += 1
             is_exact = digest_tree(stores, f"{course.root}/race-{number}") == alone.after
             if not is_exact or not alone.is_fine(said, is_start=is_start):
                 wrong += 1
-                print(f"  race {number}: {alone.shown(said)}, exact: {is_exact}", flush=True)
+                print(f"  race {number}: {alone.display_name(said)}, exact: {is_exact}", flush=True)
     shown = ", ".join(f"{count} x {each}" for each, count in sorted(ends.items()))
     print(f"{course.root}: {races} races, {wrong} wrong; {shown}", flush=True)
     return not wrong

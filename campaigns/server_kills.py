@@ -197,7 +197,7 @@ def main(kills: int) -> None:
         ):
             total += killed.kills
             print(
-                f"{told}: {killed.kills} kills, 0 lost, 0 doubled, {killed.failures} ended the "
+                f"{told}: {killed.kills} kills, 0 lost, 0 duplicated, {killed.failures} ended the "
                 f"query; {killed.looks:,} looks of a reader, each at whole batches",
                 flush=True,
             )

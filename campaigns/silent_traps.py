@@ -26,7 +26,7 @@ def describe(difference: Difference | None) -> str:
         return "Spark refused"
     counted = {
         "lost": difference.missing,
-        "duplicated": difference.doubled,
+        "duplicated": difference.duplicated,
         "wrong": difference.foreign,
     }
     return ", ".join(f"{number:,} {word}" for word, number in counted.items() if number) or "exact"
@@ -51,7 +51,9 @@ def main() -> int:
     print(HEAD, flush=True)
     for ran in run_all(traps):
         failed += bool(ran.problems)
-        row = row_of(ran.situation, ran.shown) if not ran.problems else "\n".join(ran.problems)
+        row = (
+            row_of(ran.situation, ran.display_name) if not ran.problems else "\n".join(ran.problems)
+        )
         print(row, flush=True)
     print(f"{len(traps) - failed} of {len(traps)} traps as said")
     return 0 if not failed and len(traps) >= TRAPS else 1

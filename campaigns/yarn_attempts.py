@@ -99,7 +99,9 @@ def main() -> None:
             rows = connection.execute("SELECT id FROM readings").fetchall()
     found = compare([(number,) for number in range(FILES * ROWS)], rows)
     print(f"{'; '.join([*kills, *ended])}; {seconds:.0f} s")
-    print(f"{len(rows):,} rows: {found.missing} lost, {found.doubled + found.foreign} doubled")
+    print(
+        f"{len(rows):,} rows: {found.missing} lost, {found.duplicated + found.foreign} duplicated"
+    )
     if not found.exact or len(kills) != len(on_yarn.KILLS) or len(ended) != 1:
         sys.exit("FAIL: two attempts are killed, the third ends, and every row is there once.")
     print("PASS")

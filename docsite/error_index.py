@@ -22,6 +22,6 @@ def rules_of(cause: Cause) -> list[str]:
 
 def _row(cause: Cause) -> str:
     named = [f"`{name.replace('*', '…')}`" for name in CONDITIONS.get(cause, ())]
-    words = [each.shown for each in MESSAGES if each.cause is cause]
+    words = [each.display_name for each in MESSAGES if each.cause is cause]
     links = ", ".join(f"[{code}](rules/{code}.md)" for code in rules_of(cause))
     return f"| {'<br>'.join((*named, *words))} | {cause.means} | {cause.remedy} | {links} |"

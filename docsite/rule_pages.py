@@ -13,6 +13,7 @@ LOOKED_AT = {
     "source": "the source, with `--probe`",
     "output": "the sink, with `--sink`",
     "neighbours": "other checkpoints, with `--among`",
+    "history": "Spark's event log, with `--event-log`",
     "query": "the query to start: a guarded start, [`holdfast check`](../../guides/check.md)",
     "error": "an error of Spark, with `--error`",
 }

@@ -2,9 +2,9 @@
 
 With `--check` nothing is written; the pages that are not current are printed, and end it with 1.
 
-A page marks the place with `<!-- written: help drill run -->` or `<!-- written: names errors -->`;
-the text goes up to `<!-- end -->`. It is committed, because people read these pages in the
-repository as well as on the site.
+A page marks the place with `<!-- written: help drill run -->`, `<!-- written: names errors -->` or
+`<!-- written: spark delta -->`; the text goes up to `<!-- end -->`. It is committed, because people
+read these pages in the repository as well as on the site.
 """
 
 from __future__ import annotations
@@ -12,16 +12,22 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import holdfast
 from docsite.api import names_of
 from docsite.command_line import help_of
+from docsite.events import events_table
+from holdfast.spark_versions import SUPPORTED
 
 REFERENCE = Path(__file__).parents[1] / "docs/reference"
-PAGES = (REFERENCE / "command-line.md", REFERENCE / "api.md")
+PAGES = tuple(
+    REFERENCE / f"{name}.md"
+    for name in ("api", "command-line", "delta-coordinates", "events", "support")
+)
 _BLOCK = re.compile(
-    r"(?P<mark><!-- written: (?P<what>help|names) ?(?P<words>[a-z ]*?) ?-->\n)"
+    r"(?P<mark><!-- written: (?P<what>help|names|events|spark) ?(?P<words>[a-z ]*?) ?-->\n)"
     r".*?(?P<end><!-- end -->)",
     re.DOTALL,
 )
@@ -34,12 +40,28 @@ def rewritten(page: str) -> str:
 
 def _write_block(found: re.Match[str]) -> str:
     words = found["words"].split()
-    lines = help_of(words) if found["what"] == "help" else _names_table(*words)
+    lines = _WRITERS[found["what"]](words)
     # Without the empty line, Markdown takes a table for part of the comment.
     return "\n".join((found["mark"], *(line.rstrip() for line in lines), "", found["end"]))
 
 
-def _names_table(kind: str) -> list[str]:
+def _spark_table(words: list[str]) -> list[str]:
+    newest_first = [*reversed(SUPPORTED.items())]
+    if words == ["delta"]:
+        rows = [f"| {version} | `{row.delta}` |" for version, row in newest_first if row.delta]
+        return ["| Spark | `spark.jars.packages` |", "| --- | --- |", *rows]
+    rows = ["| Spark | run with | PostgreSQL | Delta | |", "| --- | --- | --- | --- | --- |"]
+    for version, row in newest_first:
+        jar = row.delta or ""
+        delta = f"tested, {jar.split(':')[-1]}" if jar else "refused: there is no Delta for it yet"
+        rows.append(
+            f"| {version} | PySpark {row.release} | tested | {delta} | {row.note}".rstrip() + " |"
+        )
+    return [*rows, f"| older than {min(SUPPORTED)} | - | refused | refused | |"]
+
+
+def _names_table(words: list[str]) -> list[str]:
+    (kind,) = words
     rows = [f"| {_called(name)} | {_first_sentence(name)} |" for name in names_of(kind)]
     return ["| name | what it is |", "| --- | --- |", *rows]
 
@@ -60,6 +82,14 @@ def _called(name: str) -> str:
 def _first_sentence(name: str) -> str:
     text = inspect.getdoc(getattr(holdfast, name)) or ""
     return " ".join(text.partition("\n\n")[0].split())
+
+
+_WRITERS: dict[str, Callable[[list[str]], list[str]]] = {
+    "events": lambda words: events_table(*words),
+    "help": help_of,
+    "names": _names_table,
+    "spark": _spark_table,
+}
 
 
 def main(words: list[str]) -> int:

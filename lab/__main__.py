@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from holdfast.errors import HoldfastError
-from holdfast.spark.versions import SUPPORTED
+from holdfast.spark_versions import SUPPORTED
 from lab.azurite import install_azurite
 from lab.check import check
 from lab.gcs import install_fake_gcs_server

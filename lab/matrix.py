@@ -44,7 +44,7 @@ class Cell:
 
     @property
     def is_exact(self) -> bool:
-        """Whether every kill struck, and neither rows nor state are lost or doubled."""
+        """Whether every kill struck, and neither rows nor state are lost or duplicated."""
         drill = self.drill
         return drill is None or (
             drill.verdict == "PASS" and not (drill.lost or drill.duplicated or drill.unexpected)
@@ -91,14 +91,14 @@ def run_one(
 
 
 def table(cells: Sequence[Cell]) -> list[str]:
-    """Return the lines of a table: kills, rows lost and doubled, or why it was refused."""
-    rows = [("Spark", "stream", "kills", "lost", "doubled", "verdict")]
+    """Return the lines of a table: kills, rows lost and duplicated, or why it was refused."""
+    rows = [("Spark", "stream", "kills", "lost", "duplicated", "verdict")]
     for cell in cells:
         drill = cell.drill
         if drill is None:
             rows.append((cell.version, cell.stream, "-", "-", "-", f"refused: {cell.refused}"))
             continue
-        doubled = drill.duplicated + drill.unexpected
-        counts = (str(len(drill.kills)), str(drill.lost), str(doubled))
+        duplicated = drill.duplicated + drill.unexpected
+        counts = (str(len(drill.kills)), str(drill.lost), str(duplicated))
         rows.append((cell.version, cell.stream, *counts, drill.verdict))
     return columns(rows)

@@ -50,12 +50,22 @@ def compare_predictions(version: str) -> Agreement:
         InstallFailedError: The environment of the version could not be made.
         CalledProcessError: The tests could not be run to their end.
     """
+    return read_report(version, report_of(version, [_TESTS.format(part) for part in _PARTS]))
+
+
+def report_of(version: str, tests: Sequence[str]) -> bytes:
+    """Run tests with one version of Spark; return pytest's report.
+
+    Raises:
+        InstallFailedError: The environment of the version could not be made.
+        CalledProcessError: The tests could not be run to their end.
+    """
     installation = installation_of(version)
     ensure_archive(installation)
     with scratch_directory() as directory:
         found = directory / "report.xml"
-        run_tests(installation, [_TESTS.format(part) for part in _PARTS], report=found)
-        return read_report(version, found.read_bytes())
+        run_tests(installation, tests, report=found)
+        return found.read_bytes()
 
 
 def run_tests(installation: Installation, tests: Sequence[str], *, report: Path) -> None:

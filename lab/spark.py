@@ -20,7 +20,7 @@ from pathlib import Path
 import pyspark
 from pyspark.sql import SparkSession
 
-from holdfast.spark.versions import DELTA_SESSION
+from holdfast.spark_versions import DELTA_SESSION
 from lab.cache import cache_directory, cached, sha256_of_file, sha256_of_text
 from lab.jars import fetch_jars, locked, spark_group
 from lab.tools import find_tool

@@ -12,10 +12,7 @@ from dataclasses import dataclass
 from xml.etree import ElementTree as ET
 
 from holdfast.cli.table import columns
-from lab.predictions import run_tests
-from lab.scratch import scratch_directory
-from lab.versions import installation_of
-from lab.warm_up import ensure_archive
+from lab.predictions import report_of
 
 TEST = "tests/spark/test_state_rows.py"
 FIRST = "4.0"
@@ -51,12 +48,7 @@ def compare_state(version: str) -> StateAgreement:
         InstallFailedError: The environment of the version could not be made.
         CalledProcessError: The tests could not be run to their end.
     """
-    installation = installation_of(version)
-    ensure_archive(installation)
-    with scratch_directory() as directory:
-        found = directory / "report.xml"
-        run_tests(installation, [TEST], report=found)
-        return read_report(version, found.read_bytes())
+    return read_report(version, report_of(version, [TEST]))
 
 
 def read_report(version: str, found: bytes) -> StateAgreement:

@@ -18,7 +18,7 @@ import pyspark
 
 from holdfast.drills.builtin.places import DSN_NAME
 from holdfast.drills.summary import SummaryJson
-from holdfast.spark.versions import SUPPORTED
+from holdfast.spark_versions import SUPPORTED
 from lab.cache import sha256_of_text
 from lab.environments import make_environment
 from lab.jars import spark_group

@@ -6,19 +6,19 @@ from typing import Any
 
 import psycopg
 
-from holdfast.sinks.kinds import resolve_writer
 from holdfast.sinks.postgres.ledger import PostgresLedgerStore
 from holdfast.sinks.postgres.sink import Postgres
 from holdfast.sinks.postgres.table import check_table
 from holdfast.sinks.postgres.writer import PostgresWriter
 from holdfast.sinks.sink import SinkSpec
+from tests.stand_ins import stand_in
 
 
 def open_writer(
     sink: SinkSpec, df: Any, *, stream: str = "readings", output_mode: str = "append"
 ) -> Any:
     """Resolve a sink and create what it lacks."""
-    writer = resolve_writer(sink, df, stream=stream, output_mode=output_mode)
+    writer = sink.writer_for(df, stream=stream, output_mode=output_mode)
     writer.create()
     return writer
 
@@ -30,5 +30,5 @@ def postgres_writer(sink: Postgres, schema: Any, *, dsn: str) -> PostgresWriter:
     ledger = PostgresLedgerStore(sink)
     ledger.table = target
     return PostgresWriter(
-        sink, ledger=ledger, target=target, identity="", spark=None, stream="readings"
+        sink, ledger=ledger, target=target, identity="", spark=stand_in(None), stream="readings"
     )

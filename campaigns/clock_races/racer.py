@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import psycopg
@@ -183,7 +183,7 @@ class Runner:
                 return "all is there"
             points.reached("S1")
             attempt = attempt_of(self._race, batch, epoch=lease.epoch, nonce=lease.token)
-            decision = self._sink.write(attempt, Rows(self._race.number, batch))
+            decision = self._sink.write(attempt, cast("Any", Rows(self._race.number, batch)))
             if isinstance(decision, Refuse):
                 return decision.reason.name
             points.reached("S7")
@@ -233,7 +233,7 @@ def main() -> None:
         clock.monotonic = time.time
     collect.collected = lambda batch, **_: nullcontext(batch.batches())  # type: ignore[assignment]
     large.is_large = lambda batch: batch is None
-    large.budget_of = lambda spark: 0 if spark else 1 << 30
+    large.budget_of = lambda spark: 0 if cast("Any", spark) else 1 << 30
     sink = Postgres(lambda: asked.dsn, table=TABLE)
     with psycopg.connect(asked.dsn, autocommit=True) as connection:
         target = check_table(connection, TABLE, SCHEMA)
@@ -241,7 +241,7 @@ def main() -> None:
     ledger.table = target
     # There is no Spark here.
     writer = PostgresWriter(
-        sink, ledger=ledger, target=target, identity=TABLE, spark=None, stream=""
+        sink, ledger=ledger, target=target, identity=TABLE, spark=cast("Any", None), stream=""
     )
     say(READY)
     # Not by iterating: that reads ahead, and a waiting batch reads lines too.

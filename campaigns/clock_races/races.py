@@ -25,11 +25,11 @@ import psycopg
 
 from campaigns.clock_races.drivers import MINUTES_10, SCENES, Lab
 from campaigns.clock_races.racer import BATCHES, TABLE, Race, ids_of, open_row
-from campaigns.clock_races.racing import SECONDS, Racer, Told
+from campaigns.clock_races.racing import SECONDS, Racer, WriterOptions
 from holdfast.drills.kill.waiting import wait_until
-from holdfast.ledger.postgres import replace_row
-from holdfast.ledger.postgres_tables import ensure_tables
 from holdfast.proof.multiset import compare
+from holdfast.sinks.postgres.ledger_rows import replace_row
+from holdfast.sinks.postgres.ledger_tables import ensure_tables
 from holdfast.storage.options import from_hadoop
 from lab import S3, Kafka, Postgres
 from lab.s3 import BUCKET
@@ -115,7 +115,7 @@ def run(course: Course, plan: Plan) -> Counter[str]:
 
     Raises:
         AssertionError: Two held the lease of a living owner, an older driver wrote after a newer
-            one had fenced it, or something was lost or doubled.
+            one had fenced it, or something was lost or duplicated.
     """
     for racer in course.racers:
         racer.clock.move(0)
@@ -188,7 +188,7 @@ def judge(course: Course, plan: Plan) -> None:
     found = compare([(row,) for batch in range(BATCHES) for row in ids_of(batch)], rows)
     assert found.exact, f"{plan}: {found}"
     assert sorted(batch for batch, _ in history) == list(range(BATCHES)), f"{plan}: {history}"
-    told: list[Told] = [each for racer in course.racers for each in racer.told]
+    told: list[WriterOptions] = [each for racer in course.racers for each in racer.told]
     taken = [each.epoch for each in told if each.what == "taken"]
     assert len(set(taken)) == len(taken), f"{plan}: an epoch with two owners, {taken}"
     for fence in (each for each in told if each.what == "fenced"):
@@ -229,7 +229,7 @@ def run_races(postgres: Postgres, s3: S3, plans: list[Plan]) -> Iterator[str]:
     for kind, ended in sorted(kinds.items()):
         how = ", ".join(f"{times} x {each}" for each, times in ended.most_common())
         yield f"{kind}: {ended.total() // 2} races, exact; they ended with {how}"
-    yield f"{len(plans)} races: one owner per epoch, nothing lost, nothing doubled"
+    yield f"{len(plans)} races: one owner per epoch, nothing lost, nothing duplicated"
 
 
 def run_drivers(postgres: Postgres, s3: S3, *, races: int) -> Iterator[str]:

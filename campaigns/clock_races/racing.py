@@ -24,7 +24,7 @@ NEAR_S = 60.0
 """What two looks at the time of day may differ by, on a machine with much to do."""
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class WriterOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Something that happened in a race."""
 
     what: str
@@ -43,7 +43,7 @@ class Racer:
     def __init__(self, dsn: str, directory: Path, *, lease_clock: str) -> None:
         """Start it, with a clock of its own."""
         self.clock = MovedClock(directory)
-        self.told: list[Told] = []
+        self.told: list[WriterOptions] = []
         """What happened in this race."""
         self._news = threading.Condition()
         self._log = (directory / "log").open("wb")
@@ -113,7 +113,7 @@ class Racer:
         with self._news:
             return self._count(what) > 0
 
-    def last(self) -> Told:
+    def last(self) -> WriterOptions:
         """Return what it told last."""
         with self._news:
             return self.told[-1]
@@ -146,7 +146,7 @@ class Racer:
     def _hear(self) -> None:
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            told = msgspec.json.decode(line, type=Told)
+            told = msgspec.json.decode(line, type=WriterOptions)
             with self._news:
                 self.told.append(msgspec.structs.replace(told, true=time.time()))
                 self._news.notify_all()

@@ -22,8 +22,8 @@ from holdfast.drills.builtin.workload import Shape, write_files
 from holdfast.drills.kill import Driver
 from holdfast.drills.kill.driver import RUN_SECONDS
 from holdfast.drills.programs import builtin
-from holdfast.ledger.postgres_tables import ensure_tables
 from holdfast.proof.multiset import compare
+from holdfast.sinks.postgres.ledger_tables import ensure_tables
 from holdfast.streams.heartbeat import THREAD
 from lab.faults.trace import Operation, Prefixes, read_trace, traced
 

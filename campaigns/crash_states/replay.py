@@ -192,7 +192,7 @@ def _read_files(_: object, __: object, given: Sequence[str]) -> dict[str, int]:
 @click.option("--states", type=int, help="So many, drawn by the seed; by default all.")
 @click.option("--seed", default=1, show_default=True)
 def main(files: dict[str, int], states: int | None, seed: int) -> None:
-    """Replay, and end with 1 when a state lost or doubled a row, or the stream did not start."""
+    """Replay, and end with 1 when a state lost or duplicated a row, or the stream did not start."""
     ensure_archive()
     with Postgres() as server, scratch_directory() as scratch:
         os.environ[DSN_NAME] = server.create_database(DATABASE)
@@ -204,7 +204,7 @@ def main(files: dict[str, int], states: int | None, seed: int) -> None:
     replayed = sum(each.replayed for each in results)
     wrong = sum(len(each.wrong) for each in results)
     click.echo(
-        f"seed {seed}: {wrong} of {replayed} states lost or doubled rows or did not start,"
+        f"seed {seed}: {wrong} of {replayed} states lost or duplicated rows or did not start,"
         f" {seconds / replayed:.2f} s each; at 95 % fewer than {3 / replayed:.2%} fail (3/n)"
     )
     sys.exit(1 if wrong else 0)

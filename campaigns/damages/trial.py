@@ -10,22 +10,23 @@ import msgspec
 
 from campaigns.damages.damage import Damage
 from campaigns.damages.streams import Restarted, Row
-from holdfast.diagnosis import Looks, RestartVerdict, collect_case, diagnose_case
+from holdfast.judgement.case import DiagnoseRequest, collect_case
+from holdfast.judgement.judge import Verdict, judge
 from holdfast.proof.multiset import compare
 
 SAME, FAILED = "same", "failed"
 _WARNS = {
-    RestartVerdict.LOSES,
-    RestartVerdict.REPEATS,
-    RestartVerdict.ALTERS,
-    RestartVerdict.FAILS,
+    Verdict.LOSES,
+    Verdict.REPEATS,
+    Verdict.ALTERS,
+    Verdict.FAILS,
 }
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
     """What `diagnose` said."""
 
-    verdict: RestartVerdict
+    verdict: Verdict
     codes: tuple[str, ...]
     """Of the findings above a note."""
 
@@ -55,7 +56,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
         is_same = self.did == SAME
         if said.verdict in _WARNS:
             return "warned, although healthy" if is_same else "warned and right"
-        if said.verdict is RestartVerdict.SAFE:
+        if said.verdict is Verdict.SAFE:
             return "safe and right" if is_same else "safe and WRONG"
         return "not known"
 
@@ -71,7 +72,7 @@ JUDGEMENTS = (
 
 def say(checkpoint: Path, *, deep: bool) -> Said:
     """Diagnose a checkpoint, as the command does."""
-    found = diagnose_case(collect_case(Looks(location=str(checkpoint), deep=deep)))
+    found = judge(collect_case(DiagnoseRequest(location=str(checkpoint), deep=deep)))
     codes = [each.code for each in found.findings if each.severity.value != "note"]
     return Said(verdict=found.verdict, codes=tuple(dict.fromkeys(codes)))
 
@@ -104,7 +105,9 @@ def _compare(found: Restarted, expected: Sequence[Row]) -> tuple[str, str]:
     if found.error:
         return FAILED, found.error[:300]
     difference = compare(expected, found.rows)
-    seen = f"{difference.missing} lost, {difference.doubled} doubled, {difference.foreign} other"
+    seen = (
+        f"{difference.missing} lost, {difference.duplicated} duplicated, {difference.foreign} other"
+    )
     if difference.exact:
         return SAME, ""
     if difference.foreign:

@@ -43,7 +43,7 @@ class Outcome:
             return f"fails: {self.error}"
         if self.difference.exact:
             return "right rows"
-        wrong = max(self.difference.missing, self.difference.doubled + self.difference.foreign)
+        wrong = max(self.difference.missing, self.difference.duplicated + self.difference.foreign)
         return f"{wrong} {'row' if wrong == 1 else 'rows'} wrong, without a warning"
 
     def problems(self, edit: Edit) -> list[str]:

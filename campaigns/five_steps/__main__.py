@@ -75,7 +75,7 @@ def text_row(cell: Cell, found: Outcome) -> str:
     """Return a cell's line for a terminal."""
     seen = found.difference
     return (
-        f"{cell.written:<24}{cell.variant:<40}{seen.missing:>6,}{seen.doubled:>12,}"
+        f"{cell.written:<24}{cell.variant:<40}{seen.missing:>6,}{seen.duplicated:>12,}"
         f"{seen.foreign:>7,}  {_say(cell, found)}"
     )
 
@@ -83,7 +83,7 @@ def text_row(cell: Cell, found: Outcome) -> str:
 def markdown_row(cell: Cell, found: Outcome) -> str:
     """Return a cell's line for the documentation."""
     seen = found.difference
-    figures = " | ".join(f"{each:,}" for each in (seen.missing, seen.doubled, seen.foreign))
+    figures = " | ".join(f"{each:,}" for each in (seen.missing, seen.duplicated, seen.foreign))
     return f"| {cell.written} | {cell.variant} | {figures} | {_say(cell, found)} |"
 
 
@@ -145,7 +145,7 @@ def _only_expired(cell: Cell, found: Outcome) -> bool:
     """Return whether nothing is missing but what the topic has no more."""
     seen = found.difference
     lost = EXPIRED if "expired" in cell.variant else 0
-    return (seen.missing, seen.doubled, seen.foreign) == (lost, 0, 0)
+    return (seen.missing, seen.duplicated, seen.foreign) == (lost, 0, 0)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from campaigns.histories.memory_table import COLUMNS, Row, UnmergeableError, merged
 from holdfast.ledger.output import (
@@ -162,12 +162,24 @@ class LogDelta(Delta):
 
     kind: ClassVar[str] = "histories-delta"
     settles_with_spark: ClassVar[bool] = False
-    module: ClassVar[str] = __name__
 
     @property
     def log(self) -> LogTable:
         """The table."""
         return LogTable(Path(parse_location(str(self.path)).path))
+
+    def resolve_writer(self, df: Any, *, stream: str) -> LogWriter:
+        """Return the writer of one start."""
+        writer = LogWriter(self, _target(self), df=df, stream=stream)
+        writer.ledger.standing(stream)
+        return writer
+
+    def open_ledger(
+        self, spark: Any = None, *, options: Mapping[str, str] | None = None
+    ) -> LogLedger:
+        """Open the ledger of a table."""
+        del spark, options
+        return LogLedger(self, _target(self))
 
 
 def _target(sink: LogDelta) -> Target:
@@ -182,21 +194,6 @@ def _target(sink: LogDelta) -> Target:
         sequence_by=sink.sequence_by,
         is_missing=is_missing,
     )
-
-
-def open_ledger(
-    sink: LogDelta, spark: Any = None, *, options: Mapping[str, str] | None = None
-) -> LogLedger:
-    """Open the ledger of a table."""
-    del spark, options
-    return LogLedger(sink, _target(sink))
-
-
-def resolve_writer(sink: LogDelta, df: Any, stream: str) -> LogWriter:
-    """Return the writer of one start."""
-    writer = LogWriter(sink, _target(sink), df=df, stream=stream)
-    writer.ledger.standing(stream)
-    return writer
 
 
 class LogLedger(DeltaLedgerStore):
@@ -221,7 +218,9 @@ class LogLedger(DeltaLedgerStore):
             return
         there = {row["key"] for row in log.rows()} if self._sink.keys else set()
         if any(row["key"] in there for row in rows):
-            raise CannotSettleError(self._sink.shown, "Another writer has written these keys.")
+            raise CannotSettleError(
+                self._sink.display_name, "Another writer has written these keys."
+            )
         log.append(rows, identity)
 
 
@@ -235,7 +234,7 @@ class LogWriter(DeltaWriter):
     def __init__(self, sink: LogDelta, target: Target, *, df: Any, stream: str) -> None:
         """Write nothing yet."""
         del df
-        super().__init__(sink, target, df=_NoSession, stream=stream)
+        super().__init__(sink, target, df=cast("Any", _NoSession), stream=stream)
         self._log = sink.log
         self._of = sink
         self._ledger = LogLedger(sink, target)
@@ -263,6 +262,6 @@ class LogWriter(DeltaWriter):
             return
         keys = [row["key"] for row in batch.rows]
         if self._of.sequence_by is None and len(set(keys)) < len(keys):
-            raise UnmergeableError(self.shown, "Keys come twice in one batch.")
+            raise UnmergeableError(self.display_name, "Keys come twice in one batch.")
         after = merged(self._log.rows(), batch.rows, sequenced=self._of.sequence_by is not None)
         self._log.overwrite(after, identity, by="MERGE")

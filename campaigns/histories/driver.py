@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from campaigns.histories.frames import Frame
 from campaigns.histories.memory_table import Row
@@ -21,21 +21,19 @@ from holdfast import clock
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.evidence.stream import StreamEvidence
 from holdfast.ids import BatchId
-from holdfast.ledger.coverage import Coverage, canonical_offset, read_coverage
+from holdfast.ledger.coverage import Coverage, canonical_offset, read_coverage, same_offsets
 from holdfast.ledger.decide import Decision, Refuse
 from holdfast.ledger.row import Attempt
 from holdfast.record.contracts import Contract, contract_before
 from holdfast.record.documents import replace as put_document
+from holdfast.record.input_files import InputFile, keep_input_files
 from holdfast.record.leases import Lease, release, take_lease
 from holdfast.record.owner import this_process
-from holdfast.record.read_files import InputFile, keep_input_files
 from holdfast.record.runs import Run
-from holdfast.sinks.kinds import describe_sink
 from holdfast.sinks.sink import SinkSpec, SinkWriter
-from holdfast.spark.running import same_offsets
 from holdfast.streams.accepting import accepted_by_operator
 from holdfast.streams.batches import BatchRefusedError
-from holdfast.streams.fan_out import Journal
+from holdfast.streams.fan_out import BatchSpool
 from holdfast.streams.guard import Guard
 from holdfast.streams.place import Place, find_place
 from holdfast.streams.resolve import check_identities, highest_epoch, resolve_sinks
@@ -86,10 +84,10 @@ class Driver:
         """
         code = self.code
         given = accepted_by_operator(accept)
-        place = find_place(None, code.name, code.root)
+        place = find_place(cast("Any", None), code.name, code.root)
         with ExitStack() as undone:
             sinks = resolve_sinks(
-                code.sinks, code, stream=code.name, output_mode="append", undone=undone
+                code.sinks, cast("Any", code), stream=code.name, output_mode="append", undone=undone
             )
             lease = take_lease(
                 place.record,
@@ -114,12 +112,11 @@ class Driver:
     def _make_guard(self, place: Place, sinks: tuple[SinkWriter, ...], lease: Lease) -> Guard:
         for sink in sinks:
             sink.look_again()
-        both = zip(self.code.sinks, sinks, strict=True)
         contract = Contract(
             sources=(f"FileSource[file:{self.code.source}]",),
             source_options=({"path": f"file:{self.code.source}"},),
             sinks=tuple(sink.name for sink in sinks),
-            sink_places=tuple(describe_sink(*each) for each in both),
+            sink_places=tuple(sink.describe() for sink in sinks),
             operators=(),
             output_mode="append",
             state_provider="",
@@ -157,43 +154,43 @@ class Driver:
         """
         home = Path(self.guard.place.checkpoint.location.path)
         query = FileSourceQuery(home, self.code.source, files_per_batch=self.code.files_per_batch)
-        journal = self._journal()
+        spool = self._journal()
         while (batch := query.plan()) is not None:
             self.planned(batch)
             yield "offsets"
-            yield from self._give(batch, query, journal)
+            yield from self._give(batch, query, spool)
             yield "sinks"
             query.commit(batch)
             yield "committed"
 
-    def _journal(self) -> Journal:
+    def _journal(self) -> BatchSpool:
         found = self.evidence
-        return Journal(
+        return BatchSpool(
             record=self.guard.place.record,
             is_needed=len(self.code.sinks) > 1 and not self.code.is_repeatable,
             first_batch=max(found.newest_planned, found.newest_committed + 1),
         )
 
-    def _give(self, batch: MicroBatch, query: FileSourceQuery, journal: Journal) -> Iterator[str]:
+    def _give(self, batch: MicroBatch, query: FileSourceQuery, spool: BatchSpool) -> Iterator[str]:
         """Give a batch to every sink, as the function that Spark calls does."""
         attempts = self._attempts(batch, query)
         computed = Frame([row for file in batch.files for row in self.code.rows_of(file)])
-        with self._rows(journal, computed, attempts[0]) as frame:
+        with self._rows(spool, computed, attempts[0]) as frame:
             for number, (sink, attempt) in enumerate(zip(self.guard.sinks, attempts, strict=True)):
-                decision = sink.write(attempt, frame)
+                decision = sink.write(attempt, cast("Any", frame))
                 if isinstance(decision, Refuse):
-                    why = f"{sink.shown}: {decision.reason.value}."
+                    why = f"{sink.display_name}: {decision.reason.value}."
                     raise BatchRefusedError(self.code.name, batch.number, why=why)
                 self.written(number, batch, decision)
                 yield f"sink-{number}"
 
     @contextmanager
-    def _rows(self, journal: Journal, frame: Frame, attempt: Attempt) -> Iterator[Frame]:
+    def _rows(self, spool: BatchSpool, frame: Frame, attempt: Attempt) -> Iterator[Frame]:
         if len(self.guard.sinks) == 1:
             yield frame
             return
-        with journal.rows(frame, attempt) as rows:
-            yield rows.frame
+        with spool.rows(cast("Any", frame), attempt) as rows:
+            yield cast("Any", rows.frame)
 
     def _attempts(self, batch: MicroBatch, query: FileSourceQuery) -> Sequence[Attempt]:
         checkpoint, number = self.guard.place.checkpoint, BatchId(batch.number)

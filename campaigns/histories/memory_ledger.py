@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from campaigns.histories.memory_table import TABLES, Held, Opened, Row, Table
+from campaigns.histories.memory_table import TABLES, Opened, Row, SinkContents, Table
 from holdfast.ledger.output import (
     CannotSettleError,
     EmptyOutput,
@@ -92,7 +92,7 @@ class MemoryLedger(LedgerStore):
         if (None if held is None else held.row) != old:
             return False
         brought = len(table.rows) if new.last_batch > NO_BATCH else 0
-        table.ledger[new.stream] = Held(new, brought, table.storage)
+        table.ledger[new.stream] = SinkContents(new, brought, table.storage)
         return True
 
     def settle(
@@ -101,10 +101,10 @@ class MemoryLedger(LedgerStore):
         """Empty, exchange or keep the rows and set the ledger row, in one step."""
         table = self._there()
         if seen not in (None, self.table_version(new.stream)):
-            raise CannotSettleError(self._sink.shown, "Its rows have changed since.")
+            raise CannotSettleError(self._sink.display_name, "Its rows have changed since.")
         obstacle = self.find_obstacle(new, output)
         if obstacle is not None:
-            raise CannotSettleError(self._sink.shown, obstacle)
+            raise CannotSettleError(self._sink.display_name, obstacle)
         after = replace(
             table,
             ledger=dict(table.ledger),
@@ -134,7 +134,7 @@ class MemoryLedger(LedgerStore):
 
     def _take(self, table: Table, kept: str, rows: list[Row]) -> None:
         if kept in table.copies:
-            raise CannotSettleError(self._sink.shown, f"{kept} is there already.")
+            raise CannotSettleError(self._sink.display_name, f"{kept} is there already.")
         table.copies[kept] = (table.columns, list(rows))
         taken = {id(row) for row in rows}
         table.rows = [row for row in table.rows if id(row) not in taken]

@@ -19,7 +19,6 @@ class MemorySink(SinkSpec):
     """A table in memory, as a user writes it."""
 
     kind: ClassVar[str] = "histories-memory"
-    module: ClassVar[str] = __name__
 
     path: str
     keys: tuple[str, ...] = ()
@@ -31,7 +30,7 @@ class MemorySink(SinkSpec):
         return self.path.rpartition("/")[2]
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """As people know it."""
         return f"the table {self.label}"
 
@@ -45,44 +44,29 @@ class MemorySink(SinkSpec):
         """Return the sink that a contract tells of."""
         return cls(contract.place, keys=contract.keys, sequence_by=contract.sequence_by)
 
+    def resolve_writer(self, df: Any, *, stream: str) -> MemoryWriter:
+        """Return the writer of one start."""
+        del df
+        return MemoryWriter(self, stream)
 
-def resolve_writer(sink: MemorySink, df: Any, stream: str) -> MemoryWriter:
-    """Return the writer of one start."""
-    del df
-    return MemoryWriter(sink, stream)
-
-
-def open_ledger(
-    sink: MemorySink, spark: Any = None, *, options: Mapping[str, str] | None = None
-) -> MemoryLedger:
-    """Open the ledger of a table."""
-    del spark, options
-    return MemoryLedger(sink)
+    def open_ledger(
+        self, spark: Any = None, *, options: Mapping[str, str] | None = None
+    ) -> MemoryLedger:
+        """Open the ledger of a table."""
+        del spark, options
+        return MemoryLedger(self)
 
 
 class MemoryWriter(SinkWriter):
     """Writes the batches of one start into a table in memory."""
 
+    _sink: MemorySink
+
     def __init__(self, sink: MemorySink, stream: str) -> None:
         """Write nothing yet."""
-        self._sink = sink
+        super().__init__(sink)
         self._stream = stream
         self._ledger = MemoryLedger(sink)
-
-    @property
-    def name(self) -> str:
-        """The sink's label."""
-        return self._sink.label
-
-    @property
-    def shown(self) -> str:
-        """As people know it."""
-        return self._sink.shown
-
-    @property
-    def place(self) -> str:
-        """Where it is."""
-        return self._sink.path
 
     @property
     def identity(self) -> str:

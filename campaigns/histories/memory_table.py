@@ -27,7 +27,7 @@ class UnmergeableError(CannotSettleError):
 
 
 @dataclass
-class Held:
+class SinkContents:
     """What the ledger keeps of one stream."""
 
     row: LedgerRow
@@ -50,7 +50,7 @@ class Table:
     place: str
     rows: list[Row] = field(default_factory=list)
     columns: tuple[str, ...] = COLUMNS
-    ledger: dict[str, Held] = field(default_factory=dict)
+    ledger: dict[str, SinkContents] = field(default_factory=dict)
     opened: dict[str, Opened] = field(default_factory=dict)
     """By the mark of the generation."""
     copies: dict[str, tuple[tuple[str, ...], list[Row]]] = field(default_factory=dict)

@@ -18,9 +18,10 @@ from campaigns.histories.plant import Patch, Plant, all_patched, none, patched
 from campaigns.histories.planted_fixes import FIXES
 from campaigns.histories.play import Played
 from campaigns.histories.shrink import signature
-from holdfast.apply.standing import NotDone
+from holdfast.apply.steps.kind import NotDone
 from holdfast.ledger.decide import LINES, decide
 from holdfast.ledger.output import KeepOutput
+from holdfast.rules import Catalogue
 
 
 def _is_not_done(*_: Any) -> NotDone:
@@ -47,7 +48,7 @@ PLANTS = (
     Plant(
         "a sink is settled whatever its row is",
         "A6",
-        patched("apply.applying.look_at_sink", _is_not_done),
+        patched("apply.steps.sinks.look_at_sink", _is_not_done),
     ),
     Plant(
         "another plan may be half applied",
@@ -72,12 +73,12 @@ PLANTS = (
     Plant(
         "an undo does not look whether it gives back what was there",
         "02",
-        patched("apply.undo.find_unlike_before"),
+        patched("apply.undo.find_irreversible"),
     ),
     Plant(
         "an undo keeps the rows that a reset has emptied",
         "01",
-        patched("apply.undo_output.SinkGoingBack.find", lambda *_, **__: KeepOutput()),
+        patched("apply.steps.outputs.SinkGoingBack.find", lambda *_, **__: KeepOutput()),
     ),
     Plant(
         "the version of before is not looked for",
@@ -95,7 +96,11 @@ PLANTS = (
         ),
     ),
     Plant("a batch that is there is run again", "S3", _decide_without("_same_batch")),
-    Plant("a start looks at nothing", "G3", patched("streams.guard.judge_or_ask")),
+    Plant(
+        "a start looks at nothing",
+        "G3",
+        patched("streams.guard.own_catalogue", lambda _: Catalogue(rules=())),
+    ),
     Plant(
         "a resume writes no file log",
         "resume",

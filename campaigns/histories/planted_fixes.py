@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from campaigns.histories.plant import Plant, all_patched, none, nothing, patched
-from holdfast.ledger.delta_log import Commit
+from holdfast.apply.steps.kind import Undone
+from holdfast.formats.delta_log import Commit
 from holdfast.ledger.output import ExchangeOutput, KeepOutput, Output, RestoreOutput
 from holdfast.ledger.row import LedgerRow
 from holdfast.plan.steps import SettleSink
@@ -55,7 +56,7 @@ def _newest_of_batch(rows: Iterable[tuple[Commit, LedgerRow]]) -> dict[int, str]
 
 
 def _find() -> Any:
-    from holdfast.apply.undo_output import SinkGoingBack  # noqa: PLC0415 - not yet patched
+    from holdfast.apply.steps.outputs import SinkGoingBack  # noqa: PLC0415 - not yet patched
 
     return SinkGoingBack.find
 
@@ -66,7 +67,11 @@ def _fit() -> Any:
     return fit
 
 
-_KEPT = ("apply.undo_output.is_kept", "apply.undo_sinks.is_kept")
+_KEPT = (
+    "apply.steps.outputs.is_kept",
+    "apply.steps.sinks.is_kept",
+    "apply.undo_generations.is_kept",
+)
 _TRIGGERS = ("sinks.postgres.put_back.triggers_off", "sinks.postgres.settle.triggers_off")
 _FITS = ("sinks.postgres.put_back.fit", "sinks.postgres.obstacles.fit")
 _CONFINED = ("apply.apply.refuse_unlike_steps", "apply.rehearse.refuse_unlike_steps")
@@ -75,7 +80,7 @@ FIXES = (
     Plant(
         "an undo takes rows of others away",
         "01",
-        patched("apply.undo_output.SinkGoingBack.find", _take_all(_find())),
+        patched("apply.steps.outputs.SinkGoingBack.find", _take_all(_find())),
     ),
     Plant(
         "an undo leaves rows that came since",
@@ -102,12 +107,12 @@ FIXES = (
     Plant(
         "an undo leaves sinks alone that a plan did not come to",
         "14",
-        patched("apply.undo_sinks.UndoingSinks.rebind"),
+        patched("apply.undo.rebind"),
     ),
     Plant(
         "a sink is not asked whether it would refuse its step",
         "14, 16",
-        patched("apply.applying.Applying.find_obstacles"),
+        patched("apply.applying.PlanRun.find_obstacles"),
     ),
     Plant(
         "a resume sets no digest",
@@ -145,7 +150,7 @@ FIXES = (
     Plant(
         "an undo of an undo copies nothing again",
         "an undone copy",
-        patched("apply.undo_files.UndoingFiles.copy_again"),
+        patched("apply.steps.trees._copy_again", lambda *_: Undone()),
     ),
     Plant(
         "an undo takes back a plan behind a later one",
@@ -175,7 +180,7 @@ FIXES = (
     Plant(
         "an undo leaves materialised rows behind",
         "rows of a batch that one sink lacks",
-        patched("apply.undo_files.UndoingFiles.copy_materialised"),
+        patched("apply.undo.copy_materialised"),
         ("memory",),
     ),
     Plant(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,11 +13,11 @@ import pyarrow as pa
 from campaigns.histories.machine import Machine
 from campaigns.histories.memory_table import COLUMNS, Row
 from holdfast.ledger.decide import Apply, Decision, decide
-from holdfast.ledger.postgres import find_identity
-from holdfast.ledger.postgres_tables import check_tables, ensure_tables
 from holdfast.ledger.row import Attempt
 from holdfast.sinks.postgres.failures import naming_refusals
 from holdfast.sinks.postgres.ledger import PostgresLedgerStore
+from holdfast.sinks.postgres.ledger_rows import find_identity
+from holdfast.sinks.postgres.ledger_tables import check_tables, ensure_tables
 from holdfast.sinks.postgres.sink import Postgres
 from holdfast.sinks.postgres.table import check_table
 from holdfast.sinks.postgres.write import write_batch
@@ -34,32 +33,22 @@ class DirectPostgres(Postgres):
     """A table that is written to without Spark, through the same transaction."""
 
     kind: ClassVar[str] = "histories-postgres"
-    module: ClassVar[str] = __name__
 
-
-def open_ledger(
-    sink: DirectPostgres, spark: Any = None, *, options: Mapping[str, str] | None = None
-) -> PostgresLedgerStore:
-    """Open the ledger of a table."""
-    del spark, options
-    return PostgresLedgerStore(sink)
-
-
-def resolve_writer(sink: DirectPostgres, df: Any, stream: str) -> DirectWriter:
-    """Return the writer of one start, once the table takes the rows."""
-    del df
-    ledger = PostgresLedgerStore(sink)
-    with naming_refusals(sink.shown), ledger.session.closing_on_error() as connection:
-        has_tables = check_tables(connection)
-        target = check_table(
-            connection, sink.table, _SCHEMA, keys=sink.keys, sequence_by=sink.sequence_by
-        )
-        ledger.table = target
-        if has_tables:
-            ledger.find_label(stream)
-        identity = find_identity(connection, target.oid)
-    given: dict[str, Any] = {"identity": identity, "spark": None, "stream": stream}
-    return DirectWriter(sink, ledger=ledger, target=target, **given)
+    def resolve_writer(self, df: Any, *, stream: str) -> DirectWriter:
+        """Return the writer of one start, once the table takes the rows."""
+        del df
+        ledger = PostgresLedgerStore(self)
+        with naming_refusals(self.display_name), ledger.session.closing_on_error() as connection:
+            has_tables = check_tables(connection)
+            target = check_table(
+                connection, self.table, _SCHEMA, keys=self.keys, sequence_by=self.sequence_by
+            )
+            ledger.table = target
+            if has_tables:
+                ledger.find_label(stream)
+            identity = find_identity(connection, target.oid)
+        given: dict[str, Any] = {"identity": identity, "spark": None, "stream": stream}
+        return DirectWriter(self, ledger=ledger, target=target, **given)
 
 
 class DirectWriter(PostgresWriter):
@@ -67,7 +56,7 @@ class DirectWriter(PostgresWriter):
 
     def create(self) -> None:
         """Create or upgrade the ledger's tables."""
-        with naming_refusals(self.shown):
+        with naming_refusals(self.display_name):
             ensure_tables(self.ledger.session.connection())
 
     def _write_once(self, attempt: Attempt, batch: Any, before_commit: BeforeCommit) -> Decision:

@@ -16,12 +16,11 @@ import msgspec
 
 from campaigns.histories.quick_files import QuickFiles
 from holdfast import clock
-from holdfast.ledger import delta_log
+from holdfast.formats import delta_log
 from holdfast.plan import graph
 from holdfast.record import owner
 from holdfast.record.owner import Owner
-from holdfast.storage import open as storage_open
-from holdfast.storage import write as storage_write
+from holdfast.storage import local, write_local
 
 _THIS = owner.this_process()
 
@@ -73,8 +72,8 @@ def one_process() -> Iterator[None]:
     patches: list[Any] = [patch.object(each, "this_process", dead_process) for each in named]
     patches += [patch.object(each, "ThreadPoolExecutor", _Serial) for each in (delta_log, graph)]
     patches.append(patch.object(os, "fsync", lambda _: None))
-    patches.append(patch.object(storage_open, "LocalReader", QuickFiles))
-    patches.append(patch.object(storage_write, "LocalWriter", QuickFiles))
+    patches.append(patch.object(local, "LocalReader", QuickFiles))
+    patches.append(patch.object(write_local, "LocalWriter", QuickFiles))
     patches.append(patch.object(clock, "now", _Ticking()))
     for each in patches:
         each.start()

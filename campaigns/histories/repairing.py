@@ -27,8 +27,8 @@ from holdfast.apply.journal import read_journalled_plan, split_journal
 from holdfast.apply.rehearse import rehearse
 from holdfast.apply.stores import Stores
 from holdfast.apply.undo import plan_undo
-from holdfast.diagnosis.case import Looks
 from holdfast.errors import HoldfastError
+from holdfast.judgement.case import DiagnoseRequest
 from holdfast.plan.make import make_plan
 from holdfast.plan.plan_file import NoPlan, Plan, decode_plan, encode_plan
 from holdfast.plan.requests import Request
@@ -57,7 +57,7 @@ ENDED, STOPPED, SAID_NO = "ended", "stopped", "said no"
 def make(machine: Machine, request: Request) -> Plan | NoPlan | HoldfastError:
     """Make a plan; nothing may change."""
     before = machine.world()
-    looks = Looks(location=MAIN, root=machine.main.root)
+    looks = DiagnoseRequest(location=MAIN, root=machine.main.root)
     try:
         found: Plan | NoPlan | HoldfastError = make_plan(request, looks)
     except HoldfastError as error:

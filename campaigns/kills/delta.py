@@ -48,7 +48,7 @@ CHAINS = {
 
 def run_builtin(name: str, points: Sequence[Point], directory: Path) -> Drilled:
     """Kill a built-in stream at these points."""
-    phase = Phase(name="steps", shown="between every two steps", kills=tuple(points))
+    phase = Phase(name="steps", display_name="between every two steps", kills=tuple(points))
     return run_cell(Cell(stream=BUILTIN[name], phase=phase), directory=directory, dsn=None)
 
 

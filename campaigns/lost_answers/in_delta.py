@@ -148,8 +148,8 @@ def fail_after_commits(
     The query must live through all of them.
 
     Raises:
-        AssertionError: Something was lost or doubled, a fault did not happen, or the reader saw a
-            part of a batch.
+        AssertionError: Something was lost or duplicated, a fault did not happen, or the reader
+            saw a part of a batch.
         StreamingQueryException: A batch that had landed was not recognised.
     """
     with recorded(work) as recording, _overheard() as errors:

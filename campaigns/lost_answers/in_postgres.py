@@ -100,8 +100,8 @@ def lose_commits(
         armed_at: The point after which the next COMMIT is that of the batch.
 
     Raises:
-        AssertionError: Something was lost or doubled, a fault did not happen, or the reader saw a
-            part of a batch.
+        AssertionError: Something was lost or duplicated, a fault did not happen, or the reader
+            saw a part of a batch.
     """
     with recorded(work) as recording:
         loser = Loser(recording, proxy, actions, armed_at=armed_at)

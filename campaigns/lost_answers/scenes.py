@@ -1,4 +1,4 @@
-"""Commits that landed and whose answer was lost or an error: recognised, and nothing is doubled.
+"""Commits that landed and whose answer was lost or an error: recognised, and nothing is duplicated.
 
     python -m campaigns.lost_answers [--postgres 100] [--delta 50] [--seed N]
 
@@ -107,16 +107,16 @@ def run_postgres(lab: Lab, faults: int, *, choose: random.Random) -> Iterator[st
     looks = sum(each.looks for each in lost)
     yield (
         f"PostgreSQL, COMMIT landed and its answer lost: {count[LANDED]} times, all recognised; "
-        f"nothing lost, nothing doubled; {looks:,} looks of a reader"
+        f"nothing lost, nothing duplicated; {looks:,} looks of a reader"
     )
     yield (
         f"PostgreSQL, COMMIT lost before it landed: {count[NEVER_ARRIVED]} times, "
-        "each written again by the same query; nothing lost, nothing doubled"
+        "each written again by the same query; nothing lost, nothing duplicated"
     )
     task = lose_in_task(lab, max(1, faults // 5))
     yield (
         f"PostgreSQL, COMMIT of the one task landed and its answer lost: {task.faults[LANDED]} "
-        f"times, all recognised; nothing lost, nothing doubled; {task.looks:,} looks of a reader"
+        f"times, all recognised; nothing lost, nothing duplicated; {task.looks:,} looks of a reader"
     )
 
 
@@ -145,7 +145,7 @@ def _told(kind: str, failed: list[Failed]) -> str:
     looks = sum(each.looks for each in failed)
     return (
         f"{kind}: {sum(each.faults for each in failed)} times, all recognised; "
-        f"nothing lost, nothing doubled; {looks:,} looks of a reader"
+        f"nothing lost, nothing duplicated; {looks:,} looks of a reader"
     )
 
 

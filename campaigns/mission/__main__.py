@@ -40,12 +40,14 @@ def main(*, count: int, seed: int, only: str | None) -> None:
         )
         results = [cases[name](bench) for name in cases if only in (None, name)]
     click.echo(f"messages {count:,}, seed {seed}")
-    click.echo(f"{'case':<10}{'table':<16}{'expected':>10}{'missing':>9}{'doubled':>9}{'wrong':>7}")
+    click.echo(
+        f"{'case':<10}{'table':<16}{'expected':>10}{'missing':>9}{'duplicated':>12}{'wrong':>7}"
+    )
     for result in results:
         for table, found in result.tables.items():
             click.echo(
                 f"{result.name:<10}{table:<16}{found.expected:>10,}{found.missing:>9,}"
-                f"{found.doubled:>9,}{found.foreign:>7,}"
+                f"{found.duplicated:>12,}{found.foreign:>7,}"
             )
     bad = [result.name for result in results if not result.is_as_said]
     click.echo(f"NOT as said: {', '.join(bad)}" if bad else "All as said.")

@@ -31,6 +31,7 @@ _SPEEDS = (
         "checkpoint_scale",
         "delta_speed",
         "guard_cost",
+        "record_cost",
         "kill_cost",
         "ledger_growth",
     ),

@@ -18,14 +18,14 @@ TABLE = ("offsets-before", "log-before", "commits-before")
 
 
 def _in_the_write(*kills: Rename | Send) -> Phase:
-    return Phase(name="in-the-write", shown="some tasks have written, not all", kills=kills)
+    return Phase(name="in-the-write", display_name="some tasks have written, not all", kills=kills)
 
 
 # The last rows of the first and of the fourth batch: two cores have three other tasks before.
 _LAST_TASK = _in_the_write(Send("before", "row-000199"), Send("before", "row-000799"))
 _DELETED = Phase(
     name="deleted",
-    shown="deleted, nothing inserted",
+    display_name="deleted, nothing inserted",
     kills=(Named("deleted"), Named("deleted", 4)),
 )
 _FILES_WRITTEN = _in_the_write(
@@ -38,7 +38,7 @@ class Sink:
     """A stream of `plain_streams`, where it is killed, and how it is read."""
 
     name: str
-    shown: dict[str, str]
+    display_name: dict[str, str]
     """A line of the table for each reader that finds something else."""
     look: Look
     read: str | None = None
@@ -52,21 +52,21 @@ SINKS = {
     for sink in (
         Sink(
             name="jdbc_append",
-            shown={"sink": "`foreachBatch`, JDBC append"},
+            display_name={"sink": "`foreachBatch`, JDBC append"},
             look=plain_readers.look_at_table,
             read="read_jdbc",
             also=(_LAST_TASK,),
         ),
         Sink(
             name="jdbc_delete_insert",
-            shown={"sink": "`foreachBatch`, delete by batch id, then JDBC append"},
+            display_name={"sink": "`foreachBatch`, delete by batch id, then JDBC append"},
             look=plain_readers.look_at_table,
             read="read_jdbc",
             also=(_DELETED, _LAST_TASK),
         ),
         Sink(
             name="files",
-            shown={
+            display_name={
                 "spark": "Parquet file sink, read by Spark",
                 "others": "Parquet file sink, read by anything else",
             },
@@ -76,32 +76,32 @@ SINKS = {
         ),
         Sink(
             name="kafka",
-            shown={"sink": "Kafka sink, `read_committed`"},
+            display_name={"sink": "Kafka sink, `read_committed`"},
             look=plain_readers.look_at_topic,
             read="read_kafka",
             also=(_LAST_TASK,),
         ),
         Sink(
             name="delta_native",
-            shown={"sink": "Delta's own sink"},
+            display_name={"sink": "Delta's own sink"},
             look=plain_readers.look_at_delta,
             only=TABLE,
         ),
         Sink(
             name="delta_append",
-            shown={"sink": "`foreachBatch`, Delta append"},
+            display_name={"sink": "`foreachBatch`, Delta append"},
             look=plain_readers.look_at_delta,
             only=TABLE,
         ),
         Sink(
             name="delta_merge",
-            shown={"sink": "`foreachBatch`, Delta `MERGE` by key"},
+            display_name={"sink": "`foreachBatch`, Delta `MERGE` by key"},
             look=plain_readers.look_at_delta,
             only=TABLE,
         ),
         Sink(
             name="counts_upsert",
-            shown={"sink": "counted with state, `foreachBatch` with an upsert"},
+            display_name={"sink": "counted with state, `foreachBatch` with an upsert"},
             look=plain_readers.look_at_table,
             read="read_jdbc",
             only=(*CHECKPOINT, "state-some"),

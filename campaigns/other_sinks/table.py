@@ -40,10 +40,10 @@ FILES = 8
 class Line:
     """A line of the table, as it comes about."""
 
-    shown: str
+    display_name: str
     kills: int = 0
     lost: dict[str, int] = field(default_factory=dict)
-    doubled: dict[str, int] = field(default_factory=dict)
+    duplicated: dict[str, int] = field(default_factory=dict)
     """Rows by phases, where there are any."""
     stuck: dict[str, str] = field(default_factory=dict)
     """What the last start said, by phases."""
@@ -57,7 +57,7 @@ def line_of(sink: Sink, reader: str, drilled: Sequence[Drilled]) -> Line:
     Raises:
         AssertionError: A kill did not fire although the stream was not stuck: nothing was shown.
     """
-    line = Line(shown=sink.shown[reader])
+    line = Line(display_name=sink.display_name[reader])
     for each in drilled:
         past = Past(History(each.directory))
         told = {check.check: check for check in each.checked}
@@ -70,8 +70,8 @@ def line_of(sink: Sink, reader: str, drilled: Sequence[Drilled]) -> Line:
         difference = _difference(past, reader)
         if difference.missing:
             line.lost[each.name] = difference.missing
-        if difference.doubled:
-            line.doubled[each.name] = difference.doubled
+        if difference.duplicated:
+            line.duplicated[each.name] = difference.duplicated
     return line
 
 
@@ -124,18 +124,18 @@ def write_sample(directory: Path) -> Path:
 def text_row(line: Line) -> str:
     """Return a line for a terminal."""
     seen = "yes" if line.partial else "no"
-    figures = (_worst(found) for found in (line.lost, line.doubled))
-    lines = [f"{line.shown:<52}{line.kills:>5}" + "".join(f"{each:>6}" for each in figures)]
+    figures = (_worst(found) for found in (line.lost, line.duplicated))
+    lines = [f"{line.display_name:<52}{line.kills:>5}" + "".join(f"{each:>6}" for each in figures)]
     lines[0] += f"{len(line.stuck):>6}  {seen}"
-    for what in ("lost", "doubled"):
+    for what in ("lost", "duplicated"):
         lines += [f"    {rows} {what}: {phase}" for phase, rows in getattr(line, what).items()]
     return "\n".join([*lines, *(f"    {phase}: {told}" for phase, told in line.stuck.items())])
 
 
 def markdown_row(line: Line) -> str:
     """Return a line for the README."""
-    cells = [line.shown, str(line.kills)]
-    cells += [_by_rows(found) for found in (line.lost, line.doubled)]
+    cells = [line.display_name, str(line.kills)]
+    cells += [_by_rows(found) for found in (line.lost, line.duplicated)]
     cells.append(", ".join(f"`{phase}`" for phase in line.stuck) or "no")
     return f"| {' | '.join([*cells, 'yes' if line.partial else 'no'])} |"
 
@@ -157,8 +157,8 @@ def _by_rows(found: dict[str, int]) -> str:
 HEADS = {
     "text": f"{'written as':<52}{'kills':>5}{'lost':>6}{'twice':>6}{'stuck':>6}  a part was seen",
     "markdown": (
-        "| written as | kills | rows lost | rows doubled | stuck | a reader saw a part of a batch |"
-        "\n|---|--:|---|---|---|---|"
+        "| written as | kills | rows lost | rows duplicated | stuck | a reader saw a part of a "
+        "batch |\n|---|--:|---|---|---|---|"
     ),
 }
 ROWS = {"text": text_row, "markdown": markdown_row}
@@ -188,5 +188,5 @@ def main(names: Sequence[str], only: Sequence[str], form: str) -> None:
     with scratch_directory() as directory, servers(directory / "spark"):
         for name in names or SINKS:
             drilled = drill(SINKS[name], directory / name, only=only)
-            for reader in SINKS[name].shown:
+            for reader in SINKS[name].display_name:
                 click.echo(ROWS[form](line_of(SINKS[name], reader, drilled)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from holdfast.proof.values import TableProof, Verdict
+from holdfast.proof.values import ProofVerdict, TableProof
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +114,7 @@ def find_wrong(fault: RowFault, found: TableProof, *, is_merged: bool, rows: int
     wanted_rows = tuple(rows if each < 0 else each for each in wanted)
     others = fault.others if is_merged else 0
     told = any(each.startswith(f"{others} keys") for each in found.left_out)
-    verdict = Verdict.NOT_EXACT if any(wanted) else Verdict.EXACT
+    verdict = ProofVerdict.NOT_EXACT if any(wanted) else ProofVerdict.EXACT
     if found.verdict is not verdict:
         return f"{found.verdict} instead of {verdict}: {found.reason}"
     if figures(found) != wanted_rows:

@@ -14,7 +14,7 @@ from campaigns.prove_faults.delta_columns import DELTA
 from campaigns.prove_faults.faults import ROW_FAULTS, RowFault, figures, find_wrong
 from campaigns.prove_faults.postgres_arrays import POSTGRES
 from campaigns.prove_faults.tables import DSN, DeltaTable, PostgresTable, Table
-from holdfast.proof.values import Verdict
+from holdfast.proof.values import ProofVerdict
 from lab import Postgres
 
 KINDS = ("postgres, appended", "postgres, merged", "delta, appended", "delta, merged")
@@ -91,7 +91,7 @@ def _find_alarm(table: Table) -> str:
     altered = table.altered()
     assert not altered, f"the table is not as it was written: rows {sorted(altered)}"
     found = table.prove()
-    if found.verdict is Verdict.EXACT:
+    if found.verdict is ProofVerdict.EXACT:
         return ""
     examples = () if found.compared is None else found.compared.examples
     return f"{found.verdict}: {found.reason} {examples[:1]}"
@@ -102,7 +102,7 @@ def _find_missed(table: Table, plants: Sequence[Plant]) -> str:
     planted = {each.row for each in plants}
     assert table.altered() == planted, f"not planted: {sorted(planted - table.altered())}"
     found, count = table.prove(), len(plants)
-    if found.verdict is not Verdict.NOT_EXACT:
+    if found.verdict is not ProofVerdict.NOT_EXACT:
         return f"{found.verdict}: {found.reason}"
     # Without a key, an altered row is one that is lost and one that is unexpected.
     wanted = (0, 0, count, 0) if table.is_merged else (count, 0, 0, count)

@@ -20,7 +20,7 @@ import click
 from campaigns.prove_state.kills import Kills, play_kills
 from campaigns.prove_state.operators import OPERATORS
 from campaigns.prove_state.play import Played, Stage, play_faults, play_random, shown
-from holdfast.proof.values import Verdict
+from holdfast.proof.values import ProofVerdict
 from lab.scratch import scratch_directory
 from lab.spark import start_session
 from lab.warm_up import ensure_archive
@@ -41,9 +41,9 @@ def report(found: list[Played]) -> int:
             len(faults),
             sum(bool(each.wrong) for each in faults),
             len(clean),
-            verdicts.count(Verdict.EXACT),
-            verdicts.count(Verdict.NOT_COMPARED),
-            verdicts.count(Verdict.NOT_EXACT),
+            verdicts.count(ProofVerdict.EXACT),
+            verdicts.count(ProofVerdict.NOT_COMPARED),
+            verdicts.count(ProofVerdict.NOT_EXACT),
         )
         print(f"{name:>18} " + " ".join(f"{figure:>12}" for figure in figures))
     return sum(bool(each.wrong) for each in found)

@@ -13,7 +13,7 @@ from typing import Any
 from campaigns.prove_state.data import write_file, write_kinds
 from campaigns.prove_state.faults import FAULTS, Fault
 from campaigns.prove_state.operators import OPERATORS, SCHEMA, Operator
-from holdfast.proof.values import TableProof, Verdict
+from holdfast.proof.values import ProofVerdict, TableProof
 from holdfast.streams.heartbeat import THREAD
 
 FILES, ROWS = 6, 30
@@ -34,9 +34,9 @@ class Played:
     def wrong(self) -> str:
         """What is wrong with the answer; empty when nothing is."""
         if self.what == "untouched":
-            is_alarm = self.proof.verdict is Verdict.NOT_EXACT
+            is_alarm = self.proof.verdict is ProofVerdict.NOT_EXACT
             return f"a false alarm: {shown(self.proof)}" if is_alarm else ""
-        is_found = self.proof.verdict is Verdict.NOT_EXACT
+        is_found = self.proof.verdict is ProofVerdict.NOT_EXACT
         return "" if is_found else f"missed: {shown(self.proof)}"
 
 

@@ -57,7 +57,7 @@ def _show(remedy: Remedy, bench: Bench) -> bool:
     words = " ".join(sorted(done.allowed)) or "-"
     took_s = time.monotonic() - began
     seen = done.difference
-    counts = f"{seen.expected:3} rows, {seen.missing} missing, {seen.doubled} duplicated"
+    counts = f"{seen.expected:3} rows, {seen.missing} missing, {seen.duplicated} duplicated"
     verdict = "FAIL" if problems else "ok  "
     print(f"{verdict} {row} {took_s:4.0f} s  {counts}  allowed: {words}", flush=True)
     for problem in problems:

@@ -84,8 +84,8 @@ def find_problems(remedy: Remedy, done: CarriedOut) -> Iterator[str]:
     seen = done.difference
     if seen.missing or seen.foreign:
         yield f"{seen.missing} rows are missing, {seen.foreign} do not belong there"
-    if seen.doubled != done.repeats:
-        yield f"{seen.doubled} rows are duplicated, and {done.repeats} were to be"
+    if seen.duplicated != done.repeats:
+        yield f"{seen.duplicated} rows are duplicated, and {done.repeats} were to be"
     words = done.allowed
     if done.repeats and "repeats-data" not in words:
         yield "rows are written again, and the plan did not ask for that"

@@ -163,14 +163,25 @@ class Killing:
             assert stop_at(plan, Way.APPLY, self.stores, point=point)
         tally.kills += kind != "twice"
         self.stores.forget_ledgers()
+        said: Iterable[str] = ()
         if second:
-            way = way_to_finish(plan, self.stores)
-            assert stop_at(plan, way, self.stores, point=second), f"no second kill: {drawn}"
-            self.stores.forget_ledgers()
+            said = self._kill_again(plan, drawn, second)
             tally.twice += 1
-        is_exact = tally.add(f"killed at {point} ({kind} {second or ''})", self._end(plan, wanted))
+        said = said or self._end(plan, wanted)
+        is_exact = tally.add(f"killed at {point} ({kind} {second or ''})", said)
         tally.exact += is_exact
         return is_exact
+
+    def _kill_again(self, plan: Plan, drawn: Kill, second: int) -> list[str]:
+        """Kill what continues the plan; return why it could not go on to that point."""
+        way = way_to_finish(plan, self.stores)
+        try:
+            assert stop_at(plan, way, self.stores, point=second), f"no second kill: {drawn}"
+        except HoldfastError as error:
+            return [_say(error)]
+        finally:
+            self.stores.forget_ledgers()
+        return []
 
     def _end(self, plan: Plan, wanted: State) -> Iterator[str]:
         """Finish what was killed; yield how that differs, or why it could not be finished."""
@@ -178,7 +189,7 @@ class Killing:
             finish(plan, self.stores)
         except HoldfastError as error:
             self.stores.forget_ledgers()
-            yield f"{error.code}: {error.what} {error.why}"
+            yield _say(error)
             return
         yield from wanted.differences(self.world.look())
 
@@ -190,6 +201,10 @@ class Killing:
             yield from _not_given_back(before, self.world.look(), undo)
         else:
             yield f"no undo: {undo.reason}"
+
+
+def _say(error: HoldfastError) -> str:
+    return f"{error.code}: {error.what} {error.why}"
 
 
 def _tally(way: str, points: Sequence[str]) -> Tally:

@@ -16,7 +16,6 @@ from pyspark.sql import SparkSession
 import holdfast as hf
 from holdfast.ledger.row import LedgerRow
 from holdfast.plan.steps import row_value
-from holdfast.sinks.kinds import open_ledger
 
 OF_ONE_RUN = ("epoch", "nonce")
 
@@ -42,7 +41,7 @@ class Lake:
 
     def ledger(self) -> Counter[tuple[Any, ...]]:
         """Return the ledger row, without what each run has of its own."""
-        ledger = open_ledger(hf.Delta(path=str(self.path)), None, options={})
+        ledger = hf.Delta(path=str(self.path)).open_ledger(None, options={})
         assert ledger is not None
         found = ledger.read(self.stream)
         assert isinstance(found, LedgerRow), found

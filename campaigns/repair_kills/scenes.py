@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from campaigns.repair_kills.world import BATCHES, World
-from holdfast.diagnosis.case import Looks
+from holdfast.judgement.case import DiagnoseRequest
 from holdfast.plan.make import make_plan
 from holdfast.plan.plan_file import Plan
 from holdfast.plan.requests import Request
@@ -36,7 +36,7 @@ class Scene:
         """Return the plan for the world as it is."""
         is_bare = "/" in self.stream
         location = str(world.home / self.stream) if is_bare else self.stream
-        looks = Looks(location=location, root=None if is_bare else str(world.root))
+        looks = DiagnoseRequest(location=location, root=None if is_bare else str(world.root))
         request = self.request
         if request.goal == "move":
             request = replace(request, target=str(world.home / request.target))

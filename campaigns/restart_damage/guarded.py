@@ -83,7 +83,11 @@ class GuardedRun(Run):
     def told(self) -> str:
         """Say how it ended, for the table."""
         found = self.difference()
-        end = "exact" if found.exact else f"{found.missing:,} missing, {found.doubled:,} doubled"
+        end = (
+            "exact"
+            if found.exact
+            else f"{found.missing:,} missing, {found.duplicated:,} duplicated"
+        )
         if not self._refusal.exists():
             return end
         return f"refused: {self._refusal.read_text()}, nothing written; put back: {end}"

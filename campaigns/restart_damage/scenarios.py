@@ -187,13 +187,13 @@ def text_row(scenario: Scenario, found: Difference, guarded: str) -> str:
     """Return a scenario's line of the table for a terminal."""
     return (
         f"{scenario.written:<38}{scenario.happens:<39}"
-        f"{found.expected:>8,}{found.missing:>9,}{found.doubled:>12,}  {guarded}"
+        f"{found.expected:>8,}{found.missing:>9,}{found.duplicated:>12,}  {guarded}"
     )
 
 
 def markdown_row(scenario: Scenario, found: Difference, guarded: str) -> str:
     """Return a scenario's line of the table for the documentation."""
-    figures = " | ".join(f"{each:,}" for each in (found.expected, found.missing, found.doubled))
+    figures = " | ".join(f"{each:,}" for each in (found.expected, found.missing, found.duplicated))
     return f"| {scenario.written} | {scenario.happens} | {figures} | {guarded} |"
 
 

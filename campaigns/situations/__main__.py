@@ -13,7 +13,7 @@ from campaigns.situations.running import Ran, run_all
 
 def show(ran: Ran) -> None:
     """Print one row."""
-    situation, outcome = ran.situation, ran.shown.error or ran.shown.difference
+    situation, outcome = ran.situation, ran.display_name.error or ran.display_name.difference
     verdict = "FAIL" if ran.problems else "ok"
     row = f"{verdict:4} {situation.code} {situation.name:40} {ran.took_s:4.0f} s  {outcome}"
     print(row, flush=True)

@@ -17,8 +17,9 @@ from holdfast.evidence.collect import collect
 from holdfast.evidence.overview import overview_of
 from holdfast.evidence.times import collect_times
 from holdfast.proof.multiset import compare
-from holdfast.rules import Finding, judge
+from holdfast.rules import Finding
 from holdfast.storage.open import open_reader
+from holdfast.testing.rule_cases import findings_in
 
 FIRST_FILE_TIME = 1_700_000_000
 Row = tuple[object, ...]
@@ -82,7 +83,7 @@ class AppendedStream:
         """Return what is found in the checkpoint alone."""
         reader = open_reader(str(self.checkpoint))
         overview = overview_of(collect(reader))
-        return judge(
+        return findings_in(
             Case(checkpoint=overview.checkpoint, overview=overview, times=collect_times(reader))
         )
 

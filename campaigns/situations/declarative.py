@@ -15,9 +15,10 @@ from holdfast.evidence.collect import collect
 from holdfast.evidence.declarative import CHECKPOINTS, address_of, read_place
 from holdfast.evidence.overview import overview_of
 from holdfast.proof.multiset import compare
-from holdfast.rules import Finding, judge
+from holdfast.rules import Finding
 from holdfast.storage.location import parse_location
 from holdfast.storage.open import open_reader
+from holdfast.testing.rule_cases import findings_in
 from lab.pipelines import PipelineServer
 
 _HEAD = """\
@@ -73,7 +74,7 @@ class Pipeline:
         place = read_place(open_reader(address.storage), address, open_reader(str(self.table)))
         evidence = collect(open_reader(location))
         case = Case(checkpoint=evidence.checkpoint, overview=overview_of(evidence), flow=place)
-        return judge(case)
+        return findings_in(case)
 
     def rows(self, bench: Bench) -> list[str]:
         """Return what the table holds, read by another session."""

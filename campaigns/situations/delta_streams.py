@@ -15,19 +15,20 @@ from pyspark.sql import DataFrame, SparkSession
 
 from campaigns.situations.situation import Bench, Shown
 from holdfast.checkpoint.offsets import OffsetEntry
-from holdfast.checkpoint.sources import parse_offset
-from holdfast.checkpoint.sources.delta import DeltaOffset
 from holdfast.evidence.case import Case
 from holdfast.evidence.collect import collect
 from holdfast.evidence.outcomes import Resumes, RunsAgain
 from holdfast.evidence.outputs.delta_reader import read_delta_output
 from holdfast.evidence.overview import Overview, overview_of
-from holdfast.evidence.sources.delta_probe import probe_delta
-from holdfast.evidence.sources.probe import SourceProbe
 from holdfast.ids import BatchId
 from holdfast.proof.multiset import compare
-from holdfast.rules import Finding, judge
+from holdfast.rules import Finding
+from holdfast.sources.delta.kind import DeltaOffset
+from holdfast.sources.delta.probe import probe_delta
+from holdfast.sources.probe import SourceProbe
+from holdfast.sources.registry import parse_offset
 from holdfast.storage.open import open_reader
+from holdfast.testing.rule_cases import findings_in
 
 ROWS = 3
 """In every commit of the source."""
@@ -124,7 +125,7 @@ class DeltaStream:
             outputs=(output,),
             sources=self._probe(overview),
         )
-        return judge(case)
+        return findings_in(case)
 
     def _probe(self, overview: Overview) -> tuple[SourceProbe, ...]:
         """Look at the source, from where the next batch begins."""

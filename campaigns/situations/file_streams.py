@@ -26,15 +26,16 @@ from holdfast.evidence.checkpoint_evidence import Evidence
 from holdfast.evidence.collect import collect
 from holdfast.evidence.outputs.file_reader import read_file_output
 from holdfast.evidence.overview import overview_of
-from holdfast.evidence.sources.file_probe import probe_files
 from holdfast.evidence.stream import StreamEvidence
 from holdfast.ids import QueryId
 from holdfast.ledger.row import Binding
 from holdfast.proof.multiset import compare
 from holdfast.record.generations import OPENED, Generation
-from holdfast.rules import Finding, judge
-from holdfast.spark.describe import describe_query
+from holdfast.rules import Finding
+from holdfast.sources.files.probe import probe_files
+from holdfast.spark.classic.describe import describe_query
 from holdfast.storage.open import open_reader
+from holdfast.testing.rule_cases import findings_in
 
 DAY = 86_400
 _CONDITION = re.compile(r"\[([A-Z0-9_.]+)\]")
@@ -114,7 +115,7 @@ class FileStream:
             sources=tuple(probes),
             outputs=(read_file_output(out, self.out),),
         )
-        return judge(case)
+        return findings_in(case)
 
     @property
     def both(self) -> tuple[str, str]:

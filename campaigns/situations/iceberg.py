@@ -15,17 +15,18 @@ from functools import cache
 from pathlib import Path
 
 from campaigns.situations.situation import Bench, Shown, Situation
-from holdfast.checkpoint.sources import parse_offset
-from holdfast.checkpoint.sources.iceberg import IcebergOffset
 from holdfast.clock import now
 from holdfast.evidence.case import Case
 from holdfast.evidence.collect import collect
 from holdfast.evidence.outputs.iceberg_reader import read_iceberg_output
 from holdfast.evidence.overview import overview_of
-from holdfast.evidence.sources.iceberg_probe import probe_iceberg
 from holdfast.proof.multiset import compare
-from holdfast.rules import Finding, judge
+from holdfast.rules import Finding
+from holdfast.sources.iceberg.kind import IcebergOffset
+from holdfast.sources.iceberg.probe import probe_iceberg
+from holdfast.sources.registry import parse_offset
 from holdfast.storage.open import open_reader
+from holdfast.testing.rule_cases import findings_in
 from lab.iceberg import IcebergSession
 
 _NEVER = "TIMESTAMP '2099-01-01 00:00:00'"
@@ -109,7 +110,7 @@ class Copying:
             sources=(probe_iceberg("0", offset, table, now=now()),),
             outputs=(output,),
         )
-        return judge(case)
+        return findings_in(case)
 
 
 def _situation(name: str, code: str, damage: Callable[[Copying], None]) -> Situation:

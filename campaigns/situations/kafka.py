@@ -9,8 +9,8 @@ from functools import partial
 
 from campaigns.situations.kafka_stream import KafkaStream
 from campaigns.situations.situation import Bench, Shown, Situation
-from holdfast.evidence.sources.kafka import KafkaSource
 from holdfast.proof.multiset import compare
+from holdfast.sources.kafka.found import KafkaSource
 
 
 def _make_pattern(bench: Bench, **options: str) -> Shown:

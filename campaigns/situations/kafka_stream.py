@@ -14,17 +14,18 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 
 from campaigns.situations.situation import Bench
-from holdfast.checkpoint.sources.kafka import KafkaOffset
 from holdfast.evidence.case import Case
 from holdfast.evidence.collect import collect
 from holdfast.evidence.overview import overview_of
-from holdfast.evidence.sources.kafka import kafka_query
-from holdfast.evidence.sources.kafka_client import open_kafka
-from holdfast.evidence.sources.kafka_probe import probe_kafka
-from holdfast.evidence.sources.needed import find_needed
-from holdfast.evidence.sources.probe import NotProbed, SourceProbe
-from holdfast.rules import Finding, judge
+from holdfast.evidence.progress import find_needed
+from holdfast.rules import Finding
+from holdfast.sources.kafka.client import open_kafka
+from holdfast.sources.kafka.found import kafka_query
+from holdfast.sources.kafka.kind import KafkaOffset
+from holdfast.sources.kafka.probe import probe_kafka
+from holdfast.sources.probe import NotProbed, SourceProbe
 from holdfast.storage.open import open_reader
+from holdfast.testing.rule_cases import findings_in
 from lab import Kafka
 
 
@@ -106,7 +107,7 @@ class KafkaStream:
     def judge(self) -> tuple[Finding, ...]:
         """Say what is found now."""
         evidence = collect(open_reader(str(self.checkpoint)))
-        return judge(
+        return findings_in(
             Case(
                 checkpoint=evidence.checkpoint,
                 overview=overview_of(evidence),

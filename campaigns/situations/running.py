@@ -19,7 +19,7 @@ class Ran:
     """A situation that was made."""
 
     situation: Situation
-    shown: Shown
+    display_name: Shown
     problems: tuple[str, ...]
     """What is not as it was said; empty when all is."""
     took_s: float
@@ -37,4 +37,4 @@ def run_all(situations: Iterable[Situation]) -> Iterator[Ran]:
             shown = each.make(Bench(spark=spark, place=place, kafka=kafka))
             problems = tuple(find_problems(each, shown))
             took_s = time.monotonic() - began
-            yield Ran(situation=each, shown=shown, problems=problems, took_s=took_s)
+            yield Ran(situation=each, display_name=shown, problems=problems, took_s=took_s)

@@ -83,7 +83,7 @@ def _compare(finding: Finding, shown: Shown) -> Iterator[str]:
         return
     counted = {
         Effect.LOSES: seen.missing,
-        Effect.REPEATS: seen.doubled,
+        Effect.REPEATS: seen.duplicated,
         Effect.ALTERS: seen.foreign,
     }.get(effect)
     if counted == 0:

@@ -10,8 +10,8 @@ waited for, and that is told.
 
 Before the kill of a driver that came so far memory, open files, sessions and files are counted. A
 last run ends by itself, and all tables are compared row by row. It ends with 1 when a row is
-lost or doubled, when something grows that must not, or when a driver failed that nobody had given a
-reason to.
+lost or duplicated, when something grows that must not, or when a driver failed that nobody had
+given a reason to.
 """
 
 from __future__ import annotations
@@ -251,7 +251,7 @@ def tell(soak: Soak, differences: dict[str, Difference]) -> str:
 @click.option("--seed", default=7, show_default=True)
 @click.option("--samples", type=click.Path(path_type=Path), help="Keep every sample there.")
 def main(*, minutes: float, rate: float, seed: int, samples: Path | None) -> None:
-    """Run it, compare, and say what was lost, doubled or has grown."""
+    """Run it, compare, and say what was lost, duplicated or has grown."""
     ensure_archive()
     messages = make_messages(int(minutes * 60 * rate), seed=seed)
     with ExitStack() as stack:

@@ -195,7 +195,7 @@ class _Play:
         if not difference.exact:
             self.wrong.append(
                 f"{at}: of {difference.expected} rows {difference.missing} are missing, "
-                f"{difference.doubled} are duplicated, {difference.foreign} are unexpected"
+                f"{difference.duplicated} are duplicated, {difference.foreign} are unexpected"
             )
 
 

@@ -119,7 +119,7 @@ def as_table(differences: dict[str, Difference]) -> str:
     lines = [f"  {'table':<16}{'expected':>9}{'missing':>9}{'duplicated':>12}{'unexpected':>12}"]
     lines += [
         f"  {table:<16}{found.expected:>9,}{found.missing:>9,}"
-        f"{found.doubled:>12,}{found.foreign:>12,}"
+        f"{found.duplicated:>12,}{found.foreign:>12,}"
         for table, found in differences.items()
     ]
     return "\n".join(lines)

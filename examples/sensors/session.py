@@ -9,7 +9,7 @@ import pyspark
 from pyspark.sql import SparkSession
 
 from examples.sensors.settings import Sensors
-from holdfast.spark.versions import delta_settings, supported
+from holdfast.spark_versions import delta_settings, supported
 
 _QUIET = {
     "spark.ui.enabled": "false",

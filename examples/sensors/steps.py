@@ -74,7 +74,7 @@ def judge_tables(count: int, name: str) -> None:
         SparkSession.builder.getOrCreate(), sensors, make_messages(count, seed=SEED)
     )
     for table, found in differences.items():
-        wrong = f"{found.missing} lost, {found.doubled} duplicated, {found.foreign} unexpected"
+        wrong = f"{found.missing} lost, {found.duplicated} duplicated, {found.foreign} unexpected"
         click.echo(f"{table:<15}{found.expected:>6} rows, {wrong}")
     sys.exit(0 if all(found.exact for found in differences.values()) else 1)
 

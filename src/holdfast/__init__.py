@@ -17,9 +17,10 @@ if TYPE_CHECKING:
         ReadError,
         WriteError,
     )
-    from holdfast.linting import lint_code
+    from holdfast.linting import audit_code, lint_code
     from holdfast.plan.plan_file import NoPlan, Plan
     from holdfast.planning import (
+        plan_backfill,
         plan_clone,
         plan_migrate,
         plan_move,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from holdfast.record.leases import LeaseHeldError
     from holdfast.repairing import (
         apply_plan,
+        backfill,
         continue_plan,
         plan_undo,
         read_plan,
@@ -46,15 +48,17 @@ if TYPE_CHECKING:
     from holdfast.sinks.foreach_batch import ForeachBatch
     from holdfast.sinks.postgres.sink import Postgres
     from holdfast.sinks.table_changed import TableChangedError
-    from holdfast.sinks.user_sink import Sink
+    from holdfast.sinks.user.sink import Sink
+    from holdfast.spark.port import UnsupportedSparkError
     from holdfast.streams.batches import BatchRefusedError
+    from holdfast.streams.external_table import ExternalTable
     from holdfast.streams.guard_writer import guard
     from holdfast.streams.heartbeat import AlreadyRunningError
-    from holdfast.streams.own_table import OwnTable
     from holdfast.streams.pipeline import Pipeline, PipelineStartError
     from holdfast.streams.place import SharedCheckpointError
     from holdfast.streams.query import LeaseLostError, stop_on_sigterm
-    from holdfast.streams.refusal import StartRefusedError, UnsupportedSparkError
+    from holdfast.streams.recording import record_queries
+    from holdfast.streams.refusal import StartRefusedError
     from holdfast.streams.start import start
 
 __all__ = [
@@ -62,6 +66,7 @@ __all__ = [
     "BatchRefusedError",
     "ConfigError",
     "Delta",
+    "ExternalTable",
     "ForeachBatch",
     "HoldfastError",
     "LeaseHeldError",
@@ -69,7 +74,6 @@ __all__ = [
     "LocationError",
     "MissingExtraError",
     "NoPlan",
-    "OwnTable",
     "Pipeline",
     "PipelineStartError",
     "Plan",
@@ -84,11 +88,14 @@ __all__ = [
     "WriteError",
     "__version__",
     "apply_plan",
+    "audit_code",
+    "backfill",
     "continue_plan",
     "diagnose",
     "guard",
     "inspect",
     "lint_code",
+    "plan_backfill",
     "plan_clone",
     "plan_migrate",
     "plan_move",
@@ -104,6 +111,7 @@ __all__ = [
     "prove_tables",
     "read_checkpoint",
     "read_plan",
+    "record_queries",
     "rehearse_plan",
     "start",
     "stop_on_sigterm",
@@ -114,27 +122,29 @@ _HOMES = {
     for home, names in {
         "apply.rehearse": "Rehearsal",
         "errors": "ConfigError HoldfastError LocationError MissingExtraError ReadError WriteError",
-        "linting": "lint_code",
+        "linting": "audit_code lint_code",
         "plan.plan_file": "NoPlan Plan",
-        "planning": "plan_clone plan_migrate plan_move plan_prune plan_replay plan_reset "
-        "plan_restore plan_resume plan_retire plan_rewind plan_snapshot",
+        "planning": "plan_backfill plan_clone plan_migrate plan_move plan_prune plan_replay "
+        "plan_reset plan_restore plan_resume plan_retire plan_rewind plan_snapshot",
         "proof.tables": "prove_tables",
         "reading": "diagnose inspect read_checkpoint",
         "record.leases": "LeaseHeldError",
-        "repairing": "apply_plan continue_plan plan_undo read_plan rehearse_plan",
+        "repairing": "apply_plan backfill continue_plan plan_undo read_plan rehearse_plan",
         "sinks.delta.sink": "Delta",
         "sinks.foreach_batch": "ForeachBatch",
         "sinks.postgres.sink": "Postgres",
         "sinks.table_changed": "TableChangedError",
-        "sinks.user_sink": "Sink",
+        "sinks.user.sink": "Sink",
         "streams.batches": "BatchRefusedError",
         "streams.guard_writer": "guard",
         "streams.heartbeat": "AlreadyRunningError",
-        "streams.own_table": "OwnTable",
+        "streams.external_table": "ExternalTable",
         "streams.pipeline": "Pipeline PipelineStartError",
         "streams.place": "SharedCheckpointError",
+        "streams.recording": "record_queries",
         "streams.query": "LeaseLostError stop_on_sigterm",
-        "streams.refusal": "StartRefusedError UnsupportedSparkError",
+        "spark.port": "UnsupportedSparkError",
+        "streams.refusal": "StartRefusedError",
         "streams.start": "start",
     }.items()
     for name in names.split()
@@ -143,9 +153,9 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Import a name when it is first used: neither Spark nor any extra is loaded before."""
-    if name not in _HOMES:
+    if name not in _HOMES and not name.startswith("plan_"):  # a goal that another package brings
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'planning')}"), name)
 
 
 def __dir__() -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any
 _ALIKE = 0.8
 
 
-class Complete(ABC):  # noqa: B024 - its subclasses have the abstract methods
+class StrictABC(ABC):  # noqa: B024 - its subclasses have the abstract methods
     """Refuses to define a subclass that lacks a method, or has one with a misspelt name."""
 
     def __init_subclass__(cls, *, abstract: bool = False, **options: Any) -> None:

@@ -7,8 +7,8 @@ what did not happen, why, and how to go on, one sentence each.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any, ClassVar, ParamSpec, TypeVar
+from collections.abc import Callable, Collection
+from typing import ClassVar, ParamSpec, TypeVar
 
 from holdfast.printable import printable_lines
 from holdfast.redact import redact_location
@@ -34,7 +34,7 @@ class HoldfastError(Exception):
         self.what, self.why, self.how = map(printable_lines, (what, why, how))
         super().__init__(f"{self.what} {self.why} {self.how}")
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         # Spark pickles exceptions on their way back from executors, and a subclass takes facts, not
         # sentences: rebuild without __init__ and restore the attributes.
         return _rebuild, (type(self), self.args), self.__dict__
@@ -103,7 +103,7 @@ def created_without_our_frames(kind: type[R]) -> type[R]:
     return kind
 
 
-def _rebuild(kind: type[HoldfastError], args: tuple[Any, ...]) -> HoldfastError:
+def _rebuild(kind: type[HoldfastError], args: tuple[object, ...]) -> HoldfastError:
     error = kind.__new__(kind)
     error.args = args
     return error
@@ -189,3 +189,14 @@ class WriteError(HoldfastError):
     def __init__(self, location: str, *, why: str, how: str) -> None:
         self.location = location
         super().__init__(what=f"Cannot write {location}.", why=why, how=how)
+
+
+def refuse_unknown(given: Collection[str], known: Collection[str]) -> None:
+    """Refuse a misspelt keyword where keywords are gathered, as Python does elsewhere.
+
+    Raises:
+        TypeError: One of them is not known.
+    """
+    unknown = sorted(set(given) - set(known))
+    if unknown:
+        raise TypeError(f"unexpected keyword argument {unknown[0]!r}; known: {', '.join(known)}")

@@ -34,6 +34,21 @@ class Effect(StrEnum):
     NONE = "none"
 
 
+class Recognises(StrEnum):
+    """Whether a sink recognises a batch that Spark writes again after a kill."""
+
+    YES = "yes"
+    """It skips or replaces the batch, by the batch's own number."""
+    NO = "no"
+    """It writes the rows a second time."""
+    DEPENDS = "depends"
+    """On what the code does not show, such as a unique key; the reason names it."""
+    NOT_KEPT = "not-kept"
+    """The output is only looked at: there is nothing to duplicate."""
+    NOT_KNOWN = "not-known"
+    """The code does not tell; the reason says why."""
+
+
 class Confidence(StrEnum):
     """How sure a rule is that data would be lost or duplicated."""
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypedDict, Unpack
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
-from holdfast.diagnosis.case import Looks
+from holdfast.errors import refuse_unknown
+from holdfast.judgement.case import DiagnoseRequest
+from holdfast.plan.goal import GOALS, Code
+from holdfast.plan.goals.backfill import Range, range_request
 from holdfast.plan.make import make_plan
 from holdfast.plan.plan_file import NoPlan, Plan
 from holdfast.plan.requests import Request
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from holdfast.streams.pipeline import Pipeline
 
 
 class Where(TypedDict, total=False):
@@ -194,6 +202,7 @@ def plan_prune(stream: str, *, older_than_days: int, **where: Unpack[Where]) -> 
         where: `root`, `sources`, `kafka_config` and `storage_options`.
 
     Raises:
+        ConfigError: So many days ago there was no Spark.
         HoldfastError: The stream cannot be read.
     """
     return _plan(Request(goal="prune", days=older_than_days), stream, where)
@@ -212,8 +221,31 @@ def plan_retire(stream: str, **where: Unpack[Where]) -> Plan | NoPlan:
     return _plan(Request(goal="retire"), stream, where)
 
 
+def plan_backfill(
+    pipeline: Pipeline, spark: SparkSession, stream: str, **wanted: Unpack[Range]
+) -> Plan | NoPlan:
+    """Plan to write a range of a stream's sources into its sinks, while the stream goes on.
+
+    Args:
+        pipeline: That declares the stream.
+        spark: The session.
+        stream: Its name.
+        wanted: `start`: `earliest`, Kafka offsets, or a version of a Delta table; `end`: where the
+            range ends, which is not part of it; `chunk`: how much of each source a chunk has at
+            most.
+
+    Raises:
+        BackfillRefusedError: The stream, its sinks or the range cannot be backfilled.
+        HoldfastError: The range is not one, or something cannot be read.
+    """
+    looks = DiagnoseRequest(location=stream, root=pipeline.root)
+    return make_plan(range_request(wanted), looks, Code(spark=spark, pipeline=pipeline))
+
+
 def _plan(request: Request, stream: str, where: Where) -> Plan | NoPlan:
-    looks = Looks(
+    refuse_unknown(where, Where.__annotations__)
+    GOALS[request.goal].check_numbers(request)
+    looks = DiagnoseRequest(
         location=stream,
         root=where.get("root"),
         options=where.get("storage_options", {}),
@@ -222,3 +254,26 @@ def _plan(request: Request, stream: str, where: Where) -> Plan | NoPlan:
         probe=True,
     )
     return make_plan(request, looks)
+
+
+def __getattr__(name: str) -> Callable[..., Plan | NoPlan]:
+    """Return the function `plan_GOAL` of a goal that has none here, with its options as keywords.
+
+    Raises:
+        AttributeError: There is no such goal.
+    """
+    goal = name.removeprefix("plan_")
+    found = GOALS.get(goal)
+    if found is None or goal == name:
+        raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
+    fields = {each.keyword or each.field: each for each in found.options}
+
+    def plan(stream: str, **given: Any) -> Plan | NoPlan:
+        values: dict[str, Any] = {
+            option.field: option.default or option.empty for option in fields.values()
+        }
+        values |= {fields[name].field: given.pop(name) for name in [*given] if name in fields}
+        return _plan(Request(goal=goal, **values), stream, cast("Where", given))
+
+    plan.__name__, plan.__doc__ = f"plan_{goal}", found.help
+    return plan

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from holdfast import checkpoint
 from holdfast.bundle.open import open_checkpoint
 from holdfast.checkpoint import Checkpoint
-from holdfast.diagnosis import Diagnosis, Looks, collect_case, diagnose_case
 from holdfast.errors import ConfigError
+from holdfast.evidence.case import Case
 from holdfast.evidence.collect import collect
-from holdfast.evidence.overview import Overview, overview_of
-from holdfast.evidence.versions import DIFFERENT, KNOWN, SparkVersion, parse_version, version_text
+from holdfast.evidence.overview import overview_of
+from holdfast.judgement.case import DiagnoseRequest, collect_case
+from holdfast.judgement.judge import Judgement, judge
+from holdfast.spark_versions import DIFFERENT, KNOWN, SparkVersion, parse_version, version_text
 
 
 def inspect(
@@ -20,7 +22,7 @@ def inspect(
     *,
     spark: str | SparkVersion | None = None,
     rows: bool = False,
-) -> Overview:
+) -> Judgement:
     """Say what is in a checkpoint and what the next start does, as `holdfast inspect` does.
 
     Neither Spark nor a JVM is needed; nothing is written.
@@ -41,7 +43,8 @@ def inspect(
     """
     version = _version(spark)
     evidence = collect(open_checkpoint(location, storage_options).checkpoint, rows=rows)
-    return overview_of(evidence, spark=version)
+    overview = overview_of(evidence, spark=version)
+    return judge(Case(checkpoint=overview.checkpoint, overview=overview))
 
 
 def diagnose(  # noqa: PLR0913 - one argument per option of the command
@@ -52,8 +55,9 @@ def diagnose(  # noqa: PLR0913 - one argument per option of the command
     probe: bool = False,
     sources: Mapping[str, str] | None = None,
     sinks: Sequence[str] = (),
+    event_log: str | None = None,
     spark: str | SparkVersion | None = None,
-) -> Diagnosis:
+) -> Judgement:
     """Say whether a restart is safe, as `holdfast diagnose` does; nothing is written.
 
     Args:
@@ -63,6 +67,7 @@ def diagnose(  # noqa: PLR0913 - one argument per option of the command
         probe: Whether the sources are asked what they can still give.
         sources: Where a source is, by its place in the query: `{"0": "broker:9092"}`.
         sinks: Locations of sinks without a ledger of Holdfast.
+        event_log: Where Spark's event logs are: tells every start, end and batch of the query.
         spark: The version that will be started, such as `"4.2"`; by default the newest that can
             have written the checkpoint.
 
@@ -71,7 +76,7 @@ def diagnose(  # noqa: PLR0913 - one argument per option of the command
         LocationError: A location is not one Holdfast can read.
         ReadError: The store did not let us list the checkpoint.
     """
-    looks = Looks(
+    looks = DiagnoseRequest(
         location=location,
         root=root,
         options=storage_options or {},
@@ -79,8 +84,9 @@ def diagnose(  # noqa: PLR0913 - one argument per option of the command
         probe=probe or bool(sources),
         sources=sources or {},
         sinks=tuple(sinks),
+        event_log=event_log,
     )
-    return diagnose_case(collect_case(looks))
+    return judge(collect_case(looks))
 
 
 def _version(spark: str | SparkVersion | None) -> SparkVersion | None:

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, NoReturn, TypedDict, Unpack
 
+import msgspec
+
+from holdfast import clock
 from holdfast.apply.apply import apply_plan as carry_out
 from holdfast.apply.apply import continue_plan as carry_on
-from holdfast.apply.applying import Telling
+from holdfast.apply.applying import ProgressCallbacks
+from holdfast.apply.errors import InterruptedPlanError
 from holdfast.apply.journal import read_journalled_plan, split_journal
 from holdfast.apply.rehearse import Rehearsal, rehearse
-from holdfast.apply.stores import RehearsalStores, Stores, no_session
+from holdfast.apply.stores import RehearsalStores, Stores
 from holdfast.apply.undo import plan_undo as find_undo
-from holdfast.diagnosis.case import Looks
-from holdfast.errors import ConfigError
+from holdfast.errors import ConfigError, HoldfastError, refuse_unknown
+from holdfast.judgement.case import DiagnoseRequest
+from holdfast.plan.goal import Code, CodeCase
+from holdfast.plan.goals.backfill import Range, plan_of, prepare_for, range_request
 from holdfast.plan.plan_file import LARGEST_BYTES, NoPlan, Plan, PlanFileError, decode_plan
 from holdfast.plan.remake import remake_plan
+from holdfast.plan.requests import Asked
+from holdfast.record.repairs import unfinished_repair
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from holdfast.streams.backfill.prepare import BackfillProgress, Prepared
+    from holdfast.streams.pipeline import Pipeline
 
 Recheck = Callable[[], Collection[str]]
 """Makes a plan again, and returns the permissions that it needs."""
@@ -31,6 +46,10 @@ class Access(TypedDict, total=False):
     """A file with properties of a Kafka client."""
     roots: Sequence[str]
     """Places that the plan may change although no record names them."""
+    spark: SparkSession
+    """A session, for a plan that changes a Delta table, or runs the code of a stream."""
+    pipeline: Pipeline
+    """That declares the stream, for a plan that runs its code: a backfill."""
 
 
 def read_plan(file: str | Path) -> Plan:
@@ -61,7 +80,7 @@ def rehearse_plan(plan: Plan | NoPlan, **access: Unpack[Access]) -> Rehearsal:
 
     Args:
         plan: As `hf.plan_…`, `hf.plan_undo` or `hf.read_plan` returned it.
-        access: `storage_options`, `kafka_config` and `roots`.
+        access: `storage_options`, `kafka_config`, `roots`, `spark` and `pipeline`.
 
     Raises:
         ConfigError: There is no plan.
@@ -69,10 +88,12 @@ def rehearse_plan(plan: Plan | NoPlan, **access: Unpack[Access]) -> Rehearsal:
         PlanBlockedError: A sink would refuse a step.
     """
     found = _planned(plan)
+    refuse_unknown(access, Access.__annotations__)
     stores = RehearsalStores(
         options=access.get("storage_options"),
         kafka_config=access.get("kafka_config"),
         roots=access.get("roots", ()),
+        code=_code(access),
     )
     rehearsed = rehearse(found, stores)
     recheck_of(found, "the plan", access)()
@@ -83,7 +104,6 @@ def apply_plan(
     plan: Plan | NoPlan,
     *,
     allow: Collection[str] = (),
-    spark: Any = None,
     on_step: Callable[[int, str], None] | None = None,
     **access: Unpack[Access],
 ) -> str:
@@ -94,9 +114,8 @@ def apply_plan(
     Args:
         plan: As `hf.plan_…`, `hf.plan_undo` or `hf.read_plan` returned it.
         allow: What the plan needs to be allowed, as `plan.words` lists it.
-        spark: A session, for a plan that changes a Delta table.
         on_step: Called with the number of each step and what it did.
-        access: `storage_options`, `kafka_config` and `roots`.
+        access: `storage_options`, `kafka_config`, `roots`, `spark` and `pipeline`.
 
     Raises:
         ConfigError: There is no plan, or it needs a Spark session.
@@ -108,7 +127,7 @@ def apply_plan(
     found = _planned(plan)
     return carry_out(
         found,
-        _stores(access, spark),
+        _stores(access),
         allowed=set(allow),
         telling=_telling(on_step),
         recheck=recheck_of(found, "the plan", access),
@@ -118,7 +137,7 @@ def apply_plan(
 def continue_plan(
     journal: str,
     *,
-    spark: Any = None,
+    allow: Collection[str] = (),
     on_step: Callable[[int, str], None] | None = None,
     **access: Unpack[Access],
 ) -> str:
@@ -126,16 +145,17 @@ def continue_plan(
 
     Args:
         journal: Its directory, which `InterruptedPlanError` names.
-        spark: A session, for a plan that changes a Delta table.
+        allow: What it needs beside what it was allowed: records of a backfill expire meanwhile.
         on_step: Called with the number of each step and what it did.
-        access: `storage_options`, `kafka_config` and `roots`.
+        access: `storage_options`, `kafka_config`, `roots`, `spark` and `pipeline`.
 
     Raises:
         JournalError: No plan was begun there, or it is closed.
         InterruptedPlanError: It stopped part-way again.
     """
-    stores = _stores(access, spark)
-    return carry_on(journalled_plan(journal, stores), stores, telling=_telling(on_step))
+    stores = _stores(access)
+    plan = journalled_plan(journal, stores)
+    return carry_on(plan, stores, allowed=set(allow), telling=_telling(on_step))
 
 
 def plan_undo(journal: str, **access: Unpack[Access]) -> Plan | NoPlan:
@@ -143,12 +163,12 @@ def plan_undo(journal: str, **access: Unpack[Access]) -> Plan | NoPlan:
 
     Args:
         journal: As `hf.apply_plan` returned it.
-        access: `storage_options`, `kafka_config` and `roots`.
+        access: `storage_options`, `kafka_config`, `roots`, `spark` and `pipeline`.
 
     Raises:
         JournalError: It is no journal.
     """
-    return find_undo(journal, _stores(access, None))
+    return find_undo(journal, _stores(access))
 
 
 def journalled_plan(journal: str, stores: Stores) -> Plan:
@@ -159,12 +179,16 @@ def journalled_plan(journal: str, stores: Stores) -> Plan:
 
 def recheck_of(plan: Plan, shown: str, access: Access) -> Recheck:
     """Return what makes a plan again; one that takes another back follows from its journal."""
-    looks = Looks(
+    looks = DiagnoseRequest(
         location="",
         options=access.get("storage_options", {}),
         kafka_config=access.get("kafka_config"),
     )
-    return (lambda: ()) if plan.undoes else (lambda: remake_plan(plan, shown, looks))
+    return (
+        (lambda: ())
+        if plan.undoes
+        else (lambda: remake_plan(plan, shown, looks, code=_code(access)))
+    )
 
 
 def _planned(plan: Plan | NoPlan) -> Plan:
@@ -173,14 +197,101 @@ def _planned(plan: Plan | NoPlan) -> Plan:
     return plan
 
 
-def _stores(access: Access, spark: Any) -> Stores:
+def backfill(
+    pipeline: Pipeline,
+    spark: SparkSession,
+    stream: str,
+    *,
+    allow: Collection[str] = (),
+    tell: Callable[[BackfillProgress], None] = lambda _: None,
+    **wanted: Unpack[Range],
+) -> BackfillProgress:
+    """Write a range of a stream's sources into its sinks; go on where an earlier run ended.
+
+    Args:
+        pipeline: That declares the stream.
+        spark: The session.
+        stream: Its name.
+        allow: What is allowed: `repeats-data:STREAM`, `skips-data:STREAM`.
+        tell: Called with the progress before the first chunk and after each.
+        wanted: `start`, `end` and `chunk`, as for `hf.plan_backfill`.
+
+    Raises:
+        BackfillRefusedError: It was refused; nothing was written.
+        NotAllowedError: It needs a permission that is not in `allow`. Nothing was written.
+        StreamRunsError: Another run of the same backfill goes on. Nothing was written.
+        BackfillStoppedError: It ended before its last chunk; run it again to go on.
+    """
+    code = Code(spark=spark, pipeline=pipeline)
+    asked = CodeCase(request=range_request(wanted), stream=stream, code=code)
+    with ExitStack() as undone:
+        prepared = prepare_for(asked, undone)
+        begun, plan = unfinished_repair(prepared.record), plan_of(prepared)
+        progress = _Progress(prepared, tell, done=min(prepared.held()))
+    stores, telling = Stores(code=code), ProgressCallbacks(progress=progress.say)
+    with _going_on_by_the_same_call():
+        if begun is not None:
+            begun_plan = journalled_plan(begun.journal, stores)
+            carry_on(begun_plan, stores, allowed=set(allow), telling=telling)
+        elif isinstance(plan, Plan):
+            carry_out(_as_asked(plan, asked), stores, allowed=set(allow), telling=telling)
+    return progress.at_end()
+
+
+def _as_asked(plan: Plan, asked: CodeCase) -> Plan:
+    kept = Asked(request=asked.request, location=asked.stream, root=asked.code.pipeline.root)
+    return msgspec.structs.replace(plan, asked=kept)
+
+
+@contextmanager
+def _going_on_by_the_same_call() -> Iterator[None]:
+    """Raise why a step was not carried out: no journal need be named to go on."""
+    try:
+        yield
+    except InterruptedPlanError as error:
+        if isinstance(error.__cause__, HoldfastError):
+            raise error.__cause__ from None
+        raise
+
+
+class _Progress:
+    """Tells how far a backfill has got, and how long a chunk takes."""
+
+    def __init__(
+        self, prepared: Prepared, tell: Callable[[BackfillProgress], None], *, done: int
+    ) -> None:
+        self._prepared, self._tell, self._first = prepared, tell, done
+        self._began = clock.monotonic()
+
+    def say(self, done: int, _: int) -> None:
+        more = done - self._first
+        seconds = (clock.monotonic() - self._began) / more if more else 0.0
+        self._tell(self._prepared.progress(done, seconds=seconds))
+
+    def at_end(self) -> BackfillProgress:
+        return self._prepared.progress(self._prepared.chunks.count, seconds=0.0)
+
+
+def _stores(access: Access) -> Stores:
+    refuse_unknown(access, Access.__annotations__)
+    spark = access.get("spark")
     return Stores(
         options=access.get("storage_options"),
         kafka_config=access.get("kafka_config"),
-        session=no_session if spark is None else lambda: spark,
+        session=_no_session if spark is None else lambda: spark,
         roots=access.get("roots", ()),
+        code=_code(access),
     )
 
 
-def _telling(on_step: Callable[[int, str], None] | None) -> Telling:
-    return Telling() if on_step is None else Telling(step=on_step)
+def _code(access: Access) -> Code | None:
+    pipeline, spark = access.get("pipeline"), access.get("spark")
+    return None if pipeline is None or spark is None else Code(spark=spark, pipeline=pipeline)
+
+
+def _no_session() -> NoReturn:
+    raise ConfigError("The plan changes a Delta table: pass a Spark session as spark=.")
+
+
+def _telling(on_step: Callable[[int, str], None] | None) -> ProgressCallbacks:
+    return ProgressCallbacks() if on_step is None else ProgressCallbacks(step=on_step)

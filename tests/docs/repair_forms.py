@@ -16,6 +16,8 @@ class NoPlanJson(
     """There is no plan for this goal, or none is needed."""
 
     version: int
+    holdfast: str
+    verdict: None
     reason: str
     nearest: str
     is_fine: bool
@@ -45,6 +47,8 @@ class RehearsalJson(
     """What a plan would change; nothing was."""
 
     version: int
+    holdfast: str
+    verdict: None
     plan: str
     changes: list[ChangeJson]
     next_starts: list[NextStartJson]
@@ -60,6 +64,8 @@ class AppliedJson(
     """A plan was applied."""
 
     version: int
+    holdfast: str
+    verdict: None
     plan: str
     journal: str
     steps: int

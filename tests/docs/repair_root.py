@@ -16,16 +16,21 @@ from pathlib import Path
 
 from holdfast.ids import BatchId, QueryId
 from holdfast.ledger.coverage import NOTHING_READ, Coverage, read_coverage
-from holdfast.ledger.delta import FENCE_SLOT, ROW_SLOT, app_id, transaction_version
-from holdfast.ledger.delta_notes import encode_fence, encode_row
 from holdfast.ledger.row import NO_BATCH, Binding, LedgerRow
 from holdfast.record.contracts import Contract, SinkContract
 from holdfast.record.documents import Document, encode
 from holdfast.record.generations import OPENED, Generation
+from holdfast.record.input_files import InputFile, keep_input_files
 from holdfast.record.leases import Lease
 from holdfast.record.owner import this_process
-from holdfast.record.read_files import InputFile, keep_input_files
 from holdfast.record.runs import FINISHED, Run
+from holdfast.sinks.delta.commit_notes import encode_fence, encode_row
+from holdfast.sinks.delta.log_ledger import (
+    FENCE_SLOT,
+    ROW_SLOT,
+    app_id,
+    transaction_version,
+)
 from holdfast.storage.open import open_reader
 from holdfast.storage.write import open_writer
 from tests.house.repository import ROOT

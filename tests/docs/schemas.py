@@ -10,17 +10,20 @@ from typing import Any
 
 import msgspec
 
-from holdfast.cli.check_form import CheckJson
-from holdfast.cli.diagnosis_form import DiagnosisJson, FactsJson
-from holdfast.cli.inspect_form import AnyInspectJson
-from holdfast.cli.prove_form import ProofJson
-from holdfast.cli.state_form import StateJson
+from holdfast.cli.audit_json import AuditJson
+from holdfast.cli.check_json import CheckJson
+from holdfast.cli.diagnosis_json import DiagnosisJson
+from holdfast.cli.facts_json import FactsJson
+from holdfast.cli.inspect_json import AnyInspectJson
+from holdfast.cli.prove_json import ProofJson
+from holdfast.cli.state_json import StateJson
 from holdfast.drills.summary import SummaryJson
 from tests.docs.repair_forms import ApplyAnswer, PlanAnswer
 from tests.house.repository import ROOT
 
 FORMS = {
     "apply": ApplyAnswer,
+    "audit": AuditJson,
     "check": CheckJson,
     "diagnose": DiagnosisJson,
     "drill": SummaryJson,
@@ -32,9 +35,18 @@ FORMS = {
 }
 
 
+_ENVELOPE = {"version", "holdfast", "verdict"}
+
+
 def schema_of(name: str) -> bytes:
     """Return the schema of a form."""
-    found = msgspec.json.encode(_cleaned(msgspec.json.schema(FORMS[name])))
+    schema = _cleaned(msgspec.json.schema(FORMS[name]))
+    for each in schema["$defs"].values():
+        if each.get("properties", {}).keys() >= _ENVELOPE:  # always there, with or without default
+            each["required"] = sorted(
+                {*each["required"], *_ENVELOPE}, key=[*each["properties"]].index
+            )
+    found = msgspec.json.encode(schema)
     return msgspec.json.format(found, indent=2) + b"\n"
 
 

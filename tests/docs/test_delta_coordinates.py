@@ -7,7 +7,7 @@ import re
 import pyspark
 import pytest
 
-from holdfast.spark.versions import DELTA_PACKAGES, DELTA_SESSION, delta_settings
+from holdfast.spark_versions import DELTA_PACKAGES, DELTA_SESSION, SUPPORTED, delta_settings
 from lab.jars import locked
 from lab.versions import OTHER_VERSIONS, OWN_VERSION, requirements_of
 from tests.docs.test_docs import PAGES
@@ -18,6 +18,9 @@ SUPPORT = (ROOT / "docs/reference/support.md").read_text()
 TUTORIAL = (ROOT / "docs/tutorials/first-drill.md").read_text()
 PRINTED = re.compile(r"delta-spark_[\w.:-]*\d|io\.delta:[\w.:-]*\d")
 NEWEST = max(DELTA_PACKAGES)
+README = (ROOT / "README.md").read_text()
+SPAN = f"{min(SUPPORTED)} to {max(SUPPORTED)}"
+SPANS = re.compile(r"Spark (3\.5 to \d\.\d)\b")
 
 
 def test_no_page_prints_coordinates_of_its_own() -> None:
@@ -36,6 +39,19 @@ def test_the_page_has_a_row_for_every_version() -> None:
 def test_a_page_has_the_settings_of_a_session(page: str) -> None:
     for name, value in DELTA_SESSION.items():
         assert f"\n{name} {value}\n" in page
+
+
+def test_the_readme_names_every_version() -> None:
+    others = ", ".join(version for version in SUPPORTED if version not in DELTA_PACKAGES)
+    cell = f"{', '.join(DELTA_PACKAGES)}; {others} without Delta"
+    assert f"| Spark for `hf.start` | {cell} |" in README
+    assert f"| Spark for `inspect` | {SPAN} |" in README
+
+
+def test_every_page_names_the_same_span_of_versions() -> None:
+    """A page says `Spark 3.5 to 4.3`, and a new version changes all of them."""
+    named = {found for page in PAGES for found in SPANS.findall(page.read_text())}
+    assert named == {SPAN, f"{min(DELTA_PACKAGES)} to {max(DELTA_PACKAGES)}"}
 
 
 def test_the_tutorial_is_for_the_newest_spark() -> None:

@@ -53,8 +53,8 @@ def test_the_damage_table_has_a_row_for_every_scenario_in_the_same_order() -> No
 
 def test_the_damage_in_the_readme_is_that_of_the_page() -> None:
     measured = {
-        (written, happens): [lost, doubled, re.split("[,:]", guarded)[0]]
-        for written, happens, _, lost, doubled, guarded in damage_rows(DAMAGE)
+        (written, happens): [lost, duplicated, re.split("[,:]", guarded)[0]]
+        for written, happens, _, lost, duplicated, guarded in damage_rows(DAMAGE)
     }
     shown = damage_rows(README)
     assert len(shown) in {4, 5}

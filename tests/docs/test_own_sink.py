@@ -8,6 +8,6 @@ PAGE = ROOT / "docs/guides/your-own-sink.md"
 
 
 def test_the_class_on_the_page_is_the_one_that_is_tested() -> None:
-    source = (ROOT / "tests/sqlite_sink.py").read_text()
+    source = (ROOT / "tests/kinds/sqlite_sink.py").read_text()
     shown = PAGE.read_text().split("```python\n")[1].split("```")[0]
     assert shown in source

@@ -19,9 +19,9 @@ import pytest
 
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.main import holdfast
-from holdfast.diagnosis import Diagnosis, Fact
-from holdfast.diagnosis import diagnosis as verdicts
 from holdfast.grades import Goal
+from holdfast.judgement.fact import Fact
+from holdfast.judgement.judge import Judgement, Verdict
 from holdfast.record.documents import encode
 from holdfast.record.generations import Generation
 from holdfast.record.leases import Lease
@@ -200,12 +200,12 @@ def test_the_example_of_a_diagnosis_runs(srv: Path) -> None:
     script = example.replace("/srv", str(srv))
     ran = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
     first, *rest = ran.stdout.splitlines()
-    assert first in {each.value for each in verdicts.RestartVerdict}
+    assert first in {each.value for each in Verdict}
     assert "5 output mode append" in rest, "the log of its sink tells"
     assert any(line.startswith("9 restarts at least 1 start") for line in rest)
 
 
-@pytest.mark.parametrize("value", [Diagnosis, Finding, Fact], ids=lambda value: value.__name__)
+@pytest.mark.parametrize("value", [Judgement, Finding, Fact], ids=lambda value: value.__name__)
 def test_an_attribute_on_the_page_is_there(value: type) -> None:
     section = PYTHON.read_text().partition(f"| attribute of `{value.__name__}` |")[2]
     rows = section.partition("\n\n")[0].splitlines()[2:]
@@ -215,9 +215,9 @@ def test_an_attribute_on_the_page_is_there(value: type) -> None:
 
 
 def test_every_verdict_is_on_the_pages() -> None:
-    section = PYTHON.read_text().partition("| attribute of `Diagnosis` |")[2]
+    section = PYTHON.read_text().partition("| attribute of `Judgement` |")[2]
     guide = (DOCS / "guides/diagnose.md").read_text()
-    for verdict in verdicts.RestartVerdict:
+    for verdict in Verdict:
         assert f"`{verdict}`" in section
         assert f"`{verdict}`" in guide
 
@@ -229,4 +229,4 @@ def test_a_diagnosis_can_be_pickled(srv: Path) -> None:
         "sys.stdout.buffer.write(pickle.dumps(found))"
     )
     ran = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
-    assert isinstance(pickle.loads(ran.stdout), Diagnosis)
+    assert isinstance(pickle.loads(ran.stdout), Judgement)

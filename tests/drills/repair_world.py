@@ -11,13 +11,12 @@ import psycopg
 import holdfast as hf
 from campaigns.repair_kills.world import BATCHES, DSN, World
 from holdfast.ids import BatchId, QueryId
-from holdfast.ledger.postgres_tables import ddl
 from holdfast.ledger.row import Binding, LedgerRow
 from holdfast.record.contracts import Contract, SinkContract
 from holdfast.record.documents import encode
 from holdfast.record.generations import read_generations
 from holdfast.record.runs import Run
-from holdfast.sinks.kinds import open_ledger
+from holdfast.sinks.postgres.ledger_tables import ddl
 from holdfast.storage.write import open_writer
 from tests.docs.repair_root import STREAM, TOKEN, covered, make_root
 
@@ -82,7 +81,7 @@ class WrittenWorld(World):
             digest=last.digest,
             end_offsets=last.end_offsets,
         )
-        ledger = open_ledger(SINK)
+        ledger = SINK.open_ledger()
         assert ledger is not None
         assert ledger.replace(None, row)
         ledger.close()

@@ -1,4 +1,4 @@
-"""Chained kills through Kafka to PostgreSQL: nothing lost, nothing doubled, and cheap enough.
+"""Chained kills through Kafka to PostgreSQL: nothing lost, nothing duplicated, and cheap enough.
 
 The whole chains are `python -m benchmarks.kill_cost`; here a sample of both runs.
 """

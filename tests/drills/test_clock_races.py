@@ -1,4 +1,4 @@
-"""Two drivers, one with a clock that is ten minutes wrong: one owner, and nothing doubled.
+"""Two drivers, one with a clock that is ten minutes wrong: one owner, and nothing duplicated.
 
 Two hundred races, and real Spark drivers, are `python -m campaigns.clock_races`.
 """

@@ -17,7 +17,7 @@ from campaigns.task_faults.scenes import MARKS, QUICK, SCENES, kill_at
 from campaigns.task_faults.workload import make_work
 from lab import Postgres
 from lab.cluster import Cluster
-from tests.conftest import SEED
+from tests.drawing import SEED
 
 ALL = os.environ.get("HOLDFAST_TASK_FAULTS") == "all"
 DRAWN = list(SCENES) if ALL else random.Random(SEED).sample(QUICK, 1)

@@ -90,7 +90,7 @@ def test_a_row_too_many_is_reported(
     monkeypatch.setattr(recording, "sink", planted)
     (result,) = run(in_one_session(spark), [recording], states=2, seed=1)
     assert len(result.wrong) == result.replayed == 2
-    assert all("doubled=1," in wrong for wrong in result.wrong)
+    assert all("duplicated=1," in wrong for wrong in result.wrong)
 
 
 def test_a_sink_that_ignores_its_ledger_is_reported(
@@ -100,7 +100,7 @@ def test_a_sink_that_ignores_its_ledger_is_reported(
     state = next(each for each in states_of(recording) if each.batches == 1)
     for module in ("writer", "write"):
         monkeypatch.setattr(f"holdfast.sinks.postgres.{module}.decide", lambda *_: Apply())
-    assert f"doubled={ROWS_PER_FILE}," in (replay(spark, recording, state) or "")
+    assert f"duplicated={ROWS_PER_FILE}," in (replay(spark, recording, state) or "")
 
 
 def test_a_stream_that_does_not_start_is_reported(

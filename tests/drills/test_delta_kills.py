@@ -1,4 +1,4 @@
-"""A guarded stream into Delta killed between its steps: nothing lost or doubled, nothing torn.
+"""A guarded stream into Delta killed between its steps: nothing lost or duplicated, nothing torn.
 
 The chains whole are `python -m campaigns.kills`; here a sample of some of them runs.
 """

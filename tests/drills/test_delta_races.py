@@ -1,4 +1,4 @@
-"""Two drivers of one Delta table at the same time: nothing is lost and nothing doubled.
+"""Two drivers of one Delta table at the same time: nothing is lost and nothing duplicated.
 
 More of them, and on S3, is `python -m campaigns.delta_races`.
 """

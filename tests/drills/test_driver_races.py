@@ -1,4 +1,4 @@
-"""Real drivers of one stream at the same time: one runs, the other waits; nothing is doubled.
+"""Real drivers of one stream at the same time: one runs, the other waits; nothing is duplicated.
 
 More of them, and on S3, is `python -m campaigns.postgres_races`.
 """

@@ -121,7 +121,7 @@ def test_a_pipeline_is_drilled_on_the_sample_and_on_scratch_tables(here: Path) -
     """Kafka and PostgreSQL, which it names, are not there at all."""
     command = "holdfast drill run chain:chain --source-sample sample --format json"
     code, said = run(f"{command} --only commits-before --directory {here / 'drill'}")
-    found = msgspec.json.decode(said.splitlines()[-1], type=SummaryJson)
+    found = msgspec.json.decode(said[said.index("{\n") :], type=SummaryJson)
     assert (code, found.verdict) == (ExitCode.DONE, "PASS"), said
     rows = (here / "drill/commits-before/rows.jsonl").read_text().splitlines()
     newest = {number % 7: number for number in range(800)}
@@ -144,7 +144,7 @@ def test_a_stream_is_drilled_from_where_it_is_now(here: Path) -> None:
     before = kept(here / "production")
     command = "holdfast drill run resumed:read_on --checkpoint production/checkpoint --format json"
     code, said = run(f"{command} --only commits-before --directory {here / 'drill'}")
-    found = msgspec.json.decode(said.splitlines()[-1], type=SummaryJson)
+    found = msgspec.json.decode(said[said.index("{\n") :], type=SummaryJson)
     assert (code, found.verdict) == (ExitCode.DONE, "PASS"), said
     assert found.drills[0].kills == ["before:commits/3:1", "before:commits/6:1"]
     rows = (here / "drill/commits-before/rows.jsonl").read_text().splitlines()
@@ -164,7 +164,7 @@ def test_state_is_compared_too(here: Path, *, name: str, bad: list[str], told: s
     (here / "counts.py").write_text(COUNTING)
     command = f"holdfast drill run counts:{name} --source-sample sample --only commits-before"
     code, said = run(f"{command} --format json --directory {here / 'drill'}")
-    (drill,) = msgspec.json.decode(said.splitlines()[-1], type=SummaryJson).drills
+    (drill,) = msgspec.json.decode(said[said.index("{\n") :], type=SummaryJson).drills
     found = [each.check for each in drill.checks if each.verdict in {"FAIL", "UNKNOWN"}]
     assert found == bad, said
     assert code == (ExitCode.FOUND if bad else ExitCode.DONE)

@@ -28,7 +28,7 @@ TERM_S = 20.0
 
 
 @dataclass(frozen=True)
-class Held:
+class SinkContents:
     """When a process had the lease, on the machine's one monotonic clock."""
 
     epoch: int
@@ -56,16 +56,16 @@ def race(course: Course, barrier: Barrier, results: multiprocessing.SimpleQueue[
         time.sleep(0.01)
         end = time.monotonic()
         release(writer, lease)
-        results.put((number, Held(lease.epoch, start, end)))
+        results.put((number, SinkContents(lease.epoch, start, end)))
 
 
-def run_races(course: Course) -> list[list[Held]]:
+def run_races(course: Course) -> list[list[SinkContents]]:
     context = multiprocessing.get_context("spawn")
     barrier, results = context.Barrier(RACERS), context.SimpleQueue()
     racers = [context.Process(target=race, args=(course, barrier, results)) for _ in range(RACERS)]
     for racer in racers:
         racer.start()
-    races: list[list[Held]] = [[] for _ in range(RACES)]
+    races: list[list[SinkContents]] = [[] for _ in range(RACES)]
     for _ in range(RACES * RACERS):
         number, held = results.get()
         races[number].append(held)

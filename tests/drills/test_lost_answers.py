@@ -1,4 +1,4 @@
-"""Commits that landed and whose answer was lost or an error: recognised, and nothing is doubled.
+"""Commits that landed and whose answer was lost or an error: recognised, and nothing is duplicated.
 
 A hundred and fifty of them, and S3, are `python -m campaigns.lost_answers`.
 """

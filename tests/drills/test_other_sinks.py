@@ -15,7 +15,7 @@ from holdfast.drills.drill import Drilled, run_drill
 from holdfast.drills.history import History
 from holdfast.drills.kill import Point, Rename, Send
 from holdfast.drills.user_stream import Expected, Target, UserStream
-from holdfast.drills.verdict import Verdict
+from holdfast.drills.verdict import DrillVerdict
 from lab import Postgres
 from lab.spark import environment
 
@@ -56,20 +56,20 @@ def kill(stream: UserStream, point: Point) -> Drilled:
 def test_bare_spark_is_stuck_when_it_dies_before_its_first_offsets(jdbc_append: UserStream) -> None:
     drilled = kill(jdbc_append, Rename("before", "offsets/0"))
     told = {each.check: each for each in drilled.checked}
-    assert told["fired"].verdict == Verdict.PASS
-    assert told["starts-again"].verdict == Verdict.FAIL
+    assert told["fired"].verdict == DrillVerdict.PASS
+    assert told["starts-again"].verdict == DrillVerdict.FAIL
     assert "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY" in told["starts-again"].told
 
 
 @pytest.mark.usefixtures("class_archive", "servers")
-def test_tasks_that_had_committed_are_doubled_and_were_seen(jdbc_append: UserStream) -> None:
+def test_tasks_that_had_committed_are_duplicated_and_were_seen(jdbc_append: UserStream) -> None:
     drilled = kill(jdbc_append, Send("before", f"row-{ROWS_PER_FILE - 1:06}"))
     told = {each.check: each for each in drilled.checked if each.verdict.is_bad}
     assert list(told) == ["nothing-duplicated"], told
     history = History(drilled.directory)
-    lost, doubled, foreign = count_rows(history)
+    lost, duplicated, foreign = count_rows(history)
     assert (lost, foreign) == (0, 0)
-    assert 0 < doubled < ROWS_PER_FILE
+    assert 0 < duplicated < ROWS_PER_FILE
     past = Past(history)
     seen = {each.content for each in past.looks if each.by == READER}
     assert not all(is_whole(past.content(each)) for each in seen)

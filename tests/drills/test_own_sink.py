@@ -1,6 +1,6 @@
 """A user's own sink of one file is drilled like those that come with Holdfast.
 
-Every phase of it is `HOLDFAST_SINKS=tests.sqlite_sink holdfast drill run 'sqlite-append/every'`.
+Every phase: `HOLDFAST_SINKS=tests.kinds.sqlite_sink holdfast drill run 'sqlite-append/every'`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("class_archive")
 
 def holdfast(*words: str, directory: Path) -> subprocess.CompletedProcess[str]:
     given = environment(directory, {})
-    named = {"HOLDFAST_SINKS": "tests.sqlite_sink", "PYTHONPATH": str(ROOT)}
+    named = {"HOLDFAST_SINKS": "tests.kinds.sqlite_sink", "PYTHONPATH": str(ROOT)}
     return subprocess.run(
         [sys.executable, "-m", "holdfast", *words],
         check=False,

@@ -1,4 +1,4 @@
-"""A guarded stream killed between its steps: nothing lost or doubled, no part of a batch seen.
+"""A guarded stream killed between its steps: nothing lost or duplicated, no part of a batch seen.
 
 The chains whole are `python -m campaigns.kills`; here a sample of two of them runs.
 """

@@ -21,7 +21,7 @@ from campaigns.repair_kills.world import DSN
 from holdfast.apply.stores import Stores
 from holdfast.sinks.postgres.settle import Settling
 from lab import Postgres
-from tests.conftest import ALL
+from tests.drawing import ALL
 from tests.drills.repair_world import WrittenWorld
 
 POINTS = 8

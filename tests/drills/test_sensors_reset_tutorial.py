@@ -73,7 +73,6 @@ def run(kafka: Kafka, database: str, *, s3: S3, tmp_path: Path) -> Run:
     return run_words
 
 
-@pytest.mark.sampled(0)  # minutes: `HOLDFAST_ALL=1` runs it, and `python -m campaigns.mission`
 @pytest.mark.usefixtures("class_archive")
 def test_the_tutorial_ends_as_it_says(run: Run, tmp_path: Path) -> None:
     (tmp_path / "run_broken.py").write_text(SAVED)

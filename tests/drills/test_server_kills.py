@@ -1,4 +1,4 @@
-"""PostgreSQL is killed under a guarded stream, once in every way: nothing lost, nothing doubled.
+"""PostgreSQL is killed under a guarded stream, once in every way: nothing lost, nothing duplicated.
 
 Thirty times each is `python -m campaigns.server_kills`.
 """
@@ -18,9 +18,9 @@ from campaigns.server_kills import Stream, kill_in_every_way
 from campaigns.streams.postgres_shapes import APPENDED, COUNTS, Shape
 from campaigns.streams.postgres_workload import make_workload
 from holdfast.drills.drill import Recording
-from holdfast.ledger.postgres import advance_row
 from holdfast.ledger.row import Attempt
 from holdfast.sinks.postgres import write
+from holdfast.sinks.postgres.ledger_rows import advance_row
 from lab import Kafka, Postgres
 
 

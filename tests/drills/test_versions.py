@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.spark.versions import SUPPORTED
+from holdfast.spark_versions import SUPPORTED
 from lab.matrix import SMOKE
 from lab.spark import Installation
 from lab.versions import OTHER_VERSIONS, drill_builtin, installation_of

@@ -24,10 +24,7 @@ from holdfast.checkpoint.layout import Kind, Name, parse_name
 from holdfast.checkpoint.metadata import QueryMetadata, parse_metadata
 from holdfast.checkpoint.offsets import OffsetEntry, parse_offset_entry
 from holdfast.checkpoint.read import read_checkpoint
-from holdfast.checkpoint.sources import Offset, parse_offset
 from holdfast.checkpoint.sources.files import FileEntry, parse_file_log
-from holdfast.checkpoint.sources.kafka import KafkaOffset, parse_initial_offset
-from holdfast.checkpoint.sources.rate import parse_start_time
 from holdfast.checkpoint.state import Chain, NotCounted, StateFile, count_rows
 from holdfast.checkpoint.state.files import CHECKSUM_SUFFIX, StateFileKind, parse_state_name
 from holdfast.checkpoint.state.operators import OperatorMetadata, parse_operator_metadata
@@ -37,6 +34,15 @@ from holdfast.checkpoint.state.rocksdb import RocksSnapshot, parse_rocks_snapsho
 from holdfast.checkpoint.state.schema import StateSchema, parse_state_schema
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.ids import BatchId
+from holdfast.sources.auto_loader.kind import AutoLoaderOffset
+from holdfast.sources.delta.kind import DeltaOffset
+from holdfast.sources.files.kind import FileOffset
+from holdfast.sources.iceberg.kind import IcebergOffset
+from holdfast.sources.kafka.kind import KafkaOffset, parse_initial_offset
+from holdfast.sources.kind import StartTime
+from holdfast.sources.rate.kind import NUMBER, CountOffset, RateMicroBatchOffset
+from holdfast.sources.registry import parse_offset
+from holdfast.sources.unknown.kind import OpaqueOffset
 from holdfast.storage.memory import MemoryStorage
 
 Parse = Callable[[str, bytes], Iterator[object]]
@@ -80,7 +86,7 @@ def _initial_offset(path: str, raw: bytes) -> Iterator[object]:
 
 
 def _start_time(path: str, raw: bytes) -> Iterator[object]:
-    yield parse_start_time(path, raw)
+    yield NUMBER.parse_beginning(path, raw)
 
 
 def _operator(path: str, raw: bytes) -> Iterator[object]:
@@ -142,13 +148,23 @@ def _leftover(path: str, raw: bytes) -> Iterator[object]:
     yield path
 
 
+_OFFSET = (
+    AutoLoaderOffset
+    | CountOffset
+    | DeltaOffset
+    | FileOffset
+    | IcebergOffset
+    | KafkaOffset
+    | RateMicroBatchOffset
+    | OpaqueOffset
+)
 METADATA = Parser(kind="metadata", parse=_metadata, types=QueryMetadata | Unparsed)
-OFFSETS = Parser(kind="offsets", parse=_offsets, types=OffsetEntry | Unparsed | Offset)
+OFFSETS = Parser(kind="offsets", parse=_offsets, types=OffsetEntry | Unparsed | _OFFSET)
 COMMITS = Parser(kind="commits", parse=_commits, types=CommitEntry | Unparsed)
 FILE_LOG = Parser(kind="file source log", parse=_file_log, types=FileEntry | Unparsed)
 SINK_LOG = Parser(kind="file sink log", parse=_sink_log, types=SinkEntry | Unparsed)
 KAFKA = Parser(kind="kafka's beginning", parse=_initial_offset, types=KafkaOffset | Unparsed)
-RATE = Parser(kind="rate's beginning", parse=_start_time, types=int | Unparsed)
+RATE = Parser(kind="rate's beginning", parse=_start_time, types=StartTime | Unparsed)
 OPERATOR = Parser(kind="operator metadata", parse=_operator, types=OperatorMetadata | Unparsed)
 SCHEMA = Parser(kind="state schema", parse=_schema, types=StateSchema | Unparsed)
 SIDECAR = Parser(kind="hadoop checksums", parse=_sidecar, types=Sidecar | bool | Unparsed)

@@ -36,7 +36,7 @@ OPENED_OF_TEN = 9
 """So many of ten damaged files are ones that `inspect` opens."""
 _STUCK_S = 60.0
 
-Told = Literal["named", "understood", "not opened", "passed over"]
+WriterOptions = Literal["named", "understood", "not opened", "passed over"]
 """Passed over: an empty file of a whole version, for which an older one is loaded."""
 
 
@@ -91,7 +91,7 @@ def show(storage: Recorded) -> Shown:
     return Shown(text=text, document=document, opened=frozenset(storage.opened), seconds=seconds)
 
 
-def try_inspect(case: RunCase) -> Failure | Told:
+def try_inspect(case: RunCase) -> Failure | WriterOptions:
     """Say what is wrong with what `inspect` makes of a damaged checkpoint, or how it took it."""
     # Its threads cannot be interrupted: what is stuck ends the process, and says where.
     faulthandler.dump_traceback_later(_STUCK_S, exit=True)
@@ -111,7 +111,7 @@ def try_inspect(case: RunCase) -> Failure | Told:
     return Failure(case=case.name, why="the file is opened, not understood and not named")
 
 
-def _judge(case: RunCase, shown: Shown) -> Told | None:
+def _judge(case: RunCase, shown: Shown) -> WriterOptions | None:
     path = case.specimen.path
     if _is_named(case.specimen, named_in(shown.document)):
         return "named"
@@ -140,7 +140,7 @@ def _is_named(specimen: Specimen, named: dict[str, str]) -> bool:
 
 def named_in(document: dict[str, Any]) -> dict[str, str]:
     """Return every path that is named as not being as it should, with the reason if it has one."""
-    lists = [document[key] for key in ("leftovers", "forgottenChecksums", "edited", "foreign")]
+    lists = [document[key] for key in ("leftovers", "forgotten_checksums", "edited", "foreign")]
     lists += [each[key] for each in document["operators"] for key in ("missing", "damaged")]
     unparsed = [document["unparsed"], *(each["damaged"] for each in document["stores"] or ())]
     return {path: "" for paths in lists for path in paths} | {

@@ -151,6 +151,8 @@ class Watch:
     def __init__(self, inside: str | None, seen: Witnessed) -> None:
         places = {sys.prefix, f"{sys.base_prefix}/lib", str(Path(holdfast.__file__).parent)}
         self._python = tuple(os.path.realpath(place) + "/" for place in places)
+        # Rules of other packages are looked for where Python looks for packages.
+        self._searched = {os.path.realpath(place) for place in sys.path}
         self._inside = None if inside is None else os.path.realpath(inside)
         above, name = os.path.split(self._inside or "")
         self._record = f"{above}/{HOME}/{name}/"
@@ -161,7 +163,8 @@ class Watch:
         if event in _LOOKS and isinstance(arguments[0], str | bytes):
             path, flags = arguments[0], arguments[2] if event == "open" else 0
             wrote = isinstance(flags, int) and bool(flags & _WRITES)
-            if wrote or not self._may_read(os.fsdecode(path)):
+            is_search = event == "os.scandir" and os.path.realpath(path) in self._searched
+            if wrote or not (is_search or self._may_read(os.fsdecode(path))):
                 self._seen.touched.append(f"{event} {os.fsdecode(path)!r}")
         elif event not in _LOOKS and event.startswith(_CHANGES):
             self._seen.touched.append(f"{event} {arguments!r:.200}")

@@ -6,7 +6,7 @@ import dataclasses
 import types
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, NewType, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, NewType, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -16,7 +16,7 @@ def fits(value: object, kind: Any) -> bool:
     if isinstance(kind, NewType):
         return fits(value, kind.__supertype__)
     origin, inner = get_origin(kind), get_args(kind)
-    if kind is Any:
+    if kind in (Any, object):
         return True
     if origin in (types.UnionType, Union):
         return any(fits(value, each) for each in inner)
@@ -39,4 +39,5 @@ def _fits_class(value: object, kind: type) -> bool:
 
 @cache
 def _fields(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind)
+    hints = get_type_hints(kind)
+    return {name: each for name, each in hints.items() if get_origin(each) is not ClassVar}

@@ -6,6 +6,7 @@ import subprocess
 import tomllib
 from fnmatch import fnmatch
 
+from tests.drawing import GROUPS
 from tests.house.repository import ROOT, python_files
 
 FIXED = {"dev", "check", "unit", "spark", "drill", "bench", "lab"}
@@ -27,6 +28,11 @@ def test_the_gate_runs_the_same_commands() -> None:
 
 def test_the_workflow_calls_the_same_gate() -> None:
     assert ".ci/run" in (ROOT / ".github/workflows/ci.yml").read_text()
+
+
+def test_a_group_of_modules_has_modules() -> None:
+    there = {path.stem for path in python_files("tests/spark", "tests/drills")}
+    assert [name for _, names in GROUPS.values() for name in names if name not in there] == []
 
 
 def test_what_is_not_measured_is_still_there() -> None:

@@ -54,7 +54,7 @@ def is_lazy_import(node: ast.stmt) -> bool:
 @pytest.mark.parametrize("path", [p for p in CODE if p.name == "__init__.py"], ids=name_of)
 def test_an_init_only_names_and_re_exports(path: Path) -> None:
     allowed = (ast.Expr, ast.Import, ast.ImportFrom, ast.Assign)
-    assert lines_of(path) <= (160 if name_of(path) == "src/holdfast/__init__.py" else 30)
+    assert lines_of(path) <= (180 if name_of(path) == "src/holdfast/__init__.py" else 30)
     for node in ast.parse(path.read_text()).body:
         if name_of(path) == "src/holdfast/__init__.py" and is_lazy_import(node):
             continue
@@ -70,15 +70,16 @@ def test_no_module_has_a_name_that_says_nothing(path: Path) -> None:
 
 CATCHES_ALL = {
     "src/holdfast/cli/main.py": "a bug is told, with its own exit code",
-    "src/holdfast/diagnosis/diagnosis.py": "a rule of another package can raise anything",
     "src/holdfast/drills/checks.py": "a check that crashes has shown nothing",
+    "src/holdfast/events/event.py": "a listener that raises must not harm the stream",
     "src/holdfast/named.py": "a user's module can raise anything",
     "src/holdfast/rules/catalogue.py": "a rule of another package can raise anything",
-    "src/holdfast/rules/judging.py": "a rule that fails must not end every start",
+    "src/holdfast/judgement/judge.py": "a rule that fails must not end every start",
     "src/holdfast/streams/batches.py": "whatever fails, the query says which batch it was",
     "src/holdfast/streams/heartbeat.py": "a sink of a user can raise anything when it is closed",
     "src/holdfast/streams/pipeline.py": "the streams that run must not be forgotten",
-    "src/holdfast/sinks/user_ledger.py": "a user's sink can raise anything",
+    "src/holdfast/streams/recording.py": "the thread must live as long as the queries",
+    "src/holdfast/sinks/user/ledger.py": "a user's sink can raise anything",
     "src/holdfast/sinks/secrets.py": "a user's function can raise anything, with the secret in it",
 }
 
@@ -100,6 +101,7 @@ def test_the_public_names_are_these() -> None:
         "BatchRefusedError",
         "ConfigError",
         "Delta",
+        "ExternalTable",
         "ForeachBatch",
         "HoldfastError",
         "LeaseHeldError",
@@ -107,7 +109,6 @@ def test_the_public_names_are_these() -> None:
         "LocationError",
         "MissingExtraError",
         "NoPlan",
-        "OwnTable",
         "Pipeline",
         "PipelineStartError",
         "Plan",
@@ -122,11 +123,14 @@ def test_the_public_names_are_these() -> None:
         "WriteError",
         "__version__",
         "apply_plan",
+        "audit_code",
+        "backfill",
         "continue_plan",
         "diagnose",
         "guard",
         "inspect",
         "lint_code",
+        "plan_backfill",
         "plan_clone",
         "plan_migrate",
         "plan_move",
@@ -142,6 +146,7 @@ def test_the_public_names_are_these() -> None:
         "prove_tables",
         "read_checkpoint",
         "read_plan",
+        "record_queries",
         "rehearse_plan",
         "start",
         "stop_on_sigterm",

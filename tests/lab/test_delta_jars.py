@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from holdfast.spark.versions import DELTA_PACKAGES
+from holdfast.spark_versions import DELTA_PACKAGES
 from lab.jars import run_maven
 
 

@@ -13,6 +13,8 @@ from typing import Any
 import psycopg
 from pyspark.sql import SparkSession
 
+import holdfast as hf
+from holdfast.streams.backfill.prepare import BackfillProgress
 from lab import Kafka
 from tests.spark.backfill_pipeline import STREAM, pipeline
 
@@ -25,6 +27,27 @@ def until(is_so: Callable[[], bool]) -> None:
     while not is_so():
         assert time.monotonic() < limit
         time.sleep(0.05)
+
+
+@dataclass(frozen=True)
+class Backfilling:
+    """A range that is planned, or written."""
+
+    pipeline: hf.Pipeline
+    spark: SparkSession
+    stream: str
+    asked: dict[str, Any]
+
+    def plan(self) -> hf.Plan | hf.NoPlan:
+        return hf.plan_backfill(self.pipeline, self.spark, self.stream, **self.asked)
+
+    def planned(self) -> hf.Plan:
+        found = self.plan()
+        assert isinstance(found, hf.Plan), found
+        return found
+
+    def run(self, **given: Any) -> BackfillProgress:
+        return hf.backfill(self.pipeline, self.spark, self.stream, **given, **self.asked)
 
 
 @dataclass(kw_only=True)
@@ -75,8 +98,9 @@ class Gap:
         last = {number - 1, number}
         until(lambda: last <= self.in_postgres().keys() and last <= self.in_delta().keys())
 
-    def backfill(self, start: Any, end: Any, chunk: int | None = None) -> Any:
-        return pipeline(self.config).backfill(self.spark, STREAM, start=start, end=end, chunk=chunk)
+    def backfill(self, start: Any, end: Any, chunk: int | None = None) -> Backfilling:
+        asked = {"start": start, "end": end, "chunk": chunk}
+        return Backfilling(pipeline(self.config), self.spark, STREAM, asked)
 
     def in_delta(self) -> Counter[int]:
         table = self.spark.read.format("delta").load(str(self.place / "table"))

@@ -28,7 +28,7 @@ def pipeline(config: Mapping[str, Any]) -> hf.Pipeline:
         hf.Postgres("env:BACKFILL_DSN", table="readings", **merging),
     ]
 
-    @lake.stream(STREAM, into=sinks[: config.get("sinks", 2)])
+    @lake.stream(STREAM, into=sinks[config.get("first", 0) : config.get("sinks", 2)])
     def readings(spark: Any) -> DataFrame:
         reader = spark.readStream.format("kafka").option("subscribe", config["topic"])
         reader = reader.option("kafka.bootstrap.servers", config["servers"])
@@ -43,10 +43,8 @@ def pipeline(config: Mapping[str, Any]) -> hf.Pipeline:
 def main() -> None:
     """Backfill what the arguments say, to the end."""
     config = json.loads(sys.argv[1])
-    backfill = pipeline(config).backfill(
-        open_session(), STREAM, start=config["start"], end=config["end"], chunk=config["chunk"]
-    )
-    print(backfill.run())
+    asked = {name: config[name] for name in ("start", "end", "chunk")}
+    print(hf.backfill(pipeline(config), open_session(), STREAM, **asked))
 
 
 if __name__ == "__main__":

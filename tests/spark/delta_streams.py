@@ -26,9 +26,9 @@ TXN_VERSION = "spark.databricks.delta.write.txnVersion"
 Batch = Callable[[DataFrame, int], None]
 
 
-def differs(*, rows_in: int, lost: int = 0, doubled: int = 0) -> Difference:
+def differs(*, rows_in: int, lost: int = 0, duplicated: int = 0) -> Difference:
     """Return what a judgement says when so many rows are lost, and so many there twice."""
-    return Difference(expected=rows_in, missing=lost, doubled=doubled, foreign=0)
+    return Difference(expected=rows_in, missing=lost, duplicated=duplicated, foreign=0)
 
 
 @dataclass(frozen=True, slots=True)

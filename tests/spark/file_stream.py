@@ -112,7 +112,7 @@ class Stream:
 
 
 def wait_until_given_up() -> None:
-    """Wait until every keeper of this process has written down how its query ended."""
+    """Wait until every renewer of this process has written down how its query ended."""
     for thread in threading.enumerate():
         if thread.name == THREAD:
             thread.join(60)

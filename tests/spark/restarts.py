@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from holdfast.drills.kill.waiting import wait_until
 from holdfast.evidence import NextStart, Query, Refuses, Resumes, RunsAgain, StartsFresh
 from holdfast.evidence.collect import collect
-from holdfast.evidence.versions import SparkVersion
+from holdfast.spark_versions import SparkVersion
 from holdfast.storage import open_reader
 from tests.spark.damages import Damage
 from tests.spark.spark_errors import NO_FORMAT_2

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import pyspark
 
-from holdfast.evidence.versions import SparkVersion, parse_version
+from holdfast.spark_versions import SparkVersion, parse_version
 
 T = TypeVar("T")
 _FOUND = parse_version(pyspark.__version__)

@@ -59,7 +59,7 @@ OLD = ["row 0", "row 1", "row 2"]
 CASES: dict[str, tuple[Callable[[Stream], None], str, list[str]]] = {
     "the row is gone, and the sink whole": (delete_row, "HF601", [*OLD, "row 3"]),
     "what the backup lacks stays missing": (restore_sink, "HF603", ["row 0", "row 1", "row 3"]),
-    "what the old checkpoint plans again is doubled": (
+    "what the old checkpoint plans again is duplicated": (
         delete_tail,
         "HF604",
         [*OLD, *OLD[2:], "row 3"],

@@ -15,9 +15,10 @@ from pyspark.sql import DataFrame
 import holdfast as hf
 from holdfast.errors import ConfigError
 from holdfast.sinks import session
+from holdfast.spark.classic import adapter
 from holdfast.storage.location import Location
 from holdfast.storage.write import Writer, open_writer
-from holdfast.streams.heartbeat import Keeper
+from holdfast.streams.heartbeat import LeaseRenewer
 from holdfast.streams.place import SharedCheckpointError
 from tests.spark.file_stream import Stream, remove
 from tests.spark.test_accepting import accept, refused
@@ -134,7 +135,7 @@ def test_a_function_gets_nothing_once_the_lease_may_be_another_drivers(
     def keep(_: DataFrame, number: int) -> None:
         seen.append(number)
         # From here on the store confirms nothing any more, for longer than the term.
-        monkeypatch.setattr(Keeper, "is_confirmed", lambda _: False)
+        monkeypatch.setattr(LeaseRenewer, "is_confirmed", lambda _: False)
 
     with pytest.raises(Exception, match="The lease was not renewed for a whole term"):
         stream.run(into=hf.ForeachBatch(keep))
@@ -160,6 +161,6 @@ def test_a_checkpoint_has_the_settings_of_its_own_bucket(
 
     monkeypatch.setattr(session, "open_writer", spy)
     settings = {"fs.s3a.bucket.lake.endpoint": "http://127.0.0.1:1"}
-    monkeypatch.setattr(session, "HadoopConfiguration", lambda _: settings)
+    monkeypatch.setattr(adapter, "hadoop_settings", lambda _: settings)
     with pytest.raises(OpenedError, match=r"http://127\.0\.0\.1:1"):
         stream.start(checkpoint="s3a://lake/old")

@@ -14,13 +14,22 @@ from confluent_kafka.admin import AdminClient
 from pyspark.sql import DataFrame, SparkSession
 
 import holdfast as hf
+from holdfast.apply.errors import NotAllowedError, StreamRunsError
+from holdfast.plan.plan_file import encode_plan
+from holdfast.plan.steps import WriteRange
 from holdfast.streams.backfill.errors import BackfillRefusedError
-from holdfast.streams.backfill.plan import BackfillProgress
-from tests.spark.backfill_gap import Gap
+from holdfast.streams.backfill.prepare import BackfillProgress
+from tests.spark.backfill_gap import Backfilling, Gap, until
 from tests.spark.backfill_pipeline import STREAM, pipeline
 
-ONLY_WHOLE = pytest.mark.sampled(0)
+ONLY_WHOLE = pytest.mark.sampled(1)
 """`HOLDFAST_ALL=1` runs these too."""
+
+
+def chunks_of(plan: hf.Plan) -> int:
+    """Return how many chunks a plan writes in all."""
+    (step,) = (each for each in plan.steps if isinstance(each, WriteRange))
+    return step.chunks
 
 
 def test_a_gap_is_filled_while_the_stream_goes_on(gap: Gap) -> None:
@@ -38,8 +47,10 @@ def test_a_gap_is_filled_while_the_stream_goes_on(gap: Gap) -> None:
                 gap.wait_for(79)
 
         backfill = gap.backfill("earliest", gap.offsets(20, 20), chunk=10)
-        plan = backfill.plan()
-        assert (plan.chunks, plan.done, plan.needs, plan.doubts) == (4, 0, (), ())
+        plan = backfill.planned()
+        assert (chunks_of(plan), plan.needs) == (4, ())
+        assert plan.impact[0].position == "writes 4 chunks, each exactly once"
+        assert not any("can differ" in each for each in plan.impact[0].outputs)
         before = gap.leases()
         done = backfill.run(tell=tell)
         assert gap.leases() == before
@@ -48,7 +59,9 @@ def test_a_gap_is_filled_while_the_stream_goes_on(gap: Gap) -> None:
         gap.produce(range(80, 90))
         gap.wait_for(89)
     assert gap.in_delta() == gap.in_postgres() == Counter(range(90))
-    assert backfill.plan().is_done
+    done_already = backfill.plan()
+    assert isinstance(done_already, hf.NoPlan)
+    assert done_already.is_fine
     assert backfill.run().seconds_per_chunk == 0
     assert gap.in_delta() == gap.in_postgres() == Counter(range(90))
     with gap.running():  # its next start is as usual
@@ -64,16 +77,16 @@ def test_what_the_sinks_hold_or_get_anyway_is_refused(gap: Gap) -> None:
         "the stream itself": gap.backfill("earliest", gap.offsets(11, 10)),
         "in the topic": gap.backfill("earliest", gap.offsets(10, 99)),
     }
-    with pytest.raises(BackfillRefusedError, match="The stream itself writes all from"):
+    with pytest.raises(NotAllowedError, match="The stream itself writes all from"):
         refused["the stream itself"].run()
     with pytest.raises(BackfillRefusedError, match=r"partition 1 of .* ends at 20, before 99"):
         refused["in the topic"].plan()
-    (need,) = refused["the stream itself"].plan().needs
+    (need,) = refused["the stream itself"].planned().needs
     assert need.word == f"repeats-data:{STREAM}"
     assert gap.in_delta() == gap.in_postgres() == Counter(range(20, 40))
     gap.backfill(gap.offsets(0, 0), gap.offsets(5, 5)).run()
     again = gap.backfill(gap.offsets(4, 5), gap.offsets(10, 10), chunk=3)
-    with pytest.raises(BackfillRefusedError, match=r"-backfill-[0-9a-f]{8} writes a part"):
+    with pytest.raises(NotAllowedError, match=r"-backfill-[0-9a-f]{8} writes a part"):
         again.run()
     assert gap.in_delta() == Counter([*range(10), *range(20, 40)])
     done = again.run(allow=[f"repeats-data:{STREAM}"])
@@ -91,10 +104,11 @@ def test_expired_records_are_counted_and_need_their_word(gap: Gap) -> None:
     for future in admin.delete_records([TopicPartition(gap.topic, 0, 3)]).values():
         future.result()
     backfill = gap.backfill(gap.offsets(0, 0), gap.offsets(10, 10), chunk=5)
-    plan = backfill.plan()
-    assert (plan.sources[0].size, plan.sources[0].expired) == (20, 3)
+    plan = backfill.planned()
+    changes = {each.kind: each.amount for each in plan.impact[0].changes if each.amount}
+    assert changes == {"reads": 20, "loses": 3}
     assert [need.word for need in plan.needs] == [f"skips-data:{STREAM}"]
-    with pytest.raises(BackfillRefusedError, match="3 offsets of the range have expired"):
+    with pytest.raises(NotAllowedError, match="3 offsets of the range have expired"):
         backfill.run(allow=[f"repeats-data:{STREAM}", "skips-data:other"])
     assert gap.in_delta() == Counter(range(20, 40))
     backfill.run(allow=[f"skips-data:{STREAM}"])
@@ -112,11 +126,40 @@ def test_a_late_older_row_does_not_replace_a_newer_one(gap: Gap) -> None:
         gap.produce(range(40, 45))
         gap.wait_for(44)
         backfill = gap.backfill("earliest", gap.offsets(21, 21), chunk=8)
-        assert backfill.plan().needs == ()  # a merge takes what it has again
-        assert "a row with a newer number stays" in backfill.plan().sinks[0].effect
+        plan = backfill.planned()
+        assert plan.needs == ()  # a merge takes what it has again
+        assert "a row with a newer number stays" in plan.impact[0].outputs[0]
         backfill.run()
     expected = Counter([*range(40, 45), *range(35, 40)])
     assert gap.in_delta() == gap.in_postgres() == expected
+
+
+@ONLY_WHOLE
+def test_a_plan_file_is_applied(gap: Gap, tmp_path: Path) -> None:
+    """Its undo is refused: the stream writes into the same table meanwhile."""
+    lake = pipeline({**gap.config, "first": 1})
+    code: dict[str, Any] = {"spark": gap.spark, "pipeline": lake}
+    gap.produce(range(20))
+    query = lake.start(gap.spark)[STREAM]
+    until((gap.place / "streams" / STREAM / "sources/0/0").exists)
+    gap.produce(range(20, 30))
+    until(lambda: gap.in_postgres() == Counter(range(20, 30)))
+    asked = {"start": "earliest", "end": gap.offsets(10, 10), "chunk": 5}
+    backfill = Backfilling(lake, gap.spark, STREAM, asked)
+    file = tmp_path / "plan.json"
+    file.write_bytes(encode_plan(backfill.planned()))
+    rehearsal = hf.rehearse_plan(hf.read_plan(file), **code)
+    assert rehearsal.not_rehearsed == ("4 chunks are written",)
+    with pytest.raises(hf.ConfigError, match="--pipeline"):
+        hf.apply_plan(hf.read_plan(file))
+    assert gap.in_postgres() == Counter(range(20, 30))
+    journal = hf.apply_plan(hf.read_plan(file), **code)
+    assert gap.in_postgres() == Counter(range(30))
+    back = hf.plan_undo(journal, **code)
+    assert isinstance(back, hf.NoPlan)
+    assert "holds rows of the backfill" in back.reason
+    query.stop()
+    assert gap.in_postgres() == Counter(range(30))
 
 
 @ONLY_WHOLE
@@ -126,7 +169,7 @@ def test_of_two_runs_at_once_one_writes(gap: Gap) -> None:
 
     def tell(progress: BackfillProgress) -> None:
         if progress.done == 1:
-            with pytest.raises(BackfillRefusedError, match="renewed its lease") as error:
+            with pytest.raises(StreamRunsError, match="renewed its lease") as error:
                 gap.backfill("earliest", gap.offsets(10, 10)).run()
             refused.append(error.value)
 
@@ -154,10 +197,10 @@ def test_a_range_of_a_delta_table(spark: SparkSession, tmp_path: Path) -> None:
         return Counter(row.id for row in spark.read.format("delta").load(table).collect())
 
     assert rows() == Counter([8, 10])
-    assert lake.backfill(spark, "copy", start=0, end=5).plan().needs
-    backfill = lake.backfill(spark, "copy", start="earliest", end=4, chunk=1)
-    plan = backfill.plan()
-    assert (plan.chunks, plan.needs, plan.sources[0].unit) == (4, (), "versions")
+    assert Backfilling(lake, spark, "copy", {"start": 0, "end": 5}).planned().needs
+    backfill = Backfilling(lake, spark, "copy", {"start": "earliest", "end": 4, "chunk": 1})
+    plan = backfill.planned()
+    assert (chunks_of(plan), plan.needs, plan.impact[0].changes[0].unit) == (4, (), "versions")
     backfill.run()
     assert rows() == Counter(number * 2 for number in range(6))
 
@@ -179,8 +222,8 @@ def test_entries_of_a_file_log(spark: SparkSession, tmp_path: Path) -> None:
         (source / f"{number}.txt").write_text(f"{number}\n")
         os.utime(source / f"{number}.txt", (number, number))  # Spark reads the oldest first
     lake.start(spark)["copy"].awaitTermination()
-    backfill = lake.backfill(spark, "copy", start=1, end=3, chunk=1)
-    with pytest.raises(BackfillRefusedError, match="--allow repeats-data:copy"):
+    backfill = Backfilling(lake, spark, "copy", {"start": 1, "end": 3, "chunk": 1})
+    with pytest.raises(NotAllowedError, match="--allow repeats-data:copy"):
         backfill.run()
     assert backfill.run(allow=["repeats-data:copy"]).chunks == 2
     assert backfill.run().done == 2  # it is there already: nothing to allow
@@ -207,7 +250,7 @@ def test_what_has_no_batch_form_or_no_order_is_refused(
         ("never-ran", "has no record"),
     ):
         with pytest.raises(BackfillRefusedError, match=why):
-            lake.backfill(spark, name, start="earliest", end=gap.offsets(1, 1)).plan()
+            Backfilling(lake, spark, name, {"start": "earliest", "end": gap.offsets(1, 1)}).plan()
     with pytest.raises(hf.ConfigError, match="has no stream"):
-        lake.backfill(spark, "other", start=0, end=1)
+        hf.plan_backfill(lake, spark, "other", start=0, end=1)
     assert not (tmp_path / "streams").exists()

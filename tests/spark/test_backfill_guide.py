@@ -58,6 +58,7 @@ def test_the_commands_and_the_program_of_the_page(
         code, out, err = call(capsys, *arguments)
         for found, written in ((topic, "readings"), (str(tmp_path) + "/", "")):
             out = out.replace(found, written)
+        out = re.sub(r"\b[0-9]{8}-[0-9]{6}-[0-9a-f]{6}\b", "20261118-040812-9d3c41", out)
         return code, re.sub(r"-[0-9a-f]{8}\b", "-7c1f04ab", out), err
 
     produce(range(1_200))

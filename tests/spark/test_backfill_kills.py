@@ -14,7 +14,7 @@ from lab.spark import environment
 from tests.spark import backfill_pipeline
 from tests.spark.backfill_gap import Gap
 
-pytestmark = pytest.mark.sampled(0)
+pytestmark = pytest.mark.sampled(1)
 """Minutes each: `HOLDFAST_ALL=1` runs them."""
 
 CHAINS = {

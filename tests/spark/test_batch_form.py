@@ -16,8 +16,8 @@ from pyspark.sql import functions as F
 
 from holdfast.ids import BatchId
 from holdfast.ledger.coverage import NOTHING_READ, Coverage, read_coverage
-from holdfast.ledger.source_ranges import NoRange, Ranges, read_ranges
-from holdfast.spark.batch_plan import static_sides
+from holdfast.sources.ranges import NoRange, Ranges, read_ranges
+from holdfast.spark.classic.batch_plan import static_sides
 from holdfast.spark.errors import first_line, spark_errors
 from holdfast.storage import open_reader
 from holdfast.streams.batch_form import BatchForm, NoBatchForm, batch_form

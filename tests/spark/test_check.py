@@ -20,7 +20,7 @@ from examples.sensors.settings import DSN_NAME
 from holdfast.checkpoint.read import read_checkpoint
 from holdfast.evidence.state_columns import find_changes, recorded_state
 from holdfast.rules.compatibility import Compatibility
-from holdfast.spark.describe import describe_query
+from holdfast.spark.classic.describe import describe_query
 from holdfast.storage import open_reader
 from lab import Kafka, Postgres
 from tests.spark.file_stream import Stream, wait_until_given_up

@@ -20,8 +20,8 @@ from holdfast.checkpoint.state.operators import OperatorMetadata
 from holdfast.ids import BatchId
 from holdfast.ledger.row import LedgerRow
 from holdfast.record.contracts import read_contract
-from holdfast.sinks.kinds import open_ledger, sink_of
-from holdfast.spark.describe import describe_query
+from holdfast.sinks.kinds import sink_of
+from holdfast.spark.classic.describe import describe_query
 from holdfast.storage import open_reader
 from tests.spark.file_stream import Stream
 from tests.spark.test_accepting import accept, refused
@@ -61,7 +61,7 @@ def test_from_a_record_alone_every_ledger_is_found(stream: Stream, tmp_path: Pat
     for each in contract.sink_places:
         sink = sink_of(each)
         assert sink is not None
-        ledger = open_ledger(sink)
+        ledger = sink.open_ledger()
         assert ledger is not None
         row = ledger.read("readings")
         assert isinstance(row, LedgerRow)

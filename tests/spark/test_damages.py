@@ -18,7 +18,7 @@ from campaigns.damages.damage import Checksum, Damage
 from campaigns.damages.report import is_wrong
 from campaigns.damages.streams import Restarted, Stream
 from campaigns.damages.trial import Trial, damaged_copy, say, try_damage
-from holdfast.diagnosis import RestartVerdict
+from holdfast.judgement.judge import Verdict
 
 SAMPLED = 10
 KNOWN = {
@@ -59,7 +59,7 @@ def bench(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Benc
     stream.make()
     copy = stream.place / "undamaged"
     shutil.copytree(stream.checkpoint, copy)
-    assert say(copy, deep=True).verdict is RestartVerdict.SAFE
+    assert say(copy, deep=True).verdict is Verdict.SAFE
     undamaged = stream.start(copy)
     assert not undamaged.error
     return Bench(stream=stream, undamaged=undamaged)

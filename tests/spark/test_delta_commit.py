@@ -10,7 +10,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from holdfast.ledger.delta_log import newest_version, read_commit
+from holdfast.formats.delta_log import newest_version, read_commit
 from holdfast.proof.multiset import compare
 from holdfast.sinks.delta.commit import COMMITTING, Identity, append, merge
 from holdfast.sinks.delta.sink import Delta

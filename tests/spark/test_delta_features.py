@@ -11,14 +11,14 @@ import holdfast as hf
 from holdfast.apply.apply import apply_plan
 from holdfast.apply.stores import Stores
 from holdfast.apply.undo import plan_undo
-from holdfast.diagnosis.case import Looks
+from holdfast.judgement.case import DiagnoseRequest
 from holdfast.plan.make import make_plan
 from holdfast.plan.plan_file import Plan
 from holdfast.plan.requests import Request
 from holdfast.proof.multiset import compare
 from tests.spark.file_stream import wait_until_given_up
 
-pytestmark = pytest.mark.sampled(0)
+pytestmark = pytest.mark.sampled(1)
 
 FEATURES = {
     "delta.enableDeletionVectors": "true",
@@ -86,7 +86,7 @@ def test_features_that_are_switched_on_change_nothing(
     spark.sql(f"OPTIMIZE {stream.table}")
     stream.run(3)
     assert stream.holds(2, 3)
-    looks = Looks(location="features", root=str(tmp_path / "streams"))
+    looks = DiagnoseRequest(location="features", root=str(tmp_path / "streams"))
     journal = stream.carry_out(make_plan(RESET, looks))
     assert stream.holds()
     stream.run(4)

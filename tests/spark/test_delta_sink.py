@@ -15,8 +15,8 @@ from pyspark.sql import functions as F
 
 import holdfast as hf
 from holdfast import points
+from holdfast.formats.delta_log import newest_version, read_commit
 from holdfast.ledger import Apply, Reason, Refuse, Skip
-from holdfast.ledger.delta_log import newest_version, read_commit
 from holdfast.sinks.delta.columns import DeltaTableError
 from holdfast.sinks.delta.commit import append
 from holdfast.storage import open_reader

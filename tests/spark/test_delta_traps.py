@@ -61,7 +61,7 @@ def test_reset_of_the_native_sink_doubles(stream: DeltaStream) -> None:
     stream.run_native()
     stream.forget_checkpoint()
     stream.run_native()
-    assert stream.judge("a") == differs(rows_in=1, doubled=1)
+    assert stream.judge("a") == differs(rows_in=1, duplicated=1)
 
 
 def test_guarded_a_reset_is_refused(stream: DeltaStream, tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_merge_settings_on_the_outer_session_double(stream: DeltaStream) -> None
     stream.rewind(0, "commits")
     stream.run_each(merge)
     assert stream.transactions() == []
-    assert stream.judge("a") == differs(rows_in=1, doubled=1)
+    assert stream.judge("a") == differs(rows_in=1, duplicated=1)
 
 
 def test_guarded_settings_on_the_outer_session_do_nothing(stream: DeltaStream) -> None:

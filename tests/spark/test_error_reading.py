@@ -17,8 +17,8 @@ from holdfast.evidence.collect import collect
 from holdfast.evidence.error_causes import Cause
 from holdfast.evidence.overview import overview_of
 from holdfast.evidence.spark_error import ErrorReport, read_spark_error
-from holdfast.rules import judge
 from holdfast.storage import open_reader
+from holdfast.testing.rule_cases import findings_in
 from tests.spark.damages import Damage, cut, empty, halve, remove, rewrite
 from tests.spark.restarts import add_file, count_lines, read_files
 from tests.spark.spark_version import of_version
@@ -123,7 +123,7 @@ def test_a_real_failure_is_recognised(
     report = read_spark_error(f"INFO before\n{text}\nINFO after")
     assert report.last is not None, text
     assert report.last.cause is cause, f"{report.errors}\n{text}"
-    found = [each for each in judge(case_of(checkpoint, report)) if "last error" in each.what]
+    found = [each for each in findings_in(case_of(checkpoint, report)) if "last error" in each.what]
     assert len(found) == 1, [str(each) for each in found]
     assert "contradicts" not in found[0].what
     assert "another checkpoint than this one" not in found[0].what
@@ -145,7 +145,9 @@ def test_the_advice_of_a_sink_that_cannot_recover_is_refused(
     report = read_spark_error(text)
     assert report.last is not None
     assert report.last.cause is Cause.CANNOT_RECOVER, text
-    (found,) = (each for each in judge(case_of(checkpoint, report)) if "last error" in each.what)
+    (found,) = (
+        each for each in findings_in(case_of(checkpoint, report)) if "last error" in each.what
+    )
     assert "Do not delete offsets/" in found.how
 
 
@@ -157,5 +159,5 @@ def test_the_error_of_another_query_is_said_to_be_one(
     remove("offsets/1")(checkpoint)
     text = start(counts(spark, home / "input"), checkpoint)
     (checkpoint / "metadata").write_text('{"id":"11111111-1111-4111-8111-111111111111"}')
-    names = [each.name for each in judge(case_of(checkpoint, read_spark_error(text)))]
+    names = [each.name for each in findings_in(case_of(checkpoint, read_spark_error(text)))]
     assert "error-of-another-checkpoint" in names

@@ -6,7 +6,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import psycopg
 import pytest
@@ -15,7 +15,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import holdfast as hf
-from holdfast.sinks.postgres import writer
 from tests.spark.file_stream import Stream
 
 pytestmark = pytest.mark.sampled(3)
@@ -27,18 +26,15 @@ LINES = ("1", "2", "7", "3000000000")
 class NeverWritten(hf.Postgres):
     """The second sink of a driver that is killed before it gets there."""
 
-    module: ClassVar[str] = __name__
+    def resolve_writer(self, df: DataFrame, *, stream: str) -> Any:
+        """Return a writer that does not come to its first batch."""
 
+        def write(*_: Any, **__: Any) -> Any:
+            raise RuntimeError("killed between two sinks")
 
-def resolve_writer(sink: NeverWritten, df: DataFrame, stream: str) -> Any:
-    """Return a writer that does not come to its first batch."""
-
-    def write(*_: Any, **__: Any) -> Any:
-        raise RuntimeError("killed between two sinks")
-
-    found = writer.resolve_writer(sink, df, stream)
-    found.write = write  # type: ignore[method-assign]
-    return found
+        found = super().resolve_writer(df, stream=stream)
+        found.write = write  # type: ignore[method-assign]
+        return found
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,13 +20,13 @@ from pyspark.sql import functions as F
 from holdfast import points
 from holdfast.ids import BatchId
 from holdfast.ledger import Apply, Reason, Refuse, Skip
-from holdfast.ledger.postgres import read_row, replace_row
-from holdfast.ledger.postgres_tables import ensure_tables
 from holdfast.record.epochs import newest_epoch
 from holdfast.record.leases import read_lease
 from holdfast.sinks.postgres import large, write
 from holdfast.sinks.postgres.fence import session_name
 from holdfast.sinks.postgres.large import BUDGET_SETTING
+from holdfast.sinks.postgres.ledger_rows import read_row, replace_row
+from holdfast.sinks.postgres.ledger_tables import ensure_tables
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from holdfast.sinks.postgres.table import check_table
 from holdfast.sinks.postgres.target import Target
@@ -237,8 +237,8 @@ def test_what_changes_between_evidence_and_fence_is_judged_again(stream: Stream)
 
 def test_the_lease_is_held_until_a_stopped_querys_batch_has_ended(stream: Stream) -> None:
     with stream.stopped_at("S3"):
-        (keeper,) = (each for each in threading.enumerate() if each.name == THREAD)
-        keeper.join(3)  # it would give the lease up at once
+        (renewer,) = (each for each in threading.enumerate() if each.name == THREAD)
+        renewer.join(3)  # it would give the lease up at once
         record = open_writer(str(stream.root / "_holdfast/readings"))
         lease = read_lease(record, newest_epoch(record))
         assert lease is not None

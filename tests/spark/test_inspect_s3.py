@@ -68,7 +68,7 @@ def test_read_only_rights_are_enough_and_nothing_changes(s3: S3, prefix: str) ->
     ran = inspect(s3, prefix, *asked)
     assert ran.returncode == ExitCode.DONE
     document = json.loads(ran.stdout)
-    assert document["nextStart"]["kind"] == "resumes"
+    assert document["next_start"]["kind"] == "resumes"
     assert sum(store["rows"] for store in document["stores"]) == 6
     assert {f"{prefix}/{file['path']}" for file in document["files"]} == set(before)
     assert listing(s3, prefix) == before
@@ -87,7 +87,11 @@ def test_every_checkpoint_below_a_prefix_is_a_row(s3: S3, prefix: str) -> None:
     assert [line.split()[0] for line in lines[3:6]] == ["orders", "orders.g2", "team/raw"]
     asked = inspect(s3, f"{prefix}-all", "--format", "json")
     document = json.loads(asked.stdout)
-    assert [row["verdict"] for row in document["checkpoints"]] == ["fails", "repeats", "resumes"]
+    assert [row["verdict"] for row in document["checkpoints"]] == [
+        "will-not-start",
+        "repeats-data",
+        "safe",
+    ]
     assert document["checkpoints"][0]["location"] == f"s3://lake/{prefix}-all/orders"
     assert listing(s3, f"{prefix}-all") == before
 

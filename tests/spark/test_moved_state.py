@@ -15,7 +15,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 import holdfast as hf
 from holdfast.apply.apply import apply_plan
 from holdfast.apply.stores import Stores
-from holdfast.diagnosis.case import Looks
+from holdfast.judgement.case import DiagnoseRequest
 from holdfast.plan.make import make_plan
 from holdfast.plan.plan_file import Plan
 from holdfast.plan.requests import Request
@@ -75,7 +75,7 @@ class Counts:
         return {row.k: row.n for row in rows}
 
     def carry_out(self, request: Request, root: Path) -> None:
-        plan = make_plan(request, Looks(location="counts", root=str(root)))
+        plan = make_plan(request, DiagnoseRequest(location="counts", root=str(root)))
         assert isinstance(plan, Plan), plan
         apply_plan(plan, Stores(session=lambda: self.spark), allowed=plan.words)
 

@@ -15,8 +15,8 @@ from campaigns.streams.sensors_scenario import make_scenario, send
 from examples.sensors import guarded, plain
 from examples.sensors.messages import make_messages
 from examples.sensors.settings import DSN_NAME, Sensors
-from holdfast.diagnosis import Diagnosis
 from holdfast.grades import Severity
+from holdfast.judgement.judge import Judgement
 from lab import Kafka, Postgres
 
 pytestmark = pytest.mark.sampled(1)
@@ -45,7 +45,7 @@ def make_sensors(kafka: Kafka, postgres: Postgres, tmp_path: Path) -> Callable[[
     return make
 
 
-def above_notes(found: Diagnosis) -> list[str]:
+def above_notes(found: Judgement) -> list[str]:
     return [str(each) for each in found.findings if each.severity is not Severity.NOTE]
 
 

@@ -13,6 +13,7 @@ import pytest
 
 import holdfast as hf
 from holdfast.cli.exit_codes import ExitCode
+from holdfast.version import __version__
 from tests import calling
 from tests.house.repository import ROOT
 from tests.spark.file_stream import Stream, wait_until_given_up
@@ -50,7 +51,8 @@ def call(home: Path, capsys: pytest.CaptureFixture[str]) -> Call:
 def test_the_command_draws_what_the_page_shows(call: Call) -> None:
     assert call(*COMMAND.split()) == (ExitCode.DONE, DRAWN)
     code, printed = call(*COMMAND.split(), "--format", "json")
-    assert (code, printed) == (ExitCode.DONE, TOLD)
+    shown = printed.replace(__version__, "1.0.0")
+    assert (code, shown) == (ExitCode.DONE, TOLD)
     told = json.loads(printed)
     assert list(told) == SCHEMA["required"] == list(SCHEMA["properties"])
     of_streams = SCHEMA["properties"]["streams"]["items"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from holdfast.ledger.postgres_tables import ensure_tables
 from holdfast.plan.world import look_at_sink
 from holdfast.record.contracts import SinkContract
 from holdfast.sinks.postgres import examine
+from holdfast.sinks.postgres.ledger_tables import ensure_tables
 from tests.ledger_rows import ROW
 
 DSN = "HOLDFAST_LOCKED_DSN"

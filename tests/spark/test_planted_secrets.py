@@ -130,7 +130,7 @@ class Running:
 
     stream: Stream
     file: Path
-    shown: Shown
+    display_name: Shown
     listener: Listener = field(default_factory=Listener)
 
     def sink(self) -> PostgresSink:
@@ -144,7 +144,7 @@ class Running:
             tables = [b"SELECT * FROM holdfast.ledger", b"SELECT * FROM holdfast.history"]
             rows = [repr(connection.execute(each).fetchall()) for each in tables]
         held = [f"{each.name} {each.read_bytes()!r}" for each in files]
-        return [*self.shown.all(), *self.listener.told, *held, *rows]
+        return [*self.display_name.all(), *self.listener.told, *held, *rows]
 
 
 @pytest.fixture
@@ -157,7 +157,7 @@ def running(stream: Stream, tmp_path: Path) -> Iterator[Running]:
 def watched(stream: Stream, file: Path) -> Iterator[Running]:
     file.write_text(stream.dsn)
     with watching() as shown:
-        found = Running(stream=stream, file=file, shown=shown)
+        found = Running(stream=stream, file=file, display_name=shown)
         stream.spark.streams.addListener(found.listener)
         try:
             yield found
@@ -182,8 +182,10 @@ def fail(running: Running, dsn: str, before: Callable[[Stream], object]) -> None
     with pytest.raises(StreamingQueryException) as failed:
         query.processAllAvailable()
     wait_until_given_up()
-    running.shown.error = failed.value
-    running.shown.texts.append(f"{query.exception()} {query.lastProgress} {query.recentProgress}")
+    running.display_name.error = failed.value
+    running.display_name.texts.append(
+        f"{query.exception()} {query.lastProgress} {query.recentProgress}"
+    )
 
 
 TYPOS = {
@@ -211,7 +213,7 @@ def test_a_dsn_that_only_a_task_reads_is_not_shown(running: Running, postgres: P
     running.stream.spark.streams.addListener(running.listener)
     fail(running, form.format(planted, postgres.port), lambda _: None)
     assert find_leaks(running.all(), planted) == []
-    assert "ConnectError" in "".join(running.shown.texts)
+    assert "ConnectError" in "".join(running.display_name.texts)
 
 
 def test_a_stream_that_runs_well_shows_no_password(running: Running, postgres: Postgres) -> None:

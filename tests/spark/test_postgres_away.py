@@ -14,6 +14,7 @@ from holdfast.sinks.postgres.session import Session
 from holdfast.sinks.postgres.writer import PostgresWriter
 from tests.ledger_rows import attempt
 from tests.spark.test_postgres_sink import Batch, ids, sink, without_spark
+from tests.stand_ins import stand_in
 
 __all__ = ["sink", "without_spark"]
 
@@ -38,7 +39,7 @@ def test_a_server_that_is_away_is_waited_for(
 ) -> None:
     sink.close()
     waited = away(3, connect.TIMEOUT, monkeypatch)
-    assert sink.write(attempt(0), Batch([1])) == Apply()
+    assert sink.write(attempt(0), stand_in(Batch([1]))) == Apply()
     assert waited == ["0.2", "0.4", "0.8"]
     assert ids(database) == [1]
 
@@ -51,7 +52,7 @@ def test_a_server_is_waited_for_with_an_end(
     monkeypatch.setattr("holdfast.clock.monotonic", lambda: float(next(now)))
     waited = away(100, connect.TIMEOUT, monkeypatch)
     with pytest.raises(ConnectError):
-        sink.write(attempt(0), Batch([1]))
+        sink.write(attempt(0), stand_in(Batch([1])))
     assert waited == ["0.2", "0.4", "0.8"], "60 seconds are over"
 
 
@@ -61,7 +62,7 @@ def test_a_password_that_is_wrong_is_not_waited_for(
     sink.close()
     waited = away(100, connect.UNKNOWN, monkeypatch)
     with pytest.raises(ConnectError):
-        sink.write(attempt(0), Batch([1]))
+        sink.write(attempt(0), stand_in(Batch([1])))
     assert waited == []
 
 
@@ -74,5 +75,5 @@ def test_who_is_being_stopped_does_not_wait_for_a_server(
     sink.close()
     waited = away(100, connect.TIMEOUT, monkeypatch)
     with pytest.raises(RuntimeError, match="stopped"):
-        sink.write(attempt(0), Batch([1]), before_commit=stopped)
+        sink.write(attempt(0), stand_in(Batch([1])), before_commit=stopped)
     assert waited == []

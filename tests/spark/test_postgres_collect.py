@@ -14,7 +14,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from holdfast.ledger import Apply, Skip
-from holdfast.ledger.postgres import read_row
 from holdfast.proof.multiset import compare
 from holdfast.sinks.postgres.collect import (
     IncompleteBatchError,
@@ -22,6 +21,7 @@ from holdfast.sinks.postgres.collect import (
     _Stream,
     collected,
 )
+from holdfast.sinks.postgres.ledger_rows import read_row
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from holdfast.sinks.postgres.writer import PostgresWriter
 from lab import Postgres

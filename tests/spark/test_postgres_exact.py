@@ -12,10 +12,10 @@ import psycopg
 import pyarrow as pa
 import pytest
 
-from holdfast.ledger.postgres import read_row, replace_row
-from holdfast.ledger.postgres_tables import ensure_tables
 from holdfast.sinks.postgres.connect import connect
 from holdfast.sinks.postgres.failures import ValueRefusedError
+from holdfast.sinks.postgres.ledger_rows import read_row, replace_row
+from holdfast.sinks.postgres.ledger_tables import ensure_tables
 from holdfast.sinks.postgres.table import TableError, check_table
 from holdfast.sinks.postgres.write import write_batch
 from lab import Postgres

@@ -10,9 +10,9 @@ from contextlib import suppress
 import psycopg
 import pytest
 
-from holdfast.ledger.postgres import fence, read_row, replace_row
-from holdfast.ledger.postgres_tables import ensure_tables
 from holdfast.sinks.postgres.fence import take
+from holdfast.sinks.postgres.ledger_rows import fence, read_row, replace_row
+from holdfast.sinks.postgres.ledger_tables import ensure_tables
 from lab import Postgres
 from tests.ledger_rows import ROW
 

@@ -15,7 +15,7 @@ from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import DataType
 
 import holdfast as hf
-from holdfast.ledger.postgres_tables import ddl
+from holdfast.sinks.postgres.ledger_tables import ddl
 from holdfast.sinks.postgres.types import find_encoder
 from lab import Postgres
 from tests.house.repository import ROOT

@@ -13,9 +13,9 @@ import pytest
 
 from holdfast.ids import BatchId, QueryId
 from holdfast.ledger import LedgerRow
-from holdfast.ledger.postgres import fence, read_row, replace_row
-from holdfast.ledger.postgres_tables import LedgerTablesError, ensure_tables
 from holdfast.sinks.postgres.examine import examine, pin
+from holdfast.sinks.postgres.ledger_rows import fence, read_row, replace_row
+from holdfast.sinks.postgres.ledger_tables import LedgerTablesError, ensure_tables
 from holdfast.sinks.postgres.settle import describe_table
 from holdfast.sinks.postgres.table import check_table
 from holdfast.sinks.postgres.target import Target

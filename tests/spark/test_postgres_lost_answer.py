@@ -13,13 +13,14 @@ import pyarrow as pa
 import pytest
 
 from holdfast.ledger import Apply, Skip
-from holdfast.ledger.postgres import read_row, replace_row
-from holdfast.ledger.postgres_tables import ensure_tables
+from holdfast.sinks.postgres.ledger_rows import read_row, replace_row
+from holdfast.sinks.postgres.ledger_tables import ensure_tables
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from holdfast.sinks.postgres.writer import PostgresWriter
 from lab import Postgres
 from lab.faults.tcp_proxy import TcpProxy
 from tests.ledger_rows import ROW, attempt
+from tests.stand_ins import stand_in
 from tests.writers import postgres_writer
 
 SCHEMA = pa.schema([("id", pa.int64())])
@@ -76,13 +77,13 @@ def ids(dsn: str) -> list[int]:
         return [row[0] for row in connection.execute("SELECT id FROM readings ORDER BY id")]
 
 
-def test_a_commit_that_landed_is_recognised_and_nothing_is_doubled(
+def test_a_commit_that_landed_is_recognised_and_nothing_is_duplicated(
     proxy: TcpProxy, sink: PostgresWriter, dsn: str
 ) -> None:
     answers = []
     for number in range(10):
         swallowed = proxy.at(b"COMMIT", "swallow")
-        answers.append(sink.write(attempt(number), Batch(number)))
+        answers.append(sink.write(attempt(number), stand_in(Batch(number))))
         swallowed.wait()
     assert ids(dsn) == list(range(10 * ROWS))
     assert answers == [Skip()] * 10
@@ -93,7 +94,7 @@ def test_what_did_not_land_is_written_again_once_the_ledger_has_said_so(
     proxy: TcpProxy, sink: PostgresWriter, *, dsn: str, request_: bytes
 ) -> None:
     cut = proxy.at(request_, "cut")
-    assert sink.write(attempt(0), Batch(0)) == Apply()
+    assert sink.write(attempt(0), stand_in(Batch(0))) == Apply()
     cut.wait()
     assert ids(dsn) == list(range(ROWS))
     with psycopg.connect(dsn) as connection:
@@ -108,7 +109,7 @@ def test_a_server_that_dies_in_the_commit_leaves_a_whole_batch_or_none(
     """Sessions are ended from outside, as a failover does it."""
     with psycopg.connect(dsn, autocommit=True) as admin:
         for number in range(5):
-            sink.write(attempt(number), Batch(number))
+            sink.write(attempt(number), stand_in(Batch(number)))
             admin.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                 " WHERE datname = current_database() AND pid <> pg_backend_pid()"

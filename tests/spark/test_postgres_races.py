@@ -16,9 +16,9 @@ import pytest
 from holdfast import points
 from holdfast.drills.kill.waiting import wait_until
 from holdfast.ledger import Apply, Reason, Refuse
-from holdfast.ledger.postgres import fence, replace_row
-from holdfast.ledger.postgres_tables import ensure_tables
 from holdfast.sinks.postgres import write
+from holdfast.sinks.postgres.ledger_rows import fence, replace_row
+from holdfast.sinks.postgres.ledger_tables import ensure_tables
 from holdfast.sinks.postgres.table import check_table
 from holdfast.sinks.postgres.target import Target
 from holdfast.sinks.postgres.task import Task

@@ -10,10 +10,10 @@ import pytest
 
 from holdfast.errors import HoldfastError
 from holdfast.ledger import Apply
-from holdfast.ledger.postgres import replace_row
-from holdfast.ledger.postgres_tables import ensure_tables
 from holdfast.sinks.postgres import write
 from holdfast.sinks.postgres.failures import ServerRefusedError
+from holdfast.sinks.postgres.ledger_rows import replace_row
+from holdfast.sinks.postgres.ledger_tables import ensure_tables
 from holdfast.sinks.postgres.session import Session
 from holdfast.sinks.postgres.table import check_table
 from holdfast.sinks.postgres.write import write_batch
@@ -22,6 +22,7 @@ from holdfast.sinks.table_changed import TableChangedError
 from lab import Postgres
 from tests.ledger_rows import ROW, attempt
 from tests.spark.test_postgres_sink import BUDGET, Batch, ids, sink, without_spark
+from tests.stand_ins import stand_in
 
 __all__ = ["sink", "without_spark"]
 
@@ -38,7 +39,7 @@ def execute(database: str, statements: str) -> None:
 
 def refused(sink: PostgresWriter) -> ServerRefusedError:
     with pytest.raises(ServerRefusedError) as raised:
-        sink.write(attempt(0), Batch([1]))
+        sink.write(attempt(0), stand_in(Batch([1])))
     assert sink.ledger.read("readings") == ROW, "nothing was committed"
     return raised.value
 
@@ -63,7 +64,7 @@ def test_a_lock_of_somebody_else_is_named_and_holds_up_no_fence(
         assert (error.sqlstate, "pg_locks" in error.why) == ("55P03", True)
         assert sink.ledger.read("readings") == ROW
         holder.rollback()
-    assert sink.write(attempt(0), Batch([1])) == Apply()
+    assert sink.write(attempt(0), stand_in(Batch([1]))) == Apply()
     assert ids(database) == [1]
 
 
@@ -102,17 +103,17 @@ CHANGES = {
 def test_a_table_that_changed_since_the_start_takes_no_batch(
     sink: PostgresWriter, *, database: str, change: str
 ) -> None:
-    assert sink.write(attempt(0), Batch([1])) == Apply()
+    assert sink.write(attempt(0), stand_in(Batch([1]))) == Apply()
     execute(database, change)
     row = sink.ledger.read("readings")
     with pytest.raises(TableChangedError) as raised:
-        sink.write(attempt(1), Batch([2]))
+        sink.write(attempt(1), stand_in(Batch([2])))
     assert (raised.value.code, sink.ledger.read("readings")) == ("TABLE_CHANGED", row)
 
 
 def test_a_column_more_is_left_empty(sink: PostgresWriter, database: str) -> None:
     execute(database, "ALTER TABLE readings ADD COLUMN more text DEFAULT 'm'")
-    assert sink.write(attempt(0), Batch([1])) == Apply()
+    assert sink.write(attempt(0), stand_in(Batch([1]))) == Apply()
     assert ids(database) == [1]
 
 
@@ -124,11 +125,11 @@ def test_what_a_task_refuses_keeps_its_code(
     sink: PostgresWriter, *, database: str, change: str, code: str
 ) -> None:
     """A batch that is too large for the driver is written by a task, which is not tried again."""
-    assert sink.write(attempt(0), Batch([7])) == Apply()
+    assert sink.write(attempt(0), stand_in(Batch([7]))) == Apply()
     execute(database, change)
     large = Batch([1], size=BUDGET + 1)
     with pytest.raises(HoldfastError) as raised:
-        sink.write(attempt(1), large)
+        sink.write(attempt(1), stand_in(large))
     assert raised.value.code == code
 
 

@@ -18,10 +18,10 @@ from psycopg.conninfo import make_conninfo
 import holdfast as hf
 from holdfast.ids import BatchId
 from holdfast.ledger.output import CannotSettleError, EmptyOutput, ExchangeOutput, KeepOutput
-from holdfast.ledger.postgres import replace_row
-from holdfast.ledger.postgres_tables import ensure_tables
 from holdfast.ledger.row import NO_BATCH, LedgerRow
 from holdfast.sinks.postgres.ledger import PostgresLedgerStore
+from holdfast.sinks.postgres.ledger_rows import replace_row
+from holdfast.sinks.postgres.ledger_tables import ensure_tables
 from holdfast.sinks.postgres.table import check_table
 from holdfast.sinks.postgres.write import write_batch
 from lab import Postgres

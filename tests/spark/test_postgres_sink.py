@@ -17,15 +17,16 @@ from pyspark.sql.types import LongType, StructField, StructType
 from holdfast.errors import ConfigError
 from holdfast.ids import BatchId
 from holdfast.ledger import Apply, Reason, Refuse, Skip
-from holdfast.ledger.postgres_tables import ensure_tables
 from holdfast.sinks.postgres import fence, large
 from holdfast.sinks.postgres.collect import TooLargeError
 from holdfast.sinks.postgres.failures import LostAnswerError
 from holdfast.sinks.postgres.fence import session_name
+from holdfast.sinks.postgres.ledger_tables import ensure_tables
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from holdfast.sinks.postgres.table import TableError
 from holdfast.sinks.postgres.writer import PostgresWriter
 from tests.ledger_rows import ROW, attempt
+from tests.stand_ins import stand_in
 from tests.writers import open_writer
 
 BUDGET = 1 << 10
@@ -47,7 +48,7 @@ class Batch:
 
     @property
     def sparkSession(self) -> Any:  # noqa: N802 - Spark's own name
-        return SimpleNamespace(conf={large.BUDGET_SETTING: str(BUDGET)})
+        return SimpleNamespace(conf={large.BUDGET_SETTING: str(BUDGET)}, _jsparkSession=None)
 
     @property
     def _jdf(self) -> Any:
@@ -156,10 +157,10 @@ def test_a_batch_over_the_budget_goes_by_a_task(
 ) -> None:
     counts: list[int] = []
     batch = Batch([1, 2], size=size)
-    assert sink.write(attempt(0), batch, before_commit=counts.append) == Apply()
+    assert sink.write(attempt(0), stand_in(batch), before_commit=counts.append) == Apply()
     assert (ways, counts, batch.kept) == ([expected], [2], 0)
-    assert sink.write(attempt(0), Batch([1, 2], size=size)) == Skip()
-    assert sink.write(attempt(9), Batch([1, 2], size=size)) == Refuse(Reason.GAP)
+    assert sink.write(attempt(0), stand_in(Batch([1, 2], size=size))) == Skip()
+    assert sink.write(attempt(9), stand_in(Batch([1, 2], size=size))) == Refuse(Reason.GAP)
     assert ways == [expected], "what is decided already is not run"
     assert ids(database) == [1, 2]
 
@@ -167,7 +168,7 @@ def test_a_batch_over_the_budget_goes_by_a_task(
 def test_a_batch_that_turns_out_too_large_goes_by_a_task(
     sink: PostgresWriter, ways: list[str], *, database: str
 ) -> None:
-    assert sink.write(attempt(0), Batch([1, 2], too_large=True)) == Apply()
+    assert sink.write(attempt(0), stand_in(Batch([1, 2], too_large=True))) == Apply()
     assert ways == ["_write_here", "_write_in_task"]
     assert ids(database) == [1, 2]
 
@@ -181,7 +182,7 @@ def test_what_must_not_be_committed_is_not(
 
     batch = Batch([1, 2], size=size)
     with pytest.raises(RuntimeError, match="stopped at 2"):
-        sink.write(attempt(0), batch, before_commit=refuse)
+        sink.write(attempt(0), stand_in(batch), before_commit=refuse)
     assert (ids(database), batch.kept) == ([], 0)
 
 
@@ -190,17 +191,17 @@ def test_a_task_commits_as_many_rows_as_were_counted_or_none(
 ) -> None:
     batch = Batch([1, 2], size=BUDGET + 1, counted=3)
     with pytest.raises(Exception, match="2 rows came, 3 were expected"):
-        sink.write(attempt(0), batch)
+        sink.write(attempt(0), stand_in(batch))
     assert (ids(database), batch.kept) == ([], 0)
 
 
 def test_a_task_whose_answer_is_lost_is_asked_for_in_the_ledger(
     sink: PostgresWriter, database: str
 ) -> None:
-    assert sink.write(attempt(0), Batch([1], size=BUDGET + 1, lost=True)) == Skip()
+    assert sink.write(attempt(0), stand_in(Batch([1], size=BUDGET + 1, lost=True))) == Skip()
     assert ids(database) == [1]
     assert sink.ledger.fence(ROW, epoch=2, nonce="n2") is not None
-    told = sink._write_in_task(attempt(1), Batch([2], lost=True), lambda _: None)
+    told = sink._write_in_task(attempt(1), stand_in(Batch([2], lost=True)), lambda _: None)
     assert told == Refuse(Reason.EPOCH_FENCED)
 
 
@@ -212,19 +213,19 @@ def test_a_task_that_failed_before_its_commit_is_an_error(
 
     monkeypatch.setattr(Batch, "count", fail)
     with pytest.raises(PySparkException, match="upstream"):
-        sink.write(attempt(0), Batch([1], size=BUDGET + 1))
+        sink.write(attempt(0), stand_in(Batch([1], size=BUDGET + 1)))
 
 
 def test_executors_that_lack_something_write_nothing(sink: PostgresWriter, database: str) -> None:
     assert sink._executors is not None
     sink._executors._missing = ["the Python module pyarrow", "patience"]
     with pytest.raises(large.ExecutorLacksError) as raised:
-        sink.write(attempt(0), Batch([1], size=BUDGET + 1))
+        sink.write(attempt(0), stand_in(Batch([1], size=BUDGET + 1)))
     assert raised.value.missing == ["the Python module pyarrow", "patience"]
-    assert sink.shown in str(raised.value)
+    assert sink.display_name in str(raised.value)
     assert ids(database) == []
     sink._executors = None
-    assert sink.write(attempt(0), Batch([1], size=BUDGET + 1)) == Apply()
+    assert sink.write(attempt(0), stand_in(Batch([1], size=BUDGET + 1))) == Apply()
 
 
 def end_sessions(database: str) -> None:
@@ -269,7 +270,7 @@ def test_a_batch_that_did_not_arrive_is_known_not_to(sink: PostgresWriter, datab
         sink._settle(attempt(0))
     assert raised.value.what == "Batch 0 did not arrive in the PostgreSQL table public.readings."
     assert raised.value.why.endswith("and the ledger has no such batch.")
-    assert sink.write(attempt(0), Batch([1])) == Apply()
+    assert sink.write(attempt(0), stand_in(Batch([1]))) == Apply()
     assert sink._settle(attempt(0)) == Skip()
     assert ids(database) == [1]
 
@@ -299,7 +300,7 @@ def test_row_fence_and_examination_are_those_of_its_table(
     assert sink.ledger.replace(fenced, new)
     assert sink.ledger.read("readings") == new
     assert sink.ledger.read("other") is None
-    assert sink.write(attempt(1, epoch=3, nonce="n3"), Batch([1])) == Apply()
+    assert sink.write(attempt(1, epoch=3, nonce="n3"), stand_in(Batch([1]))) == Apply()
     assert sink.ledger.examine(new) is None
     with psycopg.connect(database) as connection:
         connection.execute("TRUNCATE readings")
@@ -357,7 +358,7 @@ def test_a_table_that_does_not_fit_is_refused_before_any_batch(database: str) ->
 def test_a_sink_is_named_by_its_table_and_never_by_its_secret() -> None:
     sink = PostgresSink("env:DSN", table="public.readings")
     assert (sink.label, sink.is_appending) == ("public.readings", True)
-    assert sink.shown == "the PostgreSQL table public.readings"
+    assert sink.display_name == "the PostgreSQL table public.readings"
     assert sink.place == "postgresql:public.readings@env:DSN"
     merging = PostgresSink("env:DSN", table="t", keys=["a"], sequence_by="at", name="mine")
     assert (merging.name, merging.is_appending) == ("mine", False)
@@ -367,5 +368,5 @@ def test_a_sink_is_named_by_its_table_and_never_by_its_secret() -> None:
 
 
 def test_the_budget_is_a_setting_of_the_session() -> None:
-    assert large.budget_of(SimpleNamespace(conf={})) == 256 << 20
-    assert large.budget_of(SimpleNamespace(conf={large.BUDGET_SETTING: "7"})) == 7
+    assert large.budget_of(stand_in(SimpleNamespace(conf={}))) == 256 << 20
+    assert large.budget_of(stand_in(SimpleNamespace(conf={large.BUDGET_SETTING: "7"}))) == 7

@@ -13,10 +13,10 @@ import pytest
 
 from holdfast.ids import BatchId
 from holdfast.ledger import Apply
-from holdfast.ledger.postgres import find_identity, find_label, read_row, replace_row
-from holdfast.ledger.postgres_tables import ensure_tables
 from holdfast.sinks.postgres.examine import examine
 from holdfast.sinks.postgres.failures import DroppedRowsError
+from holdfast.sinks.postgres.ledger_rows import find_identity, find_label, read_row, replace_row
+from holdfast.sinks.postgres.ledger_tables import ensure_tables
 from holdfast.sinks.postgres.storage import table_oid
 from holdfast.sinks.postgres.table import TableError, check_table
 from holdfast.sinks.postgres.write import write_batch
@@ -193,7 +193,7 @@ def test_a_table_of_the_same_name_elsewhere_in_the_search_path_gets_nothing(
     write_batch(connection, target, attempt(1), batches=[rows(2)])
     assert connection.execute("SELECT id FROM public.readings").fetchall() == [(1,), (2,)]
     other = check_table(connection, "readings", SCHEMA)
-    assert (target.shown, other.shown) == ("public.readings", "postgres.readings")
+    assert (target.display_name, other.display_name) == ("public.readings", "postgres.readings")
     row = read_row(connection, "readings", "readings")
     assert row is not None
     assert "its rows went into public.readings" in (examine(connection, row, other) or "")

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 
 from holdfast.ledger import Apply, Decision, Reason, Refuse, Skip
-from holdfast.ledger.postgres import fence, replace_row
-from holdfast.ledger.postgres_tables import ensure_tables
 from holdfast.sinks.postgres import task as tasks
 from holdfast.sinks.postgres.fence import look_at_blockers, session_name
+from holdfast.sinks.postgres.ledger_rows import fence, replace_row
+from holdfast.sinks.postgres.ledger_tables import ensure_tables
 from holdfast.sinks.postgres.table import check_table
 from holdfast.sinks.postgres.task import (
     PartialBatchError,

@@ -9,9 +9,9 @@ import psycopg
 import pyarrow as pa
 import pytest
 
-from holdfast.ledger.postgres import replace_row
-from holdfast.ledger.postgres_tables import ensure_tables
 from holdfast.sinks.postgres.examine import examine, pin
+from holdfast.sinks.postgres.ledger_rows import replace_row
+from holdfast.sinks.postgres.ledger_tables import ensure_tables
 from holdfast.sinks.postgres.table import check_table, find_table
 from holdfast.sinks.postgres.write import write_batch
 from tests.ledger_rows import ROW, attempt

@@ -16,9 +16,9 @@ import pytest
 from holdfast import points
 from holdfast.ids import BatchId, QueryId
 from holdfast.ledger import Apply, Reason, Refuse, Skip
-from holdfast.ledger.postgres import fence, read_row, replace_row
-from holdfast.ledger.postgres_tables import LedgerTablesError, ddl, ensure_tables
 from holdfast.sinks.postgres.fence import take
+from holdfast.sinks.postgres.ledger_rows import fence, read_row, replace_row
+from holdfast.sinks.postgres.ledger_tables import LedgerTablesError, ddl, ensure_tables
 from holdfast.sinks.postgres.merge import UnmergeableRowsError
 from holdfast.sinks.postgres.table import TableError, check_table
 from holdfast.sinks.postgres.target import Target

@@ -13,7 +13,7 @@ from campaigns.streams.sensors_scenario import make_scenario, send
 from examples.sensors import guarded
 from examples.sensors.messages import make_messages
 from examples.sensors.settings import DSN_NAME, Sensors
-from holdfast.proof.values import Fault, Proof, TableProof, Verdict
+from holdfast.proof.values import Fault, Proof, ProofVerdict, TableProof
 from lab import Kafka, Postgres
 from tests.spark.file_stream import wait_until_given_up
 
@@ -120,9 +120,12 @@ def test_the_clean_pipeline_is_exact(lake: Lake) -> None:
     with_state = {"typed", "usage", served}
     assert set(tables) == {"raw", "quarantine", "gold", latest, *with_state}
     assert {each.verdict for name, each in tables.items() if name not in with_state} == {
-        Verdict.EXACT
+        ProofVerdict.EXACT
     }
-    assert {tables[name].verdict for name in with_state} <= {Verdict.EXACT, Verdict.NOT_COMPARED}
+    assert {tables[name].verdict for name in with_state} <= {
+        ProofVerdict.EXACT,
+        ProofVerdict.NOT_COMPARED,
+    }
     rows = {name: each.compared.expected for name, each in tables.items() if each.compared}
     assert rows["raw"] == tables["raw"].records == MESSAGES
     assert 0 < rows["gold"] == rows[latest] < MESSAGES
@@ -144,7 +147,7 @@ def test_a_planted_fault_is_found_and_nothing_else(lake: Lake, table: str, fault
         proof = lake.prove(STREAMS[table])
     finally:
         put_back()
-    wrong = [each for each in proof.tables if each.verdict is not Verdict.EXACT]
+    wrong = [each for each in proof.tables if each.verdict is not ProofVerdict.EXACT]
     (found,) = wrong
     assert found.table.endswith(table)
     _assert_one(found, fault)
@@ -153,7 +156,7 @@ def test_a_planted_fault_is_found_and_nothing_else(lake: Lake, table: str, fault
 def _assert_one(found: TableProof, fault: Fault) -> None:
     compared = found.compared
     assert compared is not None
-    assert found.verdict is Verdict.NOT_EXACT, found.reason
+    assert found.verdict is ProofVerdict.NOT_EXACT, found.reason
     figures = {each: getattr(compared, each.value) for each in Fault}
     assert figures == {**dict.fromkeys(Fault, 0), fault: 1}
     (example,) = compared.examples

@@ -13,7 +13,7 @@ from campaigns.prove_faults.play import KINDS, make_table, play
 from campaigns.prove_state.faults import FAULTS
 from campaigns.prove_state.operators import OPERATORS
 from campaigns.prove_state.play import Stage, play_faults
-from holdfast.proof.values import Verdict
+from holdfast.proof.values import ProofVerdict
 from lab import Postgres
 
 pytestmark = pytest.mark.sampled(1)
@@ -41,4 +41,4 @@ def test_no_fault_of_an_operator_with_state_is_missed(
     found = list(play_faults(stage, (operator,), seed=1, only=tuple(faults)))
     assert [each for each in found if each.wrong] == []
     assert [each.what for each in found] == ["untouched", *(each.label for each in faults)]
-    assert found[0].proof.verdict is Verdict.EXACT
+    assert found[0].proof.verdict is ProofVerdict.EXACT

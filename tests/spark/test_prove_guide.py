@@ -14,7 +14,7 @@ import pytest
 
 import holdfast as hf
 from holdfast.cli.exit_codes import ExitCode
-from holdfast.proof.values import Verdict
+from holdfast.proof.values import ProofVerdict
 from tests import calling
 from tests.house.repository import ROOT
 from tests.spark.file_stream import Stream, wait_until_given_up
@@ -107,10 +107,10 @@ def test_a_table_of_ones_own(stream: Stream, home: Path) -> None:
     stream.spark.read.parquet(archive).limit(1).write.mode("append").parquet(archive)
     exec(own, given)
     (table,) = given["proof"].tables
-    assert table.verdict is Verdict.NOT_EXACT
+    assert table.verdict is ProofVerdict.NOT_EXACT
     assert table.compared.duplicated == 1
     (table,) = pipeline.prove(stream.spark, only=["archive"]).tables
-    assert table.verdict is Verdict.NOT_COMPARED
+    assert table.verdict is ProofVerdict.NOT_COMPARED
     rows = stream.spark.read.parquet(archive).where("sensor <> 's0'")
     given |= {"expected": rows, "found": rows}
     exec(TABLES, given)

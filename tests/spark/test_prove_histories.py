@@ -13,7 +13,7 @@ import pytest
 
 import holdfast as hf
 from holdfast.cli.exit_codes import ExitCode
-from holdfast.proof.values import Proof, TableProof, Verdict
+from holdfast.proof.values import Proof, ProofVerdict, TableProof
 from lab import Kafka
 from tests import calling
 from tests.spark.file_stream import Stream, wait_until_given_up
@@ -61,7 +61,7 @@ class History:
 
     def assert_exact(self, pipeline: Any, rows: int, **more: Any) -> None:
         found = self.prove(pipeline, **more)
-        assert found.verdict is Verdict.EXACT, (found.reason, found.compared)
+        assert found.verdict is ProofVerdict.EXACT, (found.reason, found.compared)
         assert found.compared is not None
         assert found.compared.found == rows
         assert found.next_step == ""
@@ -125,7 +125,7 @@ def test_resets_rewinds_undos_and_moves(history: History) -> None:
 
     history.stream.execute("INSERT INTO readings SELECT * FROM readings LIMIT 1")
     found = history.prove(moved)
-    assert found.verdict is Verdict.NOT_EXACT
+    assert found.verdict is ProofVerdict.NOT_EXACT
     # What it says to do is done.
     command = shlex.split(found.next_step.partition("run: holdfast ")[2])
     history.apply(*command[1:2], *command[3:], allow=("destructive",))
@@ -150,11 +150,11 @@ def test_a_backfill_is_part_of_it_and_gives_back_what_is_lost(history: History) 
     for pipeline, name in ((merged, "merged"), (appended, "appended")):
         history.run(pipeline, files=0)
         history.assert_exact(pipeline, 3)
-        pipeline.backfill(spark, name, start=0, end=1).run()
+        hf.backfill(pipeline, spark, name, start=0, end=1)
         history.assert_exact(pipeline, 6)
         history.stream.execute(f"DELETE FROM {name} WHERE id IN (1, 4)")
         found = history.prove(pipeline)
-        assert found.verdict is Verdict.NOT_EXACT
+        assert found.verdict is ProofVerdict.NOT_EXACT
         assert found.compared is not None
         assert found.compared.lost == 2
         if name == "appended":  # a second copy of the others would come with it
@@ -162,7 +162,7 @@ def test_a_backfill_is_part_of_it_and_gives_back_what_is_lost(history: History) 
             continue
         options = shlex.split(found.next_step.partition("holdfast backfill ")[2])
         given = dict(zip(options[2:-1:2], options[3:-1:2], strict=True))
-        pipeline.backfill(spark, name, start=given["--from"], end=given["--to"]).run()
+        hf.backfill(pipeline, spark, name, start=given["--from"], end=given["--to"])
         history.assert_exact(pipeline, 6)
 
 
@@ -192,7 +192,7 @@ def test_a_deleted_checkpoint_of_kafka(history: History, kafka: Kafka, began: st
         history.assert_exact(pipeline, 3)
         return
     found = history.prove(pipeline)
-    assert found.verdict is Verdict.NOT_COMPARED
+    assert found.verdict is ProofVerdict.NOT_COMPARED
     assert "holdfast prove MODULE:PIPELINE readings --from earliest" in found.next_step
     history.assert_exact(pipeline, 2, began={topic: {"0": 1}})
-    assert history.prove(pipeline, began="earliest").verdict is Verdict.NOT_EXACT
+    assert history.prove(pipeline, began="earliest").verdict is ProofVerdict.NOT_EXACT

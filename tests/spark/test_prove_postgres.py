@@ -8,8 +8,7 @@ from pyspark.sql import DataFrame
 import holdfast as hf
 from holdfast.proof.tables import prove_tables
 from holdfast.proof.values import Comparison
-from holdfast.sinks.held import BEYOND
-from holdfast.sinks.kinds import open_held
+from holdfast.sinks.contents import BEYOND
 from holdfast.sinks.postgres.large import BUDGET_SETTING
 from tests.spark.file_stream import Stream
 
@@ -110,7 +109,7 @@ def table(request: pytest.FixtureRequest, stream: Stream) -> Stream:
 
 def compare(stream: Stream, df: DataFrame) -> Comparison:
     sink = hf.Postgres(lambda dsn=stream.dsn: dsn, table="every")  # type: ignore[misc]
-    opened = open_held(sink, df, stream="any")
+    opened = sink.open_contents(df, stream="any")
     assert opened is not None
     with opened as held:
         assert held.row is None
@@ -133,4 +132,4 @@ def test_every_value_is_read_as_it_is_and_every_other_one_is_seen(table: Stream)
         # A value that no stream can hold is beside the others, under a name of its own.
         values = [(key, value) for key, value in example.expected.items() if key != BEYOND]
         changed = [key for key, value in values if str(value) != str(example.found[key])]
-        assert changed == [list(COLUMNS)[example.expected["id"]]], example
+        assert changed == [list(COLUMNS)[int(str(example.expected["id"]))]], example

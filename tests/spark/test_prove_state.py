@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 import holdfast as hf
-from holdfast.proof.values import TableProof, Verdict
+from holdfast.proof.values import ProofVerdict, TableProof
 from lab import Kafka, Postgres
 from tests.spark.file_stream import wait_until_given_up
 
@@ -86,7 +86,7 @@ def read_files(home: Path) -> Build:
 
 
 def assert_exact(found: TableProof) -> None:
-    assert found.verdict is Verdict.EXACT, (found.reason, found.compared)
+    assert found.verdict is ProofVerdict.EXACT, (found.reason, found.compared)
     assert any("rows that came after their watermark" in each for each in found.left_out)
 
 
@@ -106,7 +106,7 @@ def test_a_delta_source_and_versions_that_each_batch_read(
     assert_exact(prove(spark, pipeline))
     name = f"delta.`{tmp_path / 'table'}`"
     spark.sql(f"UPDATE {name} SET rows = rows + 1 WHERE start = '2026-01-01 00:00:00'")
-    assert prove(spark, pipeline).verdict is Verdict.NOT_EXACT
+    assert prove(spark, pipeline).verdict is ProofVerdict.NOT_EXACT
 
 
 def test_a_kafka_source_and_a_postgres_table(
@@ -146,7 +146,7 @@ def test_a_kafka_source_and_a_postgres_table(
     assert_exact(prove(spark, pipeline))
     with psycopg.connect(dsn) as connection:
         connection.execute(b"UPDATE counted SET rows = rows + 1 WHERE start = '2026-01-01 00:00Z'")
-    assert prove(spark, pipeline).verdict is Verdict.NOT_EXACT
+    assert prove(spark, pipeline).verdict is ProofVerdict.NOT_EXACT
 
 
 def test_watermarks_that_the_log_no_longer_has(spark: SparkSession, tmp_path: Path) -> None:
@@ -165,13 +165,13 @@ def test_watermarks_that_the_log_no_longer_has(spark: SparkSession, tmp_path: Pa
     oldest = min(int(each.name) for each in (tmp_path / "streams/counted/offsets").glob("[0-9]*"))
     assert oldest > 0
     found = prove(spark, pipeline)
-    assert found.verdict is Verdict.NOT_COMPARED
+    assert found.verdict is ProofVerdict.NOT_COMPARED
     assert found.reason.startswith("the rest is exact; results up to 2026-01-01 00:"), found.reason
     assert found.compared is not None
     assert found.compared.expected > 0
     name = f"delta.`{table}`"
     spark.sql(f"UPDATE {name} SET rows = rows + 1 WHERE start = '2026-01-01 00:50:00'")
-    assert prove(spark, pipeline).verdict is Verdict.NOT_EXACT
+    assert prove(spark, pipeline).verdict is ProofVerdict.NOT_EXACT
 
 
 @pytest.mark.parametrize(
@@ -208,5 +208,5 @@ def test_what_rows_do_not_decide_is_not_compared(
     write_file(tmp_path, 0)
     start(spark, pipeline)
     found = prove(spark, pipeline)
-    assert found.verdict is Verdict.NOT_COMPARED
+    assert found.verdict is ProofVerdict.NOT_COMPARED
     assert told in found.reason, found.reason

@@ -19,7 +19,7 @@ from holdfast.apply.stores import Stores
 from holdfast.plan.requests import Request
 from lab import Postgres
 
-pytestmark = pytest.mark.sampled(0)
+pytestmark = pytest.mark.sampled(1)
 """Minutes: `HOLDFAST_ALL=1` runs them, and `python -m campaigns.repair_kills` more."""
 
 Move = Callable[[World, SparkSession], object]

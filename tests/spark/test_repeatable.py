@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
 
-from holdfast.spark.repeatable import is_repeatable
+from holdfast.spark.classic.repeatable import is_repeatable
 from tests.spark.repeatable_queries import (
     DIFFERENT,
     HERE,

@@ -13,8 +13,8 @@ from holdfast.apply.apply import apply_plan
 from holdfast.apply.stores import Stores
 from holdfast.apply.undo import plan_undo
 from holdfast.checkpoint.offsets import OffsetEntry, parse_offset_entry
-from holdfast.diagnosis.case import Looks
 from holdfast.ids import BatchId
+from holdfast.judgement.case import DiagnoseRequest
 from holdfast.plan.make import make_plan
 from holdfast.plan.plan_file import Plan
 from holdfast.plan.requests import Request
@@ -42,7 +42,7 @@ def rows(count: int) -> Counter[str]:
 
 def replay(stream: Stream, batches: int) -> Plan:
     asked = Request(goal="replay", batches=batches, output="restore")
-    plan = make_plan(asked, Looks(location="readings", root=str(stream.root)))
+    plan = make_plan(asked, DiagnoseRequest(location="readings", root=str(stream.root)))
     assert isinstance(plan, Plan), plan
     return plan
 

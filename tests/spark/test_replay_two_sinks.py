@@ -12,7 +12,7 @@ from pyspark.sql.functions import udf
 import holdfast as hf
 from holdfast.apply.apply import apply_plan
 from holdfast.apply.stores import Stores
-from holdfast.diagnosis.case import Looks
+from holdfast.judgement.case import DiagnoseRequest
 from holdfast.plan.make import make_plan
 from holdfast.plan.plan_file import Plan
 from holdfast.plan.requests import Request
@@ -47,7 +47,7 @@ def test_both_sinks_get_the_corrected_rows(
     stream.add(3)
     run()
     factor.write_text("1")
-    looks = Looks(location="readings", root=str(stream.root))
+    looks = DiagnoseRequest(location="readings", root=str(stream.root))
     plan = make_plan(Request(goal="replay", output="restore"), looks)
     assert isinstance(plan, Plan), plan
     apply_plan(plan, Stores(), allowed=plan.words)

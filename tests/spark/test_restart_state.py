@@ -42,6 +42,8 @@ from tests.spark.restarts import (
 from tests.spark.spark_errors import NEWER_LOG, NO_DELTA, NO_OPERATOR_METADATA, UNREADABLE
 from tests.spark.spark_version import of_version
 
+pytestmark = pytest.mark.sampled(25)  # `python -m lab predictions` runs all of them
+
 NO_STATE = of_version(
     {(3, 5): NO_DELTA, (4, 2): "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY"}
 )

@@ -27,6 +27,8 @@ from tests.spark.restarts import COUNTS, Original, Rows, Truth, original_of, pre
 from tests.spark.spark_errors import NEWER_LOG, NO_DELTA, OTHER_LOG
 from tests.spark.spark_version import of_version
 
+pytestmark = pytest.mark.sampled(25)  # `python -m lab predictions` runs all of them
+
 NOT_EMPTY = "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY"
 PARTITIONS = "spark.sql.shuffle.partitions"
 

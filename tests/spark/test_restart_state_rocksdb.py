@@ -37,6 +37,8 @@ from tests.spark.spark_errors import NO_ROCKSDB_FILE as NO_FILE
 from tests.spark.spark_errors import UNREADABLE
 from tests.spark.spark_version import NotThere, of_version
 
+pytestmark = pytest.mark.sampled(25)  # `python -m lab predictions` runs all of them
+
 OTHER_SIZE = of_version(
     {
         (3, 5): "IllegalStateException: Copied",

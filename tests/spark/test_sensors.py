@@ -19,12 +19,13 @@ from examples.sensors.messages import Message, make_messages
 from examples.sensors.plain import TABLES, run_once
 from examples.sensors.settings import DSN_NAME, Sensors
 from holdfast.checkpoint import OffsetEntry, QueryMetadata, read_checkpoint
-from holdfast.checkpoint.sources import parse_offset
-from holdfast.checkpoint.sources.kafka import KafkaOffset
+from holdfast.sources.kafka.kind import KafkaOffset
+from holdfast.sources.registry import parse_offset
 from holdfast.storage import open_reader
 from holdfast.storage.options import from_hadoop
 from lab import S3, Kafka, Postgres
 from tests.spark.file_stream import wait_until_given_up
+from tests.stand_ins import stand_in
 
 MESSAGES = 12_000
 SEED = 20_261_115
@@ -178,7 +179,7 @@ def test_when_one_stream_does_not_start_the_others_are_stopped_and_the_cause_is_
                 int("password=hidden of the cause")
             except ValueError as error:
                 failed: dict[str, Exception] = {"sensor-quarantine": error}
-            raise hf.PipelineStartError("sensors", queries={"raw": query}, errors=failed)
+            raise hf.PipelineStartError("sensors", queries={"raw": stand_in(query)}, errors=failed)
 
     with pytest.raises(hf.PipelineStartError) as refused:
         guarded.start_all(OneStarts("sensors"), spark=None)  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ import holdfast as hf
 from holdfast.sinks.sink import SinkSpec
 from holdfast.testing.sink_contract import SinkContract
 from lab import Postgres
-from tests.sqlite_sink import Sqlite, rows_in
+from tests.kinds.sqlite_sink import Sqlite, rows_in
 
 
 class TestPostgres(SinkContract):

@@ -18,8 +18,8 @@ from holdfast import points
 from holdfast.errors import ConfigError
 from holdfast.ids import BatchId
 from holdfast.ledger.coverage import read_coverage
-from holdfast.ledger.postgres import read_row
 from holdfast.record import newest_epoch, take_lease, this_process
+from holdfast.sinks.postgres.ledger_rows import read_row
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from holdfast.sinks.postgres.table import TableError
 from holdfast.storage.write import open_writer

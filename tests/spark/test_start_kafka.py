@@ -12,12 +12,12 @@ from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from pyspark.sql import DataFrame
 
-from holdfast.evidence.sources.kafka_client import open_kafka
-from holdfast.evidence.sources.kafka_probe import CannotAskError
-from holdfast.evidence.sources.probe import NotProbed
 from holdfast.record.runs import newest_run
-from holdfast.spark import kafka_client
-from holdfast.spark.kafka_client import find_kafka_clients
+from holdfast.sources.kafka.client import open_kafka
+from holdfast.sources.kafka.probe import CannotAskError
+from holdfast.sources.probe import NotProbed
+from holdfast.spark.classic import kafka_client
+from holdfast.spark.classic.kafka_client import find_kafka_clients
 from holdfast.storage.open import open_reader
 from holdfast.streams.refusal import StartRefusedError
 from lab import Kafka

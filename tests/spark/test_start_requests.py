@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from benchmarks.aged_stream import Age, AgedStream, end, query_of, run_three_batches
 from benchmarks.start_requests import ours_of
-from holdfast.sinks import session
+from holdfast.spark.classic import adapter
 from lab import S3, Postgres
 from lab.faults.s3_proxy import S3Proxy, SeenRequest
 
@@ -29,7 +29,7 @@ def proxy(s3: S3, monkeypatch: pytest.MonkeyPatch) -> Iterator[S3Proxy]:
     """Stand between Holdfast's client and the store; Spark's own goes past it."""
     with S3Proxy(s3.port) as proxy:
         settings = s3.spark_settings(port=proxy.port)
-        monkeypatch.setattr(session, "HadoopConfiguration", lambda _: settings)
+        monkeypatch.setattr(adapter, "hadoop_settings", lambda _: settings)
         yield proxy
 
 

@@ -18,7 +18,7 @@ from holdfast.checkpoint.state.row_codec import RowCodec, find_codec
 from holdfast.checkpoint.state.scan import ScannedStore, scan_store
 from holdfast.checkpoint.state.unsafe_row import Fields, NotDecoded
 from holdfast.evidence.state import ROCKSDB, provider_of, unique_ids
-from holdfast.evidence.versions import version_text
+from holdfast.spark_versions import version_text
 from tests.spark.spark_version import SPARK
 from tests.spark.test_kept_state import FORMAT, unpack
 from tests.unit.checkpoint.archives import ARCHIVES, Archive, open_archive

@@ -18,9 +18,9 @@ from holdfast.errors import ConfigError, LocationError, ReadError
 from holdfast.record.leases import take_lease
 from holdfast.record.owner import this_process
 from holdfast.sinks.session import place_of
-from holdfast.spark.hadoop_configuration import HadoopConfiguration
-from holdfast.spark.hadoop_files import HadoopReader
-from holdfast.spark.hadoop_writer import HadoopWriter
+from holdfast.spark.classic.hadoop_configuration import HadoopConfiguration
+from holdfast.spark.classic.hadoop_files import HadoopReader
+from holdfast.spark.classic.hadoop_writer import HadoopWriter
 from holdfast.storage.hadoop_settings import from_session
 from holdfast.storage.location import parse_location, spark_location
 from holdfast.storage.open import open_reader

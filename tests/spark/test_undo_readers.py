@@ -12,7 +12,7 @@ import holdfast as hf
 from holdfast.apply.apply import apply_plan
 from holdfast.apply.stores import Stores
 from holdfast.apply.undo import plan_undo
-from holdfast.diagnosis.case import Looks
+from holdfast.judgement.case import DiagnoseRequest
 from holdfast.plan.make import make_plan
 from holdfast.plan.plan_file import Plan
 from holdfast.plan.requests import Request
@@ -77,7 +77,7 @@ def test_a_reset_with_everything_downstream_is_taken_back(
     lake.run()
     assert lake.rows() == rows(3)
     asked = Request(goal="reset", start="earliest", output="truncate", cascade=True)
-    looks = Looks(location="to-raw", root=str(lake.home / "streams"))
+    looks = DiagnoseRequest(location="to-raw", root=str(lake.home / "streams"))
     journal = lake.carry_out(make_plan(asked, looks))
     if runs_between:
         lake.run()

@@ -32,8 +32,8 @@ def test_inspect_predicts_for_a_version_and_counts_rows_when_asked(tmp_path: Pat
     with tarfile.open(DIRECTORY / "4.2-aggregation.tar.xz") as archive:
         archive.extractall(tmp_path, filter="data")
     found = holdfast.inspect(str(tmp_path / "checkpoint"), spark=(4, 1), rows=True)
-    assert found.spark == (4, 1)
-    assert all(isinstance(store.rows, int) for store in found.stores)
+    assert found.overview.spark == (4, 1)
+    assert all(isinstance(store.rows, int) for store in found.overview.stores)
 
 
 def test_a_version_that_is_not_known_is_refused() -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import holdfast as hf
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.main import _run
+from holdfast.repairing import _stores
 from tests.docs.repair_root import make_root
 from tests.house.repository import ROOT
 
@@ -99,6 +101,49 @@ def test_without_a_plan_nothing_is_applied(root: str) -> None:
         hf.apply_plan(found)
 
 
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda **where: hf.plan_replay(STREAM, output="restor", **where), "'restor' is no output"),
+        (lambda **where: hf.plan_rewind(STREAM, to_batch=1, output="kept", **where), "no output"),
+        (
+            lambda **where: hf.plan_reset(STREAM, start="earliest", output="empty", **where),
+            "It takes: truncate, new-table, keep-from-here",
+        ),
+        (
+            lambda **where: hf.plan_reset(
+                STREAM, start="earliest", output="truncate", outputs={"readings/x": "no"}, **where
+            ),
+            "'no' is no output of reset",
+        ),
+        (lambda **where: hf.plan_replay(STREAM, batches=0, **where), "batches=0"),
+        (lambda **where: hf.plan_prune(STREAM, older_than_days=10**7, **where), "from 0 to 36500"),
+        (lambda **where: hf.plan_prune(STREAM, older_than_days=-1, **where), "from 0 to 36500"),
+    ],
+)
+def test_a_word_that_the_command_would_refuse_is_refused(call: Any, says: str, root: str) -> None:
+    with pytest.raises(hf.ConfigError, match=re.escape(says)):
+        call(root=root)
+
+
+def test_a_misspelt_keyword_is_an_error(root: str) -> None:
+    """Without the root, the name of a stream would be taken for a location."""
+    with pytest.raises(TypeError, match="unexpected keyword argument 'rooot'"):
+        hf.plan_resume(STREAM, rooot=root)  # type: ignore[call-arg]
+    plan = hf.plan_snapshot(STREAM, name="one", root=root)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'root'"):
+        hf.rehearse_plan(plan, root=root)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'root'"):
+        hf.apply_plan(plan, root=root)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'root'"):
+        hf.plan_undo("journal", root=root)  # type: ignore[call-arg]
+
+
+def test_a_plan_that_needs_spark_says_how_to_pass_it() -> None:
+    with pytest.raises(hf.ConfigError, match="pass a Spark session as spark="):
+        _stores({})._session()
+
+
 def test_lint_reports_as_the_command_does(tmp_path: Path) -> None:
     program = tmp_path / "job.py"
     program.write_text(
@@ -112,8 +157,9 @@ def test_lint_reports_as_the_command_does(tmp_path: Path) -> None:
 
 def test_a_version_is_given_as_people_write_it(root: str) -> None:
     place = f"{root}/{STREAM}"
-    assert hf.inspect(place, spark="4.2").spark == hf.inspect(place, spark=(4, 2)).spark
-    assert hf.inspect(place, spark="4.2.1").spark == (4, 2)
+    assert hf.inspect(place, spark="4.2").overview.spark == (4, 2)
+    assert hf.inspect(place, spark=(4, 2)).overview.spark == (4, 2)
+    assert hf.inspect(place, spark="4.2.1").overview.spark == (4, 2)
     with pytest.raises(hf.ConfigError, match=r"spark=9\.9 is not a version"):
         hf.inspect(place, spark="9.9")
 

@@ -17,7 +17,7 @@ from campaigns.target_changes.rows import (
     remove_all,
     remove_first,
 )
-from holdfast.ledger.delta_log import LOG
+from holdfast.formats.delta_log import LOG
 
 if TYPE_CHECKING:
     from campaigns.target_changes.delta.scene import DeltaScene

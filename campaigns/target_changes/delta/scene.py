@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from campaigns.target_changes.cells import STREAMED, Cell, Table
 from campaigns.target_changes.rows import SCHEMA, Row, write_file
-from holdfast.ledger.delta_log import LOG
+from holdfast.formats.delta_log import LOG
 from holdfast.sinks.delta.sink import Delta
 from holdfast.streams.start import start
 

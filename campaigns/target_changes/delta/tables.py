@@ -16,7 +16,7 @@ from campaigns.target_changes.cells import (
 )
 from campaigns.target_changes.delta.rows import clean_up, their_row
 from campaigns.target_changes.rows import SCHEMA, first_again, only_theirs, remove_all
-from holdfast.ledger.delta_log import LOG
+from holdfast.formats.delta_log import LOG
 
 if TYPE_CHECKING:
     from campaigns.target_changes.delta.scene import DeltaScene

@@ -15,8 +15,8 @@ from pyspark.sql import SparkSession
 from campaigns.target_changes.cells import Cell, Table
 from campaigns.target_changes.postgres.constraints import ROLE
 from campaigns.target_changes.rows import SCHEMA, Row, write_file
-from holdfast.ledger.postgres_tables import ddl
 from holdfast.sinks.postgres import write
+from holdfast.sinks.postgres.ledger_tables import ddl
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
 from holdfast.streams.start import start
 from lab import Postgres

@@ -15,11 +15,10 @@ left alone; one that is not is carried out.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Collection
 
 from holdfast import clock
-from holdfast.apply.applying import Applying, Telling
+from holdfast.apply.applying import PlanRun, ProgressCallbacks
 from holdfast.apply.checks import find_moved, find_moved_rest, refuse_other_streams
 from holdfast.apply.confined import refuse_unlike_steps
 from holdfast.apply.errors import (
@@ -31,24 +30,22 @@ from holdfast.apply.errors import (
     StalePlanError,
     StreamRunsError,
     UnfinishedRepairError,
+    failures,
+    say_failure,
 )
 from holdfast.apply.fencing import fence_sinks, leases_of
 from holdfast.apply.leases import Leases
 from holdfast.apply.movement import refuse_movement
-from holdfast.apply.permissions import find_needed
-from holdfast.apply.standing import Done, Moved, NotDone
+from holdfast.apply.permissions import find_needed, refuse_unsaid
+from holdfast.apply.steps.kind import Done, Drifted, NotDone
+from holdfast.apply.steps.table import describe
 from holdfast.apply.stores import Stores
-from holdfast.errors import HoldfastError
-from holdfast.plan.describe import describe
+from holdfast.events import emit, repairs
 from holdfast.plan.plan_file import Plan
 from holdfast.plan.steps import CopyTree, Step
-from holdfast.points import reached
 from holdfast.record.repairs import RepairBegun, RepairEnded, mark_repair, unfinished_repairs
-from holdfast.redact import redact
-from holdfast.spark.errors import spark_errors
 
 _START = "Start the stream as before."
-_UNSAID = "The plan needs a permission that its file does not name."
 
 
 def apply_plan(
@@ -56,7 +53,7 @@ def apply_plan(
     stores: Stores,
     *,
     allowed: Collection[str],
-    telling: Telling | None = None,
+    telling: ProgressCallbacks | None = None,
     recheck: Callable[[], Collection[str]] = lambda: (),
 ) -> str:
     """Apply a plan; return where its journal is.
@@ -77,20 +74,21 @@ def apply_plan(
     missing = tuple(dict.fromkeys(each for each in find_needed(plan) if each[0] not in allowed))
     if missing:  # A1
         raise NotAllowedError(plan.id, missing)
-    applying = Applying(plan=plan, stores=stores, telling=telling or Telling())
+    telling = telling or ProgressCallbacks()
+    applying = PlanRun(plan=plan, stores=stores, telling=telling, allowed=allowed)
     with stores.in_use(), leases_of(applying) as leases:  # A2
-        reached("A2")
+        emit(repairs.PlanLeased(plan.id, plan.goal))
         _check(applying)  # A3
         refuse_movement(applying)
-        _refuse_unsaid(plan, recheck(), allowed)
-        reached("A3")
+        refuse_unsaid(plan, recheck(), allowed)
+        emit(repairs.PlanChecked(plan.id, plan.goal))
         _open(applying)  # A4
         _refuse_obstacles(applying)
         _fence(applying, leases)
         return _carry_out(applying, leases)
 
 
-def _fence(applying: Applying, leases: Leases) -> None:
+def _fence(applying: PlanRun, leases: Leases) -> None:
     """Fence the sinks, and close the plan if a driver was started or has committed meanwhile.
 
     A start takes the lease, then looks for a mark; a plan writes its mark, then looks at the lease.
@@ -107,22 +105,23 @@ def _fence(applying: Applying, leases: Leases) -> None:
     if moved:
         _end(applying, "abandoned")
         raise StalePlanError(applying.plan.id, moved, is_closed=True)
-    reached("A4-fenced")
+    emit(repairs.PlanFenced(applying.plan.id, applying.plan.goal))
 
 
-def _refuse_unsaid(plan: Plan, needed: Collection[str], allowed: Collection[str]) -> None:
-    """Refuse a plan that needs a permission which its file does not name.
-
-    Raises:
-        NotAllowedError: It does.
-    """
-    unsaid = sorted(set(needed) - set(allowed))
-    if unsaid:
-        raise NotAllowedError(plan.id, tuple((word, _UNSAID) for word in unsaid))
-
-
-def continue_plan(plan: Plan, stores: Stores, *, telling: Telling | None = None) -> str:
+def continue_plan(
+    plan: Plan,
+    stores: Stores,
+    *,
+    allowed: Collection[str] = (),
+    telling: ProgressCallbacks | None = None,
+) -> str:
     """Go on with a plan that was begun and has not ended; return where its journal is.
+
+    Args:
+        plan: What was begun.
+        stores: What it names.
+        allowed: Permissions for what has come since; those of the plan were given.
+        telling: Who is told how it goes.
 
     Raises:
         JournalError: It was not begun, so nobody has allowed it; or it has ended without effect.
@@ -131,7 +130,8 @@ def continue_plan(plan: Plan, stores: Stores, *, telling: Telling | None = None)
         StreamRunsError: A stream is running; nothing was changed.
         InterruptedPlanError: It stopped part-way again.
     """
-    applying = Applying(plan=plan, stores=stores, telling=telling or Telling())
+    telling = telling or ProgressCallbacks()
+    applying = PlanRun(plan=plan, stores=stores, telling=telling, allowed=allowed)
     at, how = str(applying.journal.location), applying.journal.ended()
     if not applying.journal.is_open():
         raise JournalError(at, why="No plan was begun there: apply it first.")
@@ -144,20 +144,29 @@ def continue_plan(plan: Plan, stores: Stores, *, telling: Telling | None = None)
         refuse_unlike_steps(applying)
         _refuse_other_repairs(applying)
         refuse_movement(applying)
-        has_begun = bool(applying.journal.begun())
-        moved = find_moved_rest(applying) if has_begun else _find_moved(applying)
-        moved = moved or applying.find_obstacles() or fence_sinks(applying, leases)
-        if moved and has_begun:
-            raise DriftedPlanError(at, moved)
-        if moved:
-            _end(applying, "abandoned")
-            raise StalePlanError(plan.id, moved, is_closed=True)
+        _refuse_moved(applying, leases)
         _open(applying)  # A4
         leases.confirm()
         return _carry_out(applying, leases)
 
 
-def _refuse_obstacles(applying: Applying) -> None:
+def _refuse_moved(applying: PlanRun, leases: Leases) -> None:
+    """Refuse to go on with a plan whose rest is not for the world as it is; fence its sinks.
+
+    Raises:
+        DriftedPlanError, StalePlanError: It is not.
+    """
+    has_begun = bool(applying.journal.begun())
+    moved = find_moved_rest(applying) if has_begun else _find_moved(applying)
+    moved = moved or applying.find_obstacles() or fence_sinks(applying, leases)
+    if moved and has_begun:
+        raise DriftedPlanError(str(applying.journal.location), moved)
+    if moved:
+        _end(applying, "abandoned")
+        raise StalePlanError(applying.plan.id, moved, is_closed=True)
+
+
+def _refuse_obstacles(applying: PlanRun) -> None:
     """Close a plan that a sink would stop half-way, before its first step.
 
     Looked at under the mark: no start and no other plan comes in between.
@@ -171,7 +180,7 @@ def _refuse_obstacles(applying: Applying) -> None:
         raise PlanBlockedError(applying.plan.id, found)
 
 
-def _check(applying: Applying) -> None:
+def _check(applying: PlanRun) -> None:
     """Refuse a plan that is not for the world as it is (A3)."""
     refuse_other_streams(applying.plan, applying.stores)
     refuse_unlike_steps(applying)
@@ -182,7 +191,7 @@ def _check(applying: Applying) -> None:
         raise StalePlanError(applying.plan.id, moved)
 
 
-def _refuse_used(applying: Applying) -> None:
+def _refuse_used(applying: PlanRun) -> None:
     """Refuse a plan that has a journal: its steps count as done there, and would be left out."""
     plan, at, how = applying.plan, str(applying.journal.location), applying.journal.ended()
     if how is not None:
@@ -191,14 +200,14 @@ def _refuse_used(applying: Applying) -> None:
         raise UnfinishedRepairError(plan.stream, goal=plan.goal, journal=at)
 
 
-def _find_moved(applying: Applying) -> tuple[str, ...]:
+def _find_moved(applying: PlanRun) -> tuple[str, ...]:
     moved = list(find_moved(applying.plan, applying.stores))
     looks = (applying.look(step) for step in applying.plan.steps)
-    moved += [each.why for each in looks if isinstance(each, Moved)]
+    moved += [each.why for each in looks if isinstance(each, Drifted)]
     return tuple(dict.fromkeys(moved))
 
 
-def _refuse_other_repairs(applying: Applying) -> None:
+def _refuse_other_repairs(applying: PlanRun) -> None:
     # Also what the plan that is taken back was taking back: else neither of them could be ended.
     for stream, record in applying.records():
         for found in unfinished_repairs(record):
@@ -206,20 +215,20 @@ def _refuse_other_repairs(applying: Applying) -> None:
                 raise UnfinishedRepairError(stream, goal=found.goal, journal=found.journal)
 
 
-def _open(applying: Applying) -> None:
+def _open(applying: PlanRun) -> None:
     """Write the plan down, and mark every stream (A4)."""
     plan, journal = applying.plan, applying.journal
     journal.open()
-    reached("A4")
-    for _, record in applying.records():
+    emit(repairs.JournalOpened(plan.id, plan.goal))
+    for stream, record in applying.records():
         mark = RepairBegun(
             id=plan.id, goal=plan.goal, journal=str(journal.location), begun_at=_now()
         )
         mark_repair(record, mark)
-        reached("A4-marked")
+        emit(repairs.StreamMarked(plan.id, plan.goal, stream=stream))
 
 
-def _carry_out(applying: Applying, leases: Leases) -> str:
+def _carry_out(applying: PlanRun, leases: Leases) -> str:
     plan, journal = applying.plan, applying.journal
     done = journal.done()
     for number, step in enumerate(plan.steps, start=1):
@@ -227,48 +236,37 @@ def _carry_out(applying: Applying, leases: Leases) -> str:
         if number not in done:
             try:
                 _one(applying, step, number, leases=leases)
-            except _failures() as error:
+            except failures() as error:
                 shown, at = f"{number} of {len(plan.steps)} ({what})", str(journal.location)
-                raise InterruptedPlanError(journal=at, step=shown, why=_say(error)) from error
+                raise InterruptedPlanError(
+                    journal=at, step=shown, why=say_failure(error)
+                ) from error
         applying.telling.step(number, what)
     _end(applying, "applied")  # A8
     return str(journal.location)
 
 
-def _failures() -> tuple[type[Exception], ...]:
-    """Return the errors by which a step can fail; PySpark need not be installed."""
-    return (HoldfastError, *(spark_errors() if "pyspark" in sys.modules else ()))
-
-
-def _say(error: Exception) -> str:
-    """Return why a step failed; what Spark says begins with its answer, and can hold secrets."""
-    if isinstance(error, StalePlanError | StreamRunsError):  # the steps before are done
-        return error.why
-    if isinstance(error, HoldfastError):
-        return f"{error.what} {error.why}"
-    return redact(str(error)).partition("\n")[0][:500]
-
-
-def _one(applying: Applying, step: Step, number: int, *, leases: Leases) -> None:
+def _one(applying: PlanRun, step: Step, number: int, *, leases: Leases) -> None:
     journal = applying.journal
-    reached("A5-before")
+    at = (applying.plan.id, applying.plan.goal, number)
+    emit(repairs.StepNext(*at))
     leases.confirm()
     journal.begin(number, describe(step))  # A5
-    reached("A5")
+    emit(repairs.StepAnnounced(*at))
     match applying.look(step):
         case Done() if not isinstance(step, CopyTree):
             pass
         case NotDone() | Done():  # a copy that was cut short after its last file is compared again
             applying.change(step, number, leases)  # A6
             _confirm(applying, step)
-        case Moved(why=why):
+        case Drifted(why=why):
             raise StalePlanError(applying.plan.id, (why,))
-    reached("A6")
+    emit(repairs.StepApplied(*at))
     journal.finish(number)  # A7
-    reached("A7")
+    emit(repairs.StepRecorded(*at))
 
 
-def _confirm(applying: Applying, step: Step) -> None:
+def _confirm(applying: PlanRun, step: Step) -> None:
     """See that a step has done what it says.
 
     Raises:
@@ -276,23 +274,23 @@ def _confirm(applying: Applying, step: Step) -> None:
     """
     found = applying.look(step)
     if not isinstance(found, Done):
-        why = found.why if isinstance(found, Moved) else f"{describe(step)}: it did not take."
+        why = found.why if isinstance(found, Drifted) else f"{describe(step)}: it did not take."
         raise StalePlanError(applying.plan.id, (why,))
 
 
-def _end(applying: Applying, how: str) -> None:
+def _end(applying: PlanRun, how: str) -> None:
     """End the journal, then the marks (A8); of a plan that this one has undone too."""
     plan = applying.plan
     applying.journal.end(how)
     undone = plan.undoes if how == "applied" else None
     if undone is not None:
         applying.journal.end_undone(undone)
-    reached("A8")
-    for _, record in applying.records():
+    emit(repairs.PlanClosed(plan.id, plan.goal, ended=how))
+    for stream, record in applying.records():
         for each in unfinished_repairs(record):
             if each.id in (plan.id, undone):
                 mark_repair(record, RepairEnded(id=each.id, ended_at=_now()))
-        reached("A8-marked")
+        emit(repairs.MarkRemoved(plan.id, plan.goal, stream=stream))
 
 
 def _now() -> str:

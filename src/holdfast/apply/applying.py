@@ -2,38 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import assert_never
 
-from holdfast.apply.file_steps import change_file, look_at_file
 from holdfast.apply.journal import Journal, read_journalled_plan
 from holdfast.apply.leases import Leases
-from holdfast.apply.sink_steps import change_sink, find_obstacle, look_at_sink
-from holdfast.apply.standing import NotDone, Standing
+from holdfast.apply.steps.kind import NotDone, StepState, Work
+from holdfast.apply.steps.table import kind_of
 from holdfast.apply.stores import Stores
-from holdfast.apply.tree_steps import change_tree, look_at_tree
-from holdfast.ledger.output import EmptyOutput, RestoreOutput
 from holdfast.plan.plan_file import Plan
-from holdfast.plan.preconditions import LedgerIs
-from holdfast.plan.steps import (
-    CopyTree,
-    DiscardTree,
-    PutFile,
-    RemoveFile,
-    RemoveTree,
-    RestoreFile,
-    SettleSink,
-    Step,
-)
-from holdfast.record.layout import GENERATIONS, record_location
+from holdfast.plan.steps import PutFile, RemoveFile, SettleSink, Step, WriteRange, ledger_row
+from holdfast.record.layout import GENERATIONS
 from holdfast.record.leases import Waiting
 from holdfast.storage.location import parse_location
 from holdfast.storage.write import Writer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Telling:
+class ProgressCallbacks:
     """Who is told how it goes."""
 
     step: Callable[[int, str], None] = lambda *_: None
@@ -45,16 +31,18 @@ class Telling:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Applying:
+class PlanRun:
     """One application of a plan."""
 
     plan: Plan
     stores: Stores
-    telling: Telling
+    telling: ProgressCallbacks
+    allowed: Collection[str] = ()
+    """The permissions that are given beside those that the plan names."""
 
     def record(self, stream: str) -> Writer:
         """Return the record of a stream."""
-        return self.stores.at(str(record_location(parse_location(self.plan.root), stream)))
+        return self.stores.at(str(self.plan.record_of(stream)))
 
     def records(self) -> tuple[tuple[str, Writer], ...]:
         """Return the records of the streams that the plan changes, each with its stream.
@@ -81,6 +69,11 @@ class Applying:
             plan = read_journalled_plan(self.record(self.plan.stream), plan.undoes)
             yield plan
 
+    def undone_ranges(self) -> tuple[WriteRange, ...]:
+        """Return the ranges that the plan takes back: a driver that is paused may write them."""
+        steps = (step for plan in self._plans() if plan is not self.plan for step in plan.steps)
+        return tuple(step for step in steps if isinstance(step, WriteRange))
+
     @property
     def journal(self) -> Journal:
         """The journal, in the record of the plan's first stream."""
@@ -94,52 +87,34 @@ class Applying:
         """
         return frozenset(each.id for each in self._plans())
 
-    def look(self, step: Step) -> Standing:
+    def look(self, step: Step) -> StepState:
         """Say how the world stands to a step."""
-        match step:
-            case PutFile() | RemoveFile() | RestoreFile():
-                return look_at_file(step, self.stores.at(step.place))
-            case CopyTree() | RemoveTree() | DiscardTree():
-                return look_at_tree(step, self.stores)
-            case SettleSink():
-                return look_at_sink(step, self.stores.ledger(step.sink, writes=False))
-            case _:
-                assert_never(step)
+        return kind_of(step).look(step, self.stores)
+
+    def work(self, number: int, leases: Leases | None = None) -> Work:
+        """Return what a step is carried out with; without leases, on an overlay."""
+        return Work(
+            plan=self.plan,
+            stores=self.stores,
+            journal=self.journal,
+            number=number,
+            progress=self.telling.progress,
+            leases=leases,
+            allowed={*self.plan.words, *self.allowed},
+        )
 
     def find_obstacles(self) -> tuple[str, ...]:
         """Return why sinks would refuse steps that are not done yet, one sentence each."""
         found = (
-            find_obstacle(step, self.stores.ledger(step.sink, writes=False))
+            self.stores.ledger(step.sink, writes=False).find_obstacle(
+                ledger_row(step.stream, step.new), step.output
+            )
             for step in self.plan.steps
             if isinstance(step, SettleSink) and isinstance(self.look(step), NotDone)
         )
         return tuple(dict.fromkeys(each for each in found if each is not None))
 
-    def _seen(self, step: SettleSink) -> str | None:
-        """Return what told the rows of a sink apart when the plan was made.
-
-        None where rows of other writers stay: they may come and go.
-        """
-        if not isinstance(step.output, EmptyOutput | RestoreOutput):
-            return None
-        for each in self.plan.preconditions:
-            if isinstance(each, LedgerIs) and (each.stream, each.sink) == (step.stream, step.sink):
-                return each.table
-        return None
-
     def change(self, step: Step, number: int, leases: Leases) -> None:
         """Carry a step out."""
-        lease = leases.of(step.stream)
-        match step:
-            case PutFile() | RemoveFile() | RestoreFile():
-                journal, there = self.journal, self.stores.at(step.place)
-                kept = journal.kept(number)
-                change_file(step, there, journal=journal.record, kept=kept, check=leases.check)
-            case CopyTree() | RemoveTree() | DiscardTree():
-                change_tree(step, self.stores, self.telling.progress, check=leases.check)
-            case SettleSink():
-                ledger = self.stores.ledger(step.sink, writes=True)
-                change_sink(step, ledger, lease, seen=self._seen(step))
-                self.stores.forget_ledgers()
-            case _:
-                assert_never(step)
+        leases.of(step.stream)  # refuses once the lease is lost
+        kind_of(step).carry_out(step, self.work(number, leases))

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
-from holdfast.apply.applying import Applying
-from holdfast.apply.standing import Moved
+from holdfast.apply.applying import PlanRun
+from holdfast.apply.steps.kind import Drifted
 from holdfast.apply.stores import Stores
 from holdfast.errors import HoldfastError
-from holdfast.evidence.sources.kafka_client import open_kafka
-from holdfast.evidence.sources.kafka_probe import CannotAskError
-from holdfast.evidence.sources.probe import NotProbed
 from holdfast.ledger.store import Unreadable
 from holdfast.plan.plan_file import Plan, PlanFileError
 from holdfast.plan.preconditions import (
@@ -28,6 +25,9 @@ from holdfast.plan.steps import SettleSink, digest_of, row_value, says_the_same
 from holdfast.plan.trees import list_files
 from holdfast.record.generations import newest_generation
 from holdfast.record.layout import HOME, is_stream_name, record_location
+from holdfast.sources.kafka.client import open_kafka
+from holdfast.sources.kafka.probe import CannotAskError
+from holdfast.sources.probe import NotProbed
 from holdfast.storage.location import is_inside, parse_location
 
 
@@ -46,7 +46,7 @@ def find_moved(plan: Plan, stores: Stores) -> tuple[str, ...]:
     return tuple(said for each in plan.preconditions for said in _moved(each, plan, stores))
 
 
-def find_moved_rest(applying: Applying) -> tuple[str, ...]:
+def find_moved_rest(applying: PlanRun) -> tuple[str, ...]:
     """Return what has changed what the remaining steps of a plan were made for.
 
     Each step compares the files and the row that it changes. What is left are sinks that it does
@@ -64,7 +64,7 @@ def find_moved_rest(applying: Applying) -> tuple[str, ...]:
         is_other = isinstance(each, LedgerIs) and each.sink not in settled
         if is_other or isinstance(each, TopicHolds):
             found += _moved(each, plan, stores)
-    found += [each.why for each in map(applying.look, rest) if isinstance(each, Moved)]
+    found += [each.why for each in map(applying.look, rest) if isinstance(each, Drifted)]
     return tuple(dict.fromkeys(found))
 
 
@@ -77,7 +77,7 @@ def refuse_other_streams(plan: Plan, stores: Stores) -> None:
     root = parse_location(plan.root)
     for each in plan.places:
         place = parse_location(each)
-        if not is_inside(place, root) or place == root:
+        if not is_inside(place, root) or place in (root, plan.record_of(plan.stream)):
             continue
         first, second, *_ = (*place.path.removeprefix(root.path).strip("/").split("/"), "")
         stream = second if first == HOME else first.partition(".g")[0]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from holdfast.apply.applying import Applying
+from holdfast.apply.applying import PlanRun
 from holdfast.apply.journal import read_journalled_plan
 from holdfast.plan.plan_file import Plan, PlanFileError
 from holdfast.plan.steps import (
@@ -21,6 +21,7 @@ from holdfast.plan.steps import (
     RestoreFile,
     SettleSink,
     Step,
+    WriteRange,
 )
 from holdfast.record.generations import Generation, read_generations
 from holdfast.storage.local import is_same_place
@@ -28,12 +29,12 @@ from holdfast.storage.location import Location, is_inside, parse_location
 
 _FILE = re.compile(
     r"(\.?metadata(\.crc)?|(offsets|commits|sources|state)/.+"  # of a checkpoint
-    r"|(generations|contracts|runs|inputs|batches|snapshots)/.+)"  # of a record
+    r"|(generations|contracts|runs|inputs|batches|snapshots)/.+|backfill\.json)"  # of a record
 )
 _PRUNE, _RETIRE = "prune", "retire"
 
 
-def refuse_unlike_steps(applying: Applying) -> None:
+def refuse_unlike_steps(applying: PlanRun) -> None:
     """Refuse a plan whose steps are not such as Holdfast plans.
 
     Raises:
@@ -49,7 +50,7 @@ def refuse_unlike_steps(applying: Applying) -> None:
 class _Confined:
     """The places and the copies that a plan may touch."""
 
-    def __init__(self, applying: Applying) -> None:
+    def __init__(self, applying: PlanRun) -> None:
         self._applying = applying
         self._plan = plan = applying.plan
         self._generations = tuple(self._read_generations())
@@ -80,7 +81,7 @@ class _Confined:
                 return self._find_removal_fault(step)
             case DiscardTree():
                 return self._find_discard_fault(step)
-            case SettleSink():
+            case SettleSink() | WriteRange():
                 return None
 
     def _find_file_fault(self, step: PutFile | RemoveFile | RestoreFile) -> str | None:

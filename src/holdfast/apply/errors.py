@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from shlex import quote
 
 from holdfast.errors import HoldfastError
 from holdfast.record.repairs import say_how_to_end
+from holdfast.redact import redact
+from holdfast.spark.errors import spark_errors
 
 
 class StalePlanError(HoldfastError):
@@ -128,3 +131,19 @@ class JournalError(HoldfastError):
         how: str = "Give the directory of a journal: ROOT/_holdfast/STREAM/journal/ID",
     ) -> None:
         super().__init__(what=f"Nothing was changed: {location} cannot be used.", why=why, how=how)
+
+
+def failures() -> tuple[type[Exception], ...]:
+    """Return the errors by which a step can fail; PySpark need not be installed."""
+    return (HoldfastError, *(spark_errors() if "pyspark" in sys.modules else ()))
+
+
+def say_failure(error: Exception) -> str:
+    """Return why a step failed; what Spark says begins with its answer, and can hold secrets."""
+    if isinstance(error, StalePlanError | StreamRunsError):  # the steps before are done
+        return error.why
+    if isinstance(error, NotAllowedError):
+        return f"{error.why} {error.how}."
+    if isinstance(error, HoldfastError):
+        return f"{error.what} {error.why}"
+    return redact(str(error)).partition("\n")[0][:500]

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from holdfast.apply.applying import Applying
+from holdfast.apply.applying import PlanRun
 from holdfast.apply.leases import Leases
-from holdfast.apply.sink_steps import fence_sink
-from holdfast.apply.standing import NotDone
+from holdfast.apply.steps.kind import NotDone
+from holdfast.apply.steps.sinks import fence_sink
 from holdfast.errors import HoldfastError
+from holdfast.ledger.row import LedgerRow
 from holdfast.plan.plan_file import Plan
 from holdfast.plan.preconditions import LedgerIs
-from holdfast.plan.steps import SettleSink, is_generation
+from holdfast.plan.steps import SettleSink, WriteRange, is_generation
 
 
-def leases_of(applying: Applying) -> Leases:
+def leases_of(applying: PlanRun) -> Leases:
     """Return the leases to take; a sink that cannot be changed from here fails before that."""
     plan = applying.plan
     for step in plan.steps:
@@ -22,14 +23,22 @@ def leases_of(applying: Applying) -> Leases:
             applying.stores.ledger(step.sink, writes=True)
     epochs: dict[str, int | None] = dict.fromkeys(plan.streams)
     settled = [_as_planned(each) for each in plan.steps if isinstance(each, SettleSink)]
-    for each in (*settled, *_left_alone(plan)):
+    written = [
+        LedgerIs(stream=step.stream, sink=sink, row=None, table=None)
+        for step in (*plan.steps, *applying.undone_ranges())
+        if isinstance(step, WriteRange)
+        for sink in step.sinks
+    ]
+    for each in (*settled, *written, *_left_alone(plan)):
         row = applying.stores.ledger(each.sink, writes=False).read(each.stream)
+        if plan.undoes is not None and row is not None and each in written:
+            applying.stores.ledger(each.sink, writes=True)
         epoch = getattr(row, "epoch", 0)
         epochs[each.stream] = max(epochs[each.stream] or 0, epoch)
     return Leases(applying.records(), epochs, tell=applying.telling.waiting)
 
 
-def fence_sinks(applying: Applying, leases: Leases) -> tuple[str, ...]:
+def fence_sinks(applying: PlanRun, leases: Leases) -> tuple[str, ...]:
     """Let no driver commit to the sinks of the plan's streams from here on.
 
     A driver that is paused, and resumes while the plan is applied, would commit one more batch to a
@@ -44,8 +53,27 @@ def fence_sinks(applying: Applying, leases: Leases) -> tuple[str, ...]:
             ledger = applying.stores.ledger(step.sink, writes=True)
             moved.append(fence_sink(_as_planned(step), ledger, leases.of(step.stream)))
     moved += [_fence_left(each, applying, leases) for each in _left_alone(applying.plan)]
+    moved += _hold_undone(applying, leases)
     applying.stores.forget_ledgers()
     return tuple(dict.fromkeys(each for each in moved if each is not None))
+
+
+def _hold_undone(applying: PlanRun, leases: Leases) -> Iterator[str]:
+    """Let no driver write a range that is taken back; say which sinks have a part of it by now.
+
+    A sink without a row has no driver that is past its fence, and the lease stops all others.
+    """
+    for step in applying.undone_ranges():
+        for sink in step.sinks:
+            row = applying.stores.ledger(sink, writes=False).read(step.stream)
+            if row is None:
+                continue
+            held = None
+            if isinstance(row, LedgerRow):
+                lease, ledger = leases.of(step.stream), applying.stores.ledger(sink, writes=True)
+                held = ledger.hold(row, epoch=lease.epoch, nonce=lease.token)
+            if held is None or held.last_batch >= 0:
+                yield f"{sink.label} holds rows of {step.stream} by now, or cannot be fenced."
 
 
 def _as_planned(step: SettleSink) -> LedgerIs:
@@ -63,7 +91,7 @@ def _left_alone(plan: Plan) -> Iterator[LedgerIs]:
             yield each
 
 
-def _fence_left(left: LedgerIs, applying: Applying, leases: Leases) -> str | None:
+def _fence_left(left: LedgerIs, applying: PlanRun, leases: Leases) -> str | None:
     """Fence a sink that is left behind, if it can be written to from here."""
     try:
         ledger = applying.stores.ledger(left.sink, writes=True)

@@ -23,7 +23,7 @@ from holdfast.plan.plan_file import LARGEST_BYTES, Plan, PlanFileError, decode_p
 from holdfast.printable import printable
 from holdfast.record.bounds import Line, PathText, Timestamp
 from holdfast.record.documents import Document, create, find_names, read_document
-from holdfast.record.layout import JOURNAL, journal_path, record_location
+from holdfast.record.layout import JOURNAL, journal_path
 from holdfast.record.repairs import RepairId
 from holdfast.storage.local import is_same_place
 from holdfast.storage.location import Location, parse_location
@@ -220,7 +220,7 @@ def read_journalled_plan(record: Reader, plan_id: str) -> Plan:
         if isinstance(error, JournalError):
             raise
         raise JournalError(shown, why=error.why) from error
-    home = record_location(parse_location(plan.root), plan.stream)
+    home = plan.record_of(plan.stream)
     if plan.id != plan_id or not is_same_place(home, record.location):
         own = home.join(journal_path(plan.id))
         raise JournalError(shown, why=f"It is a copy: the plan in it is that of {own}.")

@@ -57,7 +57,7 @@ class Leases:
         self._lost: list[str] = []
         self._renewing = threading.Lock()
         self._is_over = threading.Event()
-        self._keeper = threading.Thread(target=self._keep, daemon=True)
+        self._renewer = threading.Thread(target=self._keep, daemon=True)
 
     def __enter__(self) -> Leases:
         with ExitStack() as undone:
@@ -67,7 +67,7 @@ class Leases:
                 self._held[number] = self._take(number)
                 self._beats[number] = clock.monotonic()
             undone.pop_all()
-        self._keeper.start()
+        self._renewer.start()
         return self
 
     def __exit__(
@@ -77,7 +77,7 @@ class Leases:
         trace: TracebackType | None,
     ) -> None:
         self._is_over.set()
-        self._keeper.join()
+        self._renewer.join()
         self._release()
 
     def of(self, stream: str) -> Lease:

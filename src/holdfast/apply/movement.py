@@ -14,7 +14,7 @@ from itertools import pairwise
 from statistics import median
 
 from holdfast import clock
-from holdfast.apply.applying import Applying
+from holdfast.apply.applying import PlanRun
 from holdfast.apply.errors import StreamRunsError
 from holdfast.checkpoint.layout import COMMITS, OFFSETS
 from holdfast.plan.plan_file import Plan
@@ -71,7 +71,7 @@ def quiet_time(planned: Iterable[datetime]) -> float:
     return min(max(QUIET_S, ROUNDS * usual), LONGEST_QUIET_S)
 
 
-def refuse_movement(applying: Applying) -> None:
+def refuse_movement(applying: PlanRun) -> None:
     """Refuse a bare checkpoint that a query may be writing to: it has no lease.
 
     Raises:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
+from holdfast.apply.errors import NotAllowedError
+from holdfast.apply.steps.table import describe
 from holdfast.ledger.output import EmptyOutput, ExchangeOutput, KeepOutput, RestoreOutput
-from holdfast.plan.describe import describe
 from holdfast.plan.plan_file import Plan
 from holdfast.plan.steps import DiscardTree, Permission, SettleSink, Step
+
+_UNSAID = "The plan needs a permission that its file does not name."
 
 
 def find_needed(plan: Plan) -> Iterator[tuple[str, str]]:
@@ -33,3 +36,14 @@ def _takes_away(step: Step, plan: Plan) -> bool:
             return step.output.rows != 0
         case EmptyOutput():
             return True
+
+
+def refuse_unsaid(plan: Plan, needed: Collection[str], allowed: Collection[str]) -> None:
+    """Refuse a plan that needs a permission which its file does not name.
+
+    Raises:
+        NotAllowedError: It does.
+    """
+    unsaid = sorted(set(needed) - set(allowed))
+    if unsaid:
+        raise NotAllowedError(plan.id, tuple((word, _UNSAID) for word in unsaid))

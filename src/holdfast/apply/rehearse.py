@@ -8,28 +8,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from holdfast.apply.applying import Applying, Telling
+from holdfast.apply.applying import PlanRun, ProgressCallbacks
 from holdfast.apply.checks import find_moved
 from holdfast.apply.confined import refuse_unlike_steps
 from holdfast.apply.errors import PlanBlockedError, StalePlanError
-from holdfast.apply.file_steps import change_file
-from holdfast.apply.standing import Moved, NotDone
+from holdfast.apply.steps.kind import Drifted, NotDone
+from holdfast.apply.steps.table import kind_of
 from holdfast.apply.stores import RehearsalStores
 from holdfast.errors import HoldfastError
 from holdfast.evidence.collect import collect
 from holdfast.evidence.overview import Overview, overview_of
 from holdfast.plan.plan_file import Plan
-from holdfast.plan.steps import CopyTree, PutFile, RemoveFile, RestoreFile, Step
+from holdfast.plan.steps import CopyTree, PutFile, RemoveFile
 from holdfast.record.layout import HOME
 from holdfast.storage.location import parse_location
-from holdfast.storage.overlay import Change, OverlayWriter
+from holdfast.storage.overlay import OverlayChange, OverlayWriter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rehearsal:
     """What a plan would change, and what Spark would do then."""
 
-    changes: tuple[tuple[str, Change], ...]
+    changes: tuple[tuple[str, OverlayChange], ...]
     """Each with the place that its path is below; without the journal."""
     next_starts: tuple[Overview, ...]
     """Of each checkpoint that files were changed in, what its next start does."""
@@ -49,16 +49,16 @@ def rehearse(plan: Plan, stores: RehearsalStores) -> Rehearsal:
 
 
 def _rehearse(plan: Plan, stores: RehearsalStores) -> Rehearsal:
-    applying = Applying(plan=plan, stores=stores, telling=Telling())
+    applying = PlanRun(plan=plan, stores=stores, telling=ProgressCallbacks())
     refuse_unlike_steps(applying)
     moved = list(find_moved(plan, stores))
     skipped: list[str] = []
     for number, step in enumerate(plan.steps, start=1):
         found = applying.look(step)
-        if isinstance(found, Moved):
+        if isinstance(found, Drifted):
             moved.append(found.why)
         elif isinstance(found, NotDone):
-            skipped += _carry_out(applying, step, number)
+            skipped += kind_of(step).rehearse(step, applying.work(number))
     if moved:
         raise StalePlanError(plan.id, tuple(dict.fromkeys(moved)))
     obstacles = applying.find_obstacles()
@@ -72,19 +72,7 @@ def _rehearse(plan: Plan, stores: RehearsalStores) -> Rehearsal:
     )
 
 
-def _carry_out(applying: Applying, step: Step, number: int) -> list[str]:
-    match step:
-        case PutFile() | RemoveFile() | RestoreFile():
-            there, journal = applying.stores.at(step.place), applying.journal
-            change_file(step, there, journal=journal.record, kept=journal.kept(number))
-            return []
-        case CopyTree():
-            return [f"{step.files:,} files are copied to {step.target}"]
-        case _:
-            return []
-
-
-def _changes(plan: Plan, stores: RehearsalStores) -> list[tuple[str, Change]]:
+def _changes(plan: Plan, stores: RehearsalStores) -> list[tuple[str, OverlayChange]]:
     """Return what was changed, in the order of the plan's places."""
     places = dict.fromkeys(str(parse_location(each)) for each in plan.places)
     return [

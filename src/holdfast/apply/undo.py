@@ -9,42 +9,36 @@ back the rows that were kept.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import assert_never
 
 from holdfast import clock, version
-from holdfast.apply.applying import Applying, Telling
+from holdfast.apply.applying import PlanRun, ProgressCallbacks
 from holdfast.apply.journal import UNDONE, Journal, read_journalled_plan, split_journal
-from holdfast.apply.standing import Done, Moved, NotDone, Standing
+from holdfast.apply.steps.kind import Done, Drifted, NotDone, StepState, Undoing, Undone
+from holdfast.apply.steps.table import kind_of
 from holdfast.apply.stores import Stores
 from holdfast.apply.undo_checks import (
     find_deleted,
-    find_unlike_before,
+    find_irreversible,
     refuse_half,
     refuse_overtaken,
 )
-from holdfast.apply.undo_files import UndoingFiles
-from holdfast.apply.undo_readers import Readers, reset_readers
-from holdfast.apply.undo_sinks import SinkUndo, UndoingSinks, find_sinks_now, next_generation
-from holdfast.plan.draft import new_plan_id
-from holdfast.plan.plan_file import Impact, Need, NoPlan, Plan
-from holdfast.plan.steps import (
-    CopyTree,
-    DiscardTree,
-    PutFile,
-    RemoveFile,
-    RemoveTree,
-    RestoreFile,
-    SettleSink,
-    Step,
-    is_generation,
+from holdfast.apply.undo_generations import (
+    copy_materialised,
+    find_sinks_now,
+    is_before_plan,
+    is_of_plan,
+    is_rewritten,
+    next_generation,
+    rebind,
 )
+from holdfast.apply.undo_readers import Readers, reset_readers
+from holdfast.plan.draft import new_plan_id
+from holdfast.plan.make import is_copy
+from holdfast.plan.plan_file import Impact, Need, NoPlan, Plan
+from holdfast.plan.steps import CopyTree, PutFile, SettleSink, Step, WriteRange, is_generation
 from holdfast.record.documents import encode
-
-FilesStep = PutFile | RestoreFile | RemoveFile | CopyTree | RemoveTree | DiscardTree
-_COPIES = ("clone", "move")
-"""Goals whose generations are those of a copy, which goes as a whole."""
 
 
 def plan_undo(journal: str, stores: Stores) -> Plan | NoPlan:
@@ -74,7 +68,7 @@ def _plan_undo(journal: str, stores: Stores) -> Plan | NoPlan:
     if isinstance(undo, NoPlan):
         return undo
     has_ended = undoing.journal.ended() is not None
-    unlike = find_unlike_before(plan, undo, stores, has_ended=has_ended)
+    unlike = find_irreversible(plan, undo, stores, has_ended=has_ended)
     if unlike:
         return NoPlan(
             reason=f"Plan {plan_id} cannot be taken back: it would not be as before. {unlike[0]} "
@@ -89,12 +83,12 @@ class _Look:
 
     number: int
     step: Step
-    found: Standing
+    found: StepState
 
     @property
     def is_carried_out(self) -> bool:
         """Whether the step was carried out: what was begun and is as before was not."""
-        return isinstance(self.found, Done | Moved)
+        return isinstance(self.found, Done | Drifted)
 
 
 @dataclass(slots=True)
@@ -106,13 +100,11 @@ class _Taken:
     """What becomes of the sinks, by stream."""
     needs: list[Need] = field(default_factory=list)
 
-    def add(self, found: Iterable[Step] | SinkUndo) -> None:
+    def add(self, found: Undone, stream: str) -> None:
         """Add the steps that take one back, and what is said of them."""
-        if isinstance(found, SinkUndo):
-            self.told.setdefault(found.step.stream, []).extend(found.told)
-            self.needs += found.needs
-            found = (found.step,)
-        self.steps += found
+        self.steps += found.steps
+        self.told.setdefault(stream, []).extend(found.told)
+        self.needs += found.needs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,23 +116,21 @@ class _Undoing:
     plan_id: str
 
     @property
-    def applying(self) -> Applying:
-        return Applying(plan=self.plan, stores=self.stores, telling=Telling())
+    def applying(self) -> PlanRun:
+        return PlanRun(plan=self.plan, stores=self.stores, telling=ProgressCallbacks())
 
     @property
     def journal(self) -> Journal:
         return self.applying.journal
 
     @property
-    def _sinks(self) -> UndoingSinks:
-        opened = {each.stream: each for each in self.plan.steps if self._opens(each)}
-        return UndoingSinks(plan=self.plan, stores=self.stores, plan_id=self.plan_id, opened=opened)
-
-    @property
-    def _files(self) -> UndoingFiles:
-        reopened = {each for each in self.plan.streams if self._opens_generation(each)}
-        return UndoingFiles(
-            plan=self.plan, stores=self.stores, journal=self.journal, reopened=reopened
+    def _context(self) -> Undoing:
+        return Undoing(
+            plan=self.plan,
+            stores=self.stores,
+            journal=self.journal,
+            plan_id=self.plan_id,
+            opened={each.stream: each for each in self.plan.steps if self._opens(each)},
         )
 
     def make(self) -> Plan | NoPlan:
@@ -165,21 +155,21 @@ class _Undoing:
             if number in begun
         )
 
-    def _look_at(self, step: Step) -> Standing:
+    def _look_at(self, step: Step) -> StepState:
         found = self.applying.look(step)
-        if isinstance(found, Moved) and isinstance(step, SettleSink):
-            return NotDone() if self._sinks.is_before_plan(step) else found
+        if isinstance(found, Drifted) and isinstance(step, SettleSink):
+            return NotDone() if is_before_plan(self._context, step) else found
         return found
 
     def _find_readers(self, looks: tuple[_Look, ...]) -> Readers | NoPlan:
         """Return the streams that read a table whose rows an undo replaces."""
-        sinks = self._sinks
+        context = self._context
         rewritten = [
             each.step
             for each in looks
             if each.is_carried_out
             and isinstance(each.step, SettleSink)
-            and sinks.is_rewritten(each.step)
+            and is_rewritten(context, each.step)
         ]
         return reset_readers(self.plan, rewritten, self.stores, plan_id=self.plan_id)
 
@@ -195,16 +185,16 @@ class _Undoing:
         for each in looks:
             if each.step.stream in without:
                 continue
-            if isinstance(each.found, Moved) and not self._may_have_moved(each.step):
+            if isinstance(each.found, Drifted) and not self._may_have_moved(each.step):
                 return NoPlan(
                     reason=f"Plan {self.plan.id} cannot be taken back as a whole: {each.found.why} "
                     "Something has used what the plan left."
                 )
-            if each.is_carried_out or isinstance(each.step, CopyTree):
+            if each.is_carried_out or isinstance(each.step, CopyTree | WriteRange):
                 found = self._invert(each.step, each.number, carried_out)
                 if isinstance(found, NoPlan):
                     return found
-                taken.add(found)
+                taken.add(found, each.step.stream)
         # A generation first, as in every plan: cut short, sinks are brought to it from behind.
         taken.steps.sort(key=lambda each: not self._opens(each))
         return taken
@@ -216,52 +206,35 @@ class _Undoing:
             number = self.plan.steps.index(step) + 1
             return self._opens_generation(step.stream) or number not in self.journal.done()
         opens = self._opens_generation(step.stream)
-        return opens and isinstance(step, SettleSink) and self._sinks.is_of_plan(step)
+        return opens and isinstance(step, SettleSink) and is_of_plan(self._context, step)
 
     def _opens_generation(self, stream: str) -> bool:
         return any(self._opens(each) and each.stream == stream for each in self.plan.steps)
 
     def _opens(self, step: Step) -> bool:
         """Return whether a step opens the next generation of a stream that is there already."""
-        return self.plan.goal not in _COPIES and is_generation(step)
+        # The generations of a copy go with it, as a whole.
+        return not is_copy(self.plan) and is_generation(step)
 
-    def _invert(
-        self, step: Step, number: int, carried_out: list[Step]
-    ) -> Iterable[Step] | SinkUndo | NoPlan:
-        """Return the steps that take one back."""
-        why = f"It takes back step {number} of plan {self.plan.id}."
-        if isinstance(step, SettleSink):
-            return self._sinks.put_back(step, number, why)
+    def _invert(self, step: Step, number: int, carried_out: list[Step]) -> Undone | NoPlan:
+        """Return what takes a step back."""
         if isinstance(step, PutFile) and self._opens(step):
-            return self._reopen(step, carried_out, why)
-        return self._invert_files(step, number, why)
+            return self._reopen(step, number, carried_out)
+        return kind_of(step).undo(step, number, self._context)
 
-    def _invert_files(self, step: FilesStep, number: int, why: str) -> Iterable[Step] | NoPlan:
-        match step:
-            case PutFile() | RestoreFile() | RemoveFile():
-                return self._files.put_back(step, number, why)
-            case CopyTree():
-                return self._files.remove_copy(step, why)
-            case RemoveTree():
-                return self._files.copy_again(step, why)
-            case DiscardTree():
-                return ()
-            case _:
-                assert_never(step)
-
-    def _reopen(
-        self, step: PutFile, carried_out: list[Step], why: str
-    ) -> tuple[Step, ...] | NoPlan:
+    def _reopen(self, step: PutFile, number: int, carried_out: list[Step]) -> Undone | NoPlan:
         """Return the steps that open a generation on the checkpoint of before."""
-        opened = next_generation(self.stores, step)
-        rebound = self._sinks.rebind(step.stream, opened, settled=carried_out, why=why)
+        context = self._context
+        opened, why = next_generation(self.stores, step), context.why(number)
+        rebound = rebind(context, step.stream, opened, settled=carried_out, why=why)
         if isinstance(rebound, NoPlan):
             return rebound
         content = encode(opened).decode()
         put = PutFile(
             stream=step.stream, place=step.place, path=opened.path, content=content, why=why
         )
-        return (put, *rebound, *self._files.copy_materialised(step, opened.number, why))
+        copies = copy_materialised(context, step, generation=opened.number, why=why)
+        return Undone(steps=(put, *rebound, *copies))
 
     def _put_together(self, taken: _Taken, readers: Readers, looks: tuple[_Look, ...]) -> Plan:
         """Return the plan."""
@@ -275,6 +248,7 @@ class _Undoing:
             goal="undo",
             stream=plan.stream,
             root=plan.root,
+            beside=plan.beside,
             made_at=clock.now().isoformat(timespec="seconds"),
             made_by=f"Holdfast {version.__version__}",
             undoes=plan.id,

@@ -10,13 +10,14 @@ from shlex import quote
 
 import msgspec
 
-from holdfast.apply.applying import Applying, Telling
+from holdfast.apply.applying import PlanRun, ProgressCallbacks
 from holdfast.apply.checks import find_moved
-from holdfast.apply.file_steps import change_file
 from holdfast.apply.journal import read_journalled_plan
-from holdfast.apply.standing import NotDone
+from holdfast.apply.steps.kind import NotDone
+from holdfast.apply.steps.table import kind_of
 from holdfast.apply.stores import RehearsalStores, Stores
 from holdfast.errors import HoldfastError
+from holdfast.plan.make import is_copy
 from holdfast.plan.plan_file import NoPlan, Plan
 from holdfast.plan.preconditions import FileIs, GenerationIs, ListingIs, Precondition
 from holdfast.plan.steps import (
@@ -31,9 +32,6 @@ from holdfast.plan.steps import (
 from holdfast.plan.trees import list_files
 from holdfast.record.generations import Generation, newest_generation
 
-_COPIES_ONLY = ("clone", "move", "snapshot")
-"""Goals whose undo removes a copy, whatever the stream has become."""
-
 
 def find_deleted(plan: Plan, stores: Stores) -> bool:
     """Return whether a plan has deleted a file for good, also when it was cut short within."""
@@ -44,7 +42,7 @@ def find_deleted(plan: Plan, stores: Stores) -> bool:
     )
 
 
-def refuse_half(applying: Applying) -> NoPlan | None:
+def refuse_half(applying: PlanRun) -> NoPlan | None:
     """Refuse to take back the undo of a plan that was cut short: that would leave it half applied.
 
     An undo that was cut short itself, and has changed files only, can be taken back: what it took
@@ -54,7 +52,9 @@ def refuse_half(applying: Applying) -> NoPlan | None:
     if plan.undoes is None:
         return None
     undone = read_journalled_plan(journal.record, plan.undoes)
-    if Applying(plan=undone, stores=applying.stores, telling=Telling()).journal.was_applied():
+    if PlanRun(
+        plan=undone, stores=applying.stores, telling=ProgressCallbacks()
+    ).journal.was_applied():
         return None
     if journal.ended() is not None:
         return NoPlan(
@@ -71,10 +71,10 @@ def refuse_half(applying: Applying) -> NoPlan | None:
     )
 
 
-def refuse_overtaken(applying: Applying) -> NoPlan | None:
+def refuse_overtaken(applying: PlanRun) -> NoPlan | None:
     """Refuse to take back a plan after which another one has opened a generation of its stream."""
     plan = applying.plan
-    if plan.goal in _COPIES_ONLY:
+    if is_copy(plan):  # its undo removes the copy, whatever the stream has become
         return None
     left = {
         each.stream: each.number for each in plan.preconditions if isinstance(each, GenerationIs)
@@ -93,7 +93,7 @@ def refuse_overtaken(applying: Applying) -> NoPlan | None:
     return None
 
 
-def find_unlike_before(
+def find_irreversible(
     plan: Plan, undo: Plan, stores: Stores, *, has_ended: bool
 ) -> tuple[str, ...]:
     """Return what would not be as it was before a plan, one sentence each.
@@ -113,14 +113,13 @@ def find_unlike_before(
 def _find_unlike(
     plan: Plan, undo: Plan, overlay: RehearsalStores, *, has_ended: bool
 ) -> tuple[str, ...]:
-    applying = Applying(plan=undo, stores=overlay, telling=Telling())
+    applying = PlanRun(plan=undo, stores=overlay, telling=ProgressCallbacks())
     try:
         for number, step in enumerate(undo.steps, start=1):
             if isinstance(step, PutFile | RemoveFile | RestoreFile) and isinstance(
                 applying.look(step), NotDone
             ):
-                journal, there = applying.journal, overlay.at(step.place)
-                change_file(step, there, journal=journal.record, kept=journal.kept(number))
+                kind_of(step).rehearse(step, applying.work(number))
     except HoldfastError as error:
         return (f"{error.what} {error.why}",)
     held = tuple(

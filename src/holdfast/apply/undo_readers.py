@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from holdfast.apply.stores import Stores
-from holdfast.diagnosis.case import Looks
+from holdfast.judgement.case import DiagnoseRequest
 from holdfast.plan.draft import Part, is_as_seen
 from holdfast.plan.goals.put_back import reset_below
 from holdfast.plan.graph import find_downstream, read_edges
@@ -62,7 +63,8 @@ def reset_readers(
         )
     order = [name for name in find_downstream(edges, plan.stream) if name in names]
     shared: dict[str, Any] = {"options": stores.options, "kafka_config": stores.kafka_config}
-    looks = (Looks(location=name, root=plan.root, probe=edges[name].has_topics) for name in order)
+    asked = partial(DiagnoseRequest, root=plan.root)
+    looks = (asked(location=name, probe=edges[name].has_topics) for name in order)
     found = tuple(look_at_stream(replace(each, **shared)) for each in looks)
     parts = reset_below(found, plan_id=plan_id)
     if isinstance(parts, NoPlan):

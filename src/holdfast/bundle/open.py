@@ -21,7 +21,7 @@ def open_checkpoint(location: str, options: Mapping[str, str] | None = None) -> 
     """
     reader = open_reader(location, options)
     place = reader.location
-    if place.scheme == "file" and place.path.endswith(_SUFFIX) and Path(place.path).is_file():
+    if place.is_local and place.path.endswith(_SUFFIX) and Path(place.path).is_file():
         from holdfast.bundle.reader import open_bundle  # noqa: PLC0415 - most are no bundle
 
         return open_bundle(Path(place.path))

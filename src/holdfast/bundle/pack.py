@@ -10,7 +10,6 @@ import json
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from holdfast.bundle.choose import (
     LARGEST_BUNDLE,
@@ -89,7 +88,7 @@ class _Packing:
         self.files.append(ListedFile(path=path, size_bytes=info.size_bytes, modified=info.modified))
 
 
-def pack(checkpoint: Reader, record: Reader | None, reports: Mapping[str, Any]) -> Packed:
+def pack(checkpoint: Reader, record: Reader | None, reports: Mapping[str, object]) -> Packed:
     """Pack a bundle.
 
     Args:
@@ -128,7 +127,7 @@ def _is_shown(name: str) -> bool:
     return is_member_name(name) and not clean_name(f"/{name}").kinds
 
 
-def _pack_report(packing: _Packing, name: str, value: Any) -> None:
+def _pack_report(packing: _Packing, name: str, value: object) -> None:
     found: list[tuple[str, str]] = []
     cleaned = clean_value(value, found)
     packing.members[name] = json.dumps(cleaned, indent=1, sort_keys=True).encode() + b"\n"

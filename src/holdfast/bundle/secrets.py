@@ -7,7 +7,7 @@ secret is replaced whole. Any other line is text.
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from holdfast.bundle.manifest import Removal
@@ -49,7 +49,7 @@ def clean_name(path: str) -> Redacted:
     return decoded if decoded.kinds else found
 
 
-def clean_value(value: Any, found: list[tuple[str, str]], key: str = "") -> Any:
+def clean_value(value: object, found: list[tuple[str, str]], key: str = "") -> object:
     """Return a JSON value without its secrets.
 
     Args:

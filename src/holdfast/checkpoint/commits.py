@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from holdfast.checkpoint.text import parse_leading_object, parse_versioned, whole_number
 from holdfast.checkpoint.unparsed import Unparsed
@@ -72,14 +71,14 @@ def parse_commit_entry(path: str, batch_id: BatchId, raw: bytes) -> CommitEntry 
     return CommitEntry(
         batch_id=batch_id,
         version=text.version,
-        next_watermark_ms=watermark,
+        next_watermark_ms=whole_number(watermark),
         # Spark does not look for them in an older version.
         state_ids=parsed_ids if text.version >= 2 else None,
         sinks=parsed_sinks,
     )
 
 
-def _parse_state_ids(found: Any) -> Mapping[str, StateIds] | None:
+def _parse_state_ids(found: object) -> Mapping[str, StateIds] | None:
     if not isinstance(found, dict):
         return None
     parsed = {}
@@ -90,11 +89,11 @@ def _parse_state_ids(found: Any) -> Mapping[str, StateIds] | None:
     return parsed
 
 
-def _is_list_of_ids(found: Any) -> bool:
+def _is_list_of_ids(found: object) -> bool:
     return isinstance(found, list) and all(isinstance(each, str) for each in found)
 
 
-def _parse_sinks(found: Any) -> tuple[NamedSink, ...] | None:
+def _parse_sinks(found: object) -> tuple[NamedSink, ...] | None:
     if not isinstance(found, dict) or not all(isinstance(each, dict) for each in found.values()):
         return None
     return tuple(

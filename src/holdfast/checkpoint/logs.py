@@ -160,7 +160,7 @@ def _read_newest(
 
 
 def _read_side_by_side(reader: Reader, paths: list[str]) -> dict[str, bytes | Unparsed | None]:
-    if reader.location.scheme == "file":  # starting threads takes longer than reading
+    if reader.location.is_local:  # starting threads takes longer than reading
         return {path: read_whole(reader, path) for path in paths}
     # A bucket answers in tens of milliseconds; a hundred entries one by one would take seconds.
     with ThreadPoolExecutor(READERS) as pool:

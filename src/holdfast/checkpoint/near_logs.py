@@ -32,8 +32,6 @@ from holdfast.ids import BatchId
 from holdfast.storage.read import Reader, WalkPage
 
 T = TypeVar("T")
-WITH_SIDECARS = ("file", "memory")
-"""Stores in which Hadoop keeps checksums beside files."""
 
 
 def read_logs_near(reader: Reader, near: BatchId | None) -> Logs:
@@ -110,7 +108,7 @@ def _log(
     paths = [info.path for info in page.files if posixpath.dirname(info.path) == log]
     deeper = [info.path for info in page.files if posixpath.dirname(info.path) != log]
     forgotten = [f"{log}/.{each}.crc" for each in (newest, newest + 1) if each not in entries]
-    is_kept = reader.location.scheme in WITH_SIDECARS
+    is_kept = reader.location.kind.has_checksum_files
     return Log(
         entries=dict(sorted(entries.items())),
         leftovers=named(paths, Kind.TEMP),

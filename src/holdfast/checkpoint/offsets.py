@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from holdfast.checkpoint.text import parse_leading_object, parse_versioned, whole_number
 from holdfast.checkpoint.unparsed import Unparsed
@@ -108,7 +107,7 @@ def _parse_metadata(path: str, line: str) -> OffsetMetadata | Unparsed | None:
     return OffsetMetadata(batch_watermark_ms=watermark, batch_timestamp_ms=timestamp, conf=conf)
 
 
-def _settings(found: Any) -> Mapping[str, str] | None:
+def _settings(found: object) -> Mapping[str, str] | None:
     if not isinstance(found, dict):
         return None
     return found if all(isinstance(value, str) for value in found.values()) else None

@@ -11,6 +11,7 @@ one line end at the end of the file begins no further line. An empty file is "in
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -94,13 +95,13 @@ def parse_json(text: str) -> Any:
         return None
 
 
-def parse_json_object(text: str) -> dict[str, Any] | None:
+def parse_json_object(text: str) -> dict[str, object] | None:
     """Return a JSON object, or None when the text is not one."""
     value = parse_json(text)
     return value if isinstance(value, dict) else None
 
 
-def parse_leading_object(text: str) -> dict[str, Any] | None:
+def parse_leading_object(text: str) -> dict[str, object] | None:
     """Return the JSON object that a text begins with, or None when it begins with none.
 
     Spark's parser stops at the end of the object, and does not look at what follows.
@@ -129,3 +130,8 @@ def whole_number(value: object) -> int | None:
     if not isinstance(value, int) or isinstance(value, bool):
         return None
     return value if -_LARGEST - 1 <= value <= _LARGEST else None
+
+
+def canonical(value: object) -> str:
+    """Return JSON that is the same for the same value: sorted, without spaces."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)

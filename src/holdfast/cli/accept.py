@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from holdfast.cli.exit_codes import ExitCode
@@ -11,6 +9,7 @@ from holdfast.cli.options import with_format, with_storage_options
 from holdfast.errors import ConfigError
 from holdfast.record.acceptances import read_accept
 from holdfast.record.granting import grant
+from holdfast.report.envelope import render_simple
 from holdfast.storage.location import parse_location
 from holdfast.storage.options import parse_options
 
@@ -35,8 +34,7 @@ def accept(
     grant(parse_location(root), stream, nonces, options=parse_options(storage_options))
     given = [f"{code}:{nonce}" for code, nonce in nonces.items()]
     if form == "json":
-        told = {"format": "holdfast.accept", "version": 1, "stream": stream, "accepted": given}
-        click.echo(json.dumps(told, indent=2))
+        click.echo(render_simple("accept", {"stream": stream, "accepted": given}))
     else:
         click.echo(f"If {stream} is refused with {', '.join(given)}, its next start goes on, once.")
     return ExitCode.DONE

@@ -16,7 +16,7 @@ def check_words(plan: Plan, allowed: Collection[str]) -> None:
     Raises:
         ConfigError: One is not WORD:STREAM, with a word that there is and a stream of the plan.
     """
-    known = [f"{kind}:{stream}" for stream in plan.streams for kind in Permission]
+    known = [f"{kind}:{stream}" for stream in _streams(plan) for kind in Permission]
     for word in sorted(allowed):
         if word not in known:
             needed = ", ".join(plan.words) or "nothing"
@@ -32,7 +32,12 @@ def _say_why(word: str, plan: Plan) -> str:
         return f"there is no permission {kind!r}"
     if not stream:
         return "it names no stream"
-    return f"the plan does not change a stream {stream}, but {', '.join(plan.streams)}"
+    return f"the plan does not change a stream {stream}, but {', '.join(_streams(plan))}"
+
+
+def _streams(plan: Plan) -> tuple[str, ...]:
+    """Return the streams that a word can name; of a backfill, the one that goes on meanwhile."""
+    return plan.streams if plan.beside is None else (plan.beside,)
 
 
 def _say_meant(word: str, plan: Plan, known: list[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from shlex import quote
@@ -11,21 +10,22 @@ from typing import Any
 import click
 
 from holdfast.apply.apply import apply_plan, continue_plan
-from holdfast.apply.applying import Telling
+from holdfast.apply.applying import ProgressCallbacks
 from holdfast.apply.rehearse import Rehearsal, rehearse
+from holdfast.apply.steps.table import describe
 from holdfast.apply.stores import RehearsalStores, Stores
 from holdfast.cli.allowed_words import check_words
-from holdfast.cli.declared_pipeline import local_session
+from holdfast.cli.declared_pipeline import code_of, local_session, with_pipeline
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.kept_text import kept_lines
 from holdfast.cli.next_start_text import say_next_start
 from holdfast.cli.options import all_of, with_format, with_storage_options
 from holdfast.cli.plan_text import execute_options, needs_spark
-from holdfast.plan.describe import describe
 from holdfast.plan.plan_file import Plan
 from holdfast.printable import printable
 from holdfast.record.leases import SECONDS_OF_SILENCE, Waiting
 from holdfast.repairing import Access, Recheck, journalled_plan, read_plan, recheck_of
+from holdfast.report.envelope import render_simple
 from holdfast.storage.options import parse_options
 
 with_applying = all_of(
@@ -47,6 +47,7 @@ with_applying = all_of(
         help="Let the plan change files below this place too. Needed only for places that the "
         "record of the stream does not name. Can be repeated.",
     ),
+    with_pipeline,
     with_storage_options,
     with_format,
 )
@@ -70,7 +71,9 @@ def apply(*, plan: str, continues: bool, **given: Any) -> ExitCode:
         return run_plan(found, recheck=recheck_of(found, plan, access_of(given)), **given)
     stores = _stores(given)
     found = read_plan(plan) if plan.endswith(".json") else journalled_plan(plan, stores)
-    journal = continue_plan(found, stores, telling=_telling(found, given["form"]))
+    allowed = set(given["allowed"])
+    check_words(found, allowed)
+    journal = continue_plan(found, stores, allowed=allowed, telling=_telling(found, given["form"]))
     _say_done(found, journal, form=given["form"])
     return ExitCode.DONE
 
@@ -81,7 +84,13 @@ def access_of(given: dict[str, Any]) -> Access:
         storage_options=parse_options(given["storage_options"]),
         kafka_config=given["kafka_config"],
         roots=given["roots"],
+        **_code_access(given.get("pipeline")),
     )
+
+
+def _code_access(declared: str | None) -> Access:
+    code = code_of(declared)
+    return Access() if code is None else Access(spark=code.spark, pipeline=code.pipeline)
 
 
 def run_plan(plan: Plan, *, execute: bool, recheck: Recheck = lambda: (), **given: Any) -> ExitCode:
@@ -90,7 +99,10 @@ def run_plan(plan: Plan, *, execute: bool, recheck: Recheck = lambda: (), **give
     if not execute:
         options = parse_options(given["storage_options"])
         stores = RehearsalStores(
-            options=options, kafka_config=given["kafka_config"], roots=given["roots"]
+            options=options,
+            kafka_config=given["kafka_config"],
+            roots=given["roots"],
+            code=code_of(given.get("pipeline")),
         )
         rehearsal = rehearse(plan, stores)
         recheck()
@@ -113,17 +125,22 @@ def _stores(given: dict[str, Any]) -> Stores:
         kafka_config=given["kafka_config"],
         session=lambda: local_session("Changing a Delta table"),
         roots=given["roots"],
+        code=code_of(given.get("pipeline")),
     )
 
 
-def _telling(plan: Plan, form: str) -> Telling:
+def _telling(plan: Plan, form: str) -> ProgressCallbacks:
     """Return how the steps are told while they are carried out; JSON is one answer at the end."""
     count = len(plan.steps)
 
     def tell(number: int, what: str) -> None:
         click.echo(printable(f"{number:>{len(str(count))}}/{count} ✓ {what}"))
 
-    return Telling(step=tell, waiting=_waiting_teller()) if form == "text" else Telling()
+    return (
+        ProgressCallbacks(step=tell, waiting=_waiting_teller())
+        if form == "text"
+        else ProgressCallbacks()
+    )
 
 
 def _waiting_teller() -> Callable[[Waiting], None]:
@@ -145,7 +162,7 @@ def _waiting_teller() -> Callable[[Waiting], None]:
 def _say_done(plan: Plan, journal: str, *, form: str) -> None:
     if form == "json":
         said = {"plan": plan.id, "journal": journal, "steps": len(plan.steps)}
-        click.echo(json.dumps({"format": "holdfast.applied", "version": 1, **said}))
+        click.echo(render_simple("applied", said))
         return
     click.echo(printable(f"Done: {plan.summary}"))
     for each in plan.afterwards:
@@ -169,7 +186,7 @@ def _say_rehearsal(plan: Plan, found: Rehearsal, *, form: str) -> None:
             "next_starts": [{"checkpoint": place, "says": said} for place, said in starts],
             "not_rehearsed": list(found.not_rehearsed),
         }
-        click.echo(json.dumps({"format": "holdfast.rehearsal", "version": 1, **said}))
+        click.echo(render_simple("rehearsal", said))
         return
     click.echo(printable(f"Rehearsed, nothing was changed: {plan.summary}"))
     click.echo("")

@@ -6,15 +6,23 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast.cli.backfill_text import backfilled_json, plan_json, render_plan, render_progress
 from holdfast.cli.declared_pipeline import STARTING_SPARK, load_pipeline, local_session
 from holdfast.cli.exit_codes import ExitCode
+from holdfast.cli.no_plan import say_no_plan
 from holdfast.cli.options import with_format
+from holdfast.cli.plan_text import execute_options, render_effect
 from holdfast.cli.progress import progress
+from holdfast.plan.goals.backfill import Range
+from holdfast.plan.plan_file import NoPlan, Plan, encode_plan
+from holdfast.planning import plan_backfill
 from holdfast.printable import printable
+from holdfast.repairing import backfill as run_backfill
+from holdfast.report.envelope import render_simple
 
 if TYPE_CHECKING:
-    from holdfast.streams.backfill.plan import BackfillPlan
+    from holdfast.streams.backfill.prepare import BackfillProgress
+
+_BAR = 24
 
 
 @click.command()
@@ -73,24 +81,48 @@ def backfill(  # noqa: PLR0913 - the options of the command
         pipeline = load_pipeline(declared)
         shown.say(STARTING_SPARK)
         spark = local_session("Backfilling a stream")
-        range_of = pipeline.backfill(spark, stream, start=start, end=end, chunk=chunk)
+        wanted = Range(start=start, end=end, chunk=chunk)
         shown.say(f"{stream}: reading its record and the ledgers, and asking its sources")
         if execute:
-            done = range_of.run(allow=allowed, tell=lambda now: shown.show(render_progress(now)))
+
+            def bar(now: BackfillProgress) -> None:
+                shown.show(render_progress(now))
+
+            done = run_backfill(pipeline, spark, stream, allow=allowed, tell=bar, **wanted)
         else:
-            plan = range_of.plan()
+            plan = plan_backfill(pipeline, spark, stream, **wanted)
     if not execute:
-        _say_plan(plan, form)
-    elif form == "json":
-        click.echo(backfilled_json(stream, done))
+        return _say_plan(plan, form)
+    if form == "json":
+        said = {"stream": stream, "name": done.name, "chunks": done.chunks, "size": done.size}
+        click.echo(render_simple("backfilled", said))
     else:
         click.echo(f"{stream}: all {done.chunks:,} chunks of {done.name} are in its sinks.")
     return ExitCode.DONE
 
 
-def _say_plan(plan: BackfillPlan, form: str) -> None:
+def _say_plan(plan: Plan | NoPlan, form: str) -> ExitCode:
+    if isinstance(plan, NoPlan):
+        return say_no_plan(plan, form)
     if form == "json":
-        click.echo(plan_json(plan))
-        return
-    for line in render_plan(plan):
+        click.echo(encode_plan(plan), nl=False)
+        return ExitCode.DONE
+    for line in render_effect(plan):
         click.echo(printable(line))
+    click.echo("")
+    click.echo(f"Run the same command with {execute_options(plan)} to write it.")
+    return ExitCode.DONE
+
+
+def render_progress(progress: BackfillProgress) -> str:
+    """Return the line of a progress bar."""
+    full = _BAR * progress.done // progress.chunks
+    bar = "#" * full + "-" * (_BAR - full)
+    percent = 100 * progress.done // progress.chunks
+    left = int(progress.seconds_per_chunk * (progress.chunks - progress.done))
+    minutes, seconds = divmod(left, 60)
+    ahead = f", about {minutes}:{seconds:02} left" if left else ""
+    return (
+        f"[{bar}] {percent:>3}%  {progress.done:,}/{progress.chunks:,} chunks, "
+        f"{progress.read:,} of {progress.size:,}{ahead}"
+    )

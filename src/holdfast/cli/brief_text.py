@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from holdfast.evidence.outcomes import Refuses, Resumes, RunsAgain, StartsFresh, Unknown
 from holdfast.evidence.overview import Overview
-from holdfast.evidence.verdict import has_run
-from holdfast.evidence.wording import amount, batches
+from holdfast.evidence.progress import has_run
+from holdfast.evidence.wording import amount
+from holdfast.wording import batches
 
 
 def say_briefly(overview: Overview, *, has_ledgers: bool = False) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from holdfast.cli.check_form import check_json
+from holdfast.cli.check_json import check_json
 from holdfast.cli.check_lines import check_lines, worst
 from holdfast.cli.declared_pipeline import STARTING_SPARK, load_pipeline, local_session
 from holdfast.cli.exit_codes import ExitCode
@@ -33,7 +33,7 @@ def check(*, declared: str, streams: tuple[str, ...], root: str | None, form: st
         spark = local_session("Checking a pipeline")
         found = pipeline.check(spark, only=streams or None, root=root)
     if form == "json":
-        click.echo(check_json(pipeline.name, found).decode())
+        click.echo(check_json(pipeline.name, found))
     else:
         for line in check_lines(found):
             click.echo(line)

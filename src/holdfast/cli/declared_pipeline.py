@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from holdfast.errors import ConfigError, MissingExtraError
 from holdfast.named import load_named, make_importable
+from holdfast.plan.goal import Code
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+with_pipeline = click.option(
+    "--pipeline",
+    metavar="MODULE:PIPELINE",
+    help="The pipeline that declares the stream. Needed by a backfill, which runs the stream's "
+    "function.",
+)
 STARTING_SPARK = "starting a Spark session"
 """A step of several seconds, said before it begins."""
 
@@ -27,7 +39,7 @@ def load_pipeline(declared: str) -> Any:
     return found
 
 
-def local_session(doing: str) -> Any:
+def local_session(doing: str) -> SparkSession:
     """Return a Spark session of this process, with the settings of its environment.
 
     Args:
@@ -41,3 +53,11 @@ def local_session(doing: str) -> Any:
     except ImportError as error:
         raise MissingExtraError(doing, module="pyspark", extra="spark") from error
     return SparkSession.builder.getOrCreate()
+
+
+def code_of(declared: str | None) -> Code | None:
+    """Return the code of a stream, with a session; None if no pipeline is named."""
+    if declared is None:
+        return None
+    pipeline = load_pipeline(declared)
+    return Code(spark=local_session("Running a stream's code"), pipeline=pipeline)

@@ -12,8 +12,9 @@ from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.looks import make_looks, with_looks
 from holdfast.cli.sarif import say
 from holdfast.cli.watch import show_wait
-from holdfast.diagnosis import Diagnosis, RestartVerdict, collect_case, diagnose_case
 from holdfast.grades import Severity
+from holdfast.judgement.case import collect_case
+from holdfast.judgement.judge import Judgement, Verdict, judge
 
 
 @click.command()
@@ -41,13 +42,13 @@ def diagnose(*, location: str, error: str | None, form: str, notes: bool, **give
     """
     looks = make_looks(location, error, **given)
     with show_wait(looks.location):
-        found = diagnose_case(collect_case(looks))
+        found = judge(collect_case(looks))
     for line in _render(found, form, notes=notes):
         sys.stdout.write(line + "\n")
     return _exit_code(found)
 
 
-def _render(found: Diagnosis, form: str, *, notes: bool) -> list[str]:
+def _render(found: Judgement, form: str, *, notes: bool) -> list[str]:
     # Each is imported when it is asked for: the text is what people wait for.
     if form == "json":
         from holdfast.cli.diagnosis_json import render_diagnosis_json  # noqa: PLC0415
@@ -64,8 +65,8 @@ def _render(found: Diagnosis, form: str, *, notes: bool) -> list[str]:
     return [say(line) for line in render_diagnosis(found, notes=notes)]
 
 
-def _exit_code(found: Diagnosis) -> ExitCode:
+def _exit_code(found: Judgement) -> ExitCode:
     if any(each.severity is not Severity.NOTE for each in found.findings):
         return ExitCode.FOUND
-    is_judged = found.verdict not in (RestartVerdict.UNKNOWN, RestartVerdict.NOTHING)
+    is_judged = found.verdict not in (Verdict.UNKNOWN, Verdict.NOTHING)
     return ExitCode.DONE if is_judged else ExitCode.NOT_JUDGED

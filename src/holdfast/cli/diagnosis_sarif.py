@@ -5,12 +5,12 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from holdfast.cli.sarif import Result, render_sarif
-from holdfast.diagnosis import Diagnosis
+from holdfast.judgement.judge import Judgement
 from holdfast.redact import redact
 from holdfast.rules import Finding, load_catalogue
 
 
-def render_diagnosis_sarif(found: Diagnosis) -> str:
+def render_diagnosis_sarif(found: Judgement) -> str:
     """Return the text to print."""
     return render_sarif(
         "holdfast diagnose",

@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from holdfast.cli.table import columns
-from holdfast.diagnosis import Diagnosis, Fact, RestartVerdict
 from holdfast.evidence.case import Case
-from holdfast.evidence.wording import count
 from holdfast.grades import Confidence, Goal, Severity
+from holdfast.judgement.fact import Fact
+from holdfast.judgement.judge import Judgement, Verdict
 from holdfast.rules import Finding, Needs
+from holdfast.wording import count
 
 _CERTAIN = {
-    RestartVerdict.LOSES: "Restarting now loses data",
-    RestartVerdict.REPEATS: "Restarting now repeats data",
-    RestartVerdict.ALTERS: "Restarting now gives wrong results",
-    RestartVerdict.FAILS: "It will not start: every attempt fails",
+    Verdict.LOSES: "Restarting now loses data",
+    Verdict.REPEATS: "Restarting now repeats data",
+    Verdict.ALTERS: "Restarting now gives wrong results",
+    Verdict.FAILS: "It will not start: every attempt fails",
 }
 _POSSIBLE = {
-    RestartVerdict.LOSES: "Restarting now may lose data",
-    RestartVerdict.REPEATS: "Restarting now may repeat data",
-    RestartVerdict.ALTERS: "Restarting now may give wrong results",
-    RestartVerdict.FAILS: "It may not start",
+    Verdict.LOSES: "Restarting now may lose data",
+    Verdict.REPEATS: "Restarting now may repeat data",
+    Verdict.ALTERS: "Restarting now may give wrong results",
+    Verdict.FAILS: "It may not start",
 }
 _ROWS = ("record", "row")
 _NOT_ASKED = {
@@ -36,7 +37,7 @@ _ASK = {
 }
 
 
-def say_verdict(found: Diagnosis) -> str:
+def say_verdict(found: Judgement) -> str:
     """Return the answer in one line."""
     record = found.case.record
     if record is None or not record.is_running:
@@ -47,12 +48,12 @@ def say_verdict(found: Diagnosis) -> str:
     )
 
 
-def _say_verdict(found: Diagnosis) -> str:
+def _say_verdict(found: Judgement) -> str:
     if found.verdict in _CERTAIN:
         return f"{_say_effect(found)}.{_say_blocked(found)}"
-    if found.verdict is RestartVerdict.NOTHING:
+    if found.verdict is Verdict.NOTHING:
         return say_nothing(found.case)
-    if found.verdict is RestartVerdict.UNKNOWN:
+    if found.verdict is Verdict.UNKNOWN:
         because = getattr(found.case.next_start, "because", "") or "; ".join(found.not_judged[:1])
         return f"Whether a restart is safe is not known: {because.rstrip('.')}."
     if found.not_asked:
@@ -69,7 +70,7 @@ def say_nothing(case: Case) -> str:
     return f"There is no checkpoint at {case.checkpoint.location}. Check the path; {below}."
 
 
-def _say_effect(found: Diagnosis) -> str:
+def _say_effect(found: Judgement) -> str:
     is_certain = found.is_certain and found.decided_by is not None
     said = (_CERTAIN if is_certain else _POSSIBLE)[found.verdict]
     amount = None if found.decided_by is None else found.decided_by.amount
@@ -79,18 +80,18 @@ def _say_effect(found: Diagnosis) -> str:
     return f"{said}: {rows}{count(amount.number, amount.unit)}"
 
 
-def _say_blocked(found: Diagnosis) -> str:
+def _say_blocked(found: Judgement) -> str:
     """Say that Spark fails as well, where the answer is about the data."""
     blocking = [
         each.code
         for each in found.findings
         if each.severity is Severity.BLOCKS_RESTART and each.confidence is not Confidence.LIKELY
     ]
-    is_said = found.verdict is RestartVerdict.FAILS
+    is_said = found.verdict is Verdict.FAILS
     return "" if is_said or not blocking else f" And every start fails ({blocking[0]})."
 
 
-def render_diagnosis(found: Diagnosis, *, notes: bool) -> list[str]:
+def render_diagnosis(found: Judgement, *, notes: bool) -> list[str]:
     """Return the lines to show.
 
     Args:
@@ -98,7 +99,7 @@ def render_diagnosis(found: Diagnosis, *, notes: bool) -> list[str]:
         notes: Whether each note is shown, not only their codes.
     """
     lines = [say_verdict(found), ""]
-    is_there = found.verdict is not RestartVerdict.NOTHING
+    is_there = found.verdict is not Verdict.NOTHING
     shown = [each for each in found.findings if notes or each.severity is not Severity.NOTE]
     for each in shown:
         lines += _finding(each)
@@ -112,7 +113,7 @@ def render_diagnosis(found: Diagnosis, *, notes: bool) -> list[str]:
     return lines[:1] if lines[1:] == [""] else lines
 
 
-def say_unknown(found: Diagnosis) -> list[str]:
+def say_unknown(found: Judgement) -> list[str]:
     """Return what was not judged, and what nobody asked for."""
     return [*found.not_judged, *(_ASK[each] for each in found.not_asked)]
 

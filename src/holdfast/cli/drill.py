@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
 from holdfast.cli.drill_options import DrillOptions
 from holdfast.cli.drill_text import render_summary
@@ -17,6 +15,7 @@ from holdfast.cli.progress import progress
 from holdfast.cli.table import columns
 from holdfast.drills.limits import SECONDS
 from holdfast.printable import printable
+from holdfast.report.envelope import render, render_simple
 
 if TYPE_CHECKING:
     from holdfast.drills.drill import Drilled
@@ -38,7 +37,11 @@ def list_drills(form: str) -> None:
 
     if form == "json":
         shown = [
-            {"phase": each.name, "shown": each.shown, "kills": [str(kill) for kill in each.kills]}
+            {
+                "phase": each.name,
+                "shown": each.display_name,
+                "kills": [str(kill) for kill in each.kills],
+            }
             for each in ALL
         ]
         drills = [
@@ -50,9 +53,9 @@ def list_drills(form: str) -> None:
             }
             for name, cell in CELLS.items()
         ]
-        click.echo(json.dumps({"version": 1, "phases": shown, "drills": drills}))
+        click.echo(render_simple("drills", {"phases": shown, "drills": drills}))
         return
-    rows = [[each.name, each.shown, ", ".join(map(str, each.kills))] for each in ALL]
+    rows = [[each.name, each.display_name, ", ".join(map(str, each.kills))] for each in ALL]
     rows.append([EVERY, "all phases of a stream in one chain", "n kills take n + 1 drivers"])
     streams = list(dict.fromkeys(cell.stream.name for cell in CELLS.values()))
     click.echo(f"{len(CELLS)} drills: STREAM/PHASE of {', '.join(streams)}\n")
@@ -118,7 +121,7 @@ def run(**given: Any) -> ExitCode:
             page = write_summary(asked.about, drilled, directory=asked.place)
     found = summarize(asked.about, drilled)
     if asked.form == "json":
-        click.echo(msgspec.json.encode(found))
+        click.echo(render(found))
     else:
         lines = render_summary(found, page=str(page), again=asked.again)
         click.echo("\n".join(map(printable, lines)))

@@ -18,11 +18,13 @@ from holdfast.cli.facts_json import render_facts_json
 from holdfast.cli.options import with_storage_options
 from holdfast.cli.spark_errors import read_error_file
 from holdfast.cli.watch import show_wait
-from holdfast.diagnosis import Looks, collect_case, diagnose_case, find_facts
 from holdfast.errors import ConfigError
+from holdfast.judgement.case import DiagnoseRequest, collect_case
+from holdfast.judgement.facts import find_facts
+from holdfast.judgement.judge import judge
 from holdfast.printable import printable
 from holdfast.record.layout import HOME
-from holdfast.storage.below import ReaderBelow
+from holdfast.storage.below import SubdirReader
 from holdfast.storage.location import is_inside, parse_location
 from holdfast.storage.options import parse_options
 
@@ -60,7 +62,7 @@ def evidence(
     report = None if error is None else read_error_file(error)
     with show_wait(location):
         packed = _pack(
-            opened, Looks(location=location, options=options, error=report, history=True)
+            opened, DiagnoseRequest(location=location, options=options, error=report, history=True)
         )
     _write(target, packed.data, is_replaced=force)
     for line in _say(output, packed):
@@ -68,12 +70,12 @@ def evidence(
     return ExitCode.DONE
 
 
-def _pack(opened: Opened, looks: Looks) -> Packed:
+def _pack(opened: Opened, looks: DiagnoseRequest) -> Packed:
     case = collect_case(looks)
     below = None
     if opened.root is not None and case.record is not None:
-        below = ReaderBelow(opened.root, f"{HOME}/{case.record.stream}")
-    found = diagnose_case(case)
+        below = SubdirReader(opened.root, f"{HOME}/{case.record.stream}")
+    found = judge(case)
     reports = {
         "facts.json": json.loads(render_facts_json(case, find_facts(case))),
         "findings.json": json.loads(render_diagnosis_json(found)),

@@ -9,6 +9,10 @@ EXAMPLES = {
         "holdfast apply plan.json --execute --allow destructive:readings",
         "holdfast apply /srv/streams/_holdfast/readings/journal/20261117-040812-9d3c41 --continue",
     ),
+    "audit": (
+        "holdfast audit jobs/",
+        "holdfast audit . --checkpoints s3://lake/checkpoints --format markdown -o audit.md",
+    ),
     "backfill": ("holdfast backfill jobs.streams:lake copy --from 4 --to 9 --execute",),
     "check": ("holdfast check jobs.streams:lake --stream readings",),
     "diagnose": (

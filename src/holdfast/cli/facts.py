@@ -15,11 +15,13 @@ from holdfast.cli.looks import make_looks, with_looks
 from holdfast.cli.options import with_format
 from holdfast.cli.sarif import say
 from holdfast.cli.watch import show_wait
-from holdfast.diagnosis import collect_case, find_facts
 from holdfast.evidence.case import Case
 from holdfast.evidence.outputs.output import NotRead
-from holdfast.evidence.sources.probe import NotProbed
+from holdfast.formats.event_log.history import NotReadLog
+from holdfast.judgement.case import collect_case
+from holdfast.judgement.facts import find_facts
 from holdfast.lint.query_in_code import NoQuery, QueryInCode
+from holdfast.sources.probe import NotProbed
 
 
 @click.command()
@@ -65,14 +67,25 @@ def _read_code(program: str, case: Case) -> QueryInCode | NoQuery:
 
 def _say_unread(case: Case) -> list[str]:
     """Return what was asked for and could not be read."""
-    sinks = [f"{each.shown}: {each.why}" for each in case.outputs if isinstance(each, NotRead)]
+    sinks = [
+        f"{each.display_name}: {each.why}" for each in case.outputs if isinstance(each, NotRead)
+    ]
     sources = [
-        f"source {each.source}, {each.shown}: {each.found.why}"
+        f"source {each.source}, {each.display_name}: {each.found.why}"
         for each in case.sources
         if isinstance(each.found, NotProbed)
     ]
     record = [] if case.record_unread is None else [f"the record: {case.record_unread}"]
     unlisted = None if case.history is None else case.history.unlisted
     runs = [] if unlisted is None else [f"the runs of the stream: {unlisted}"]
-    unread = [*record, *runs, *sources, *sinks]
+    unread = [*record, *runs, *sources, *sinks, *_say_unread_log(case)]
     return ["", *(f"Not read: {each}" for each in unread)] if unread else []
+
+
+def _say_unread_log(case: Case) -> list[str]:
+    """Return why the event log that was named tells nothing; empty if it was read."""
+    log = case.event_log
+    if isinstance(log, NotReadLog):
+        return [f"the event log {log.location}: {log.why}"]
+    is_empty = log is not None and not log.applications
+    return [f"the event log {log.location}: there is none of Spark"] if log and is_empty else []

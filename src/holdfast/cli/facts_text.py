@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from holdfast.checkpoint.sources.kafka import KafkaOffset
 from holdfast.cli.diagnosis_text import render_facts
 from holdfast.cli.table import columns
-from holdfast.diagnosis import Fact
-from holdfast.diagnosis.restart_facts import ends_of
 from holdfast.evidence.case import Case
 from holdfast.evidence.progress import find_progress
-from holdfast.evidence.wording import count
+from holdfast.judgement.fact import Fact
+from holdfast.judgement.restart_facts import ends_of
 from holdfast.record.run_history import RunEnd, UnreadRun
 from holdfast.record.runs import Run
+from holdfast.wording import count
 
 _SHOWN_PARTITIONS = 16
 _SHOWN_RUNS = 20
@@ -24,7 +23,12 @@ _ENDS = {
 
 def render_all_facts(case: Case, facts: tuple[Fact, ...]) -> list[str]:
     """Return the lines to show."""
-    return [*render_facts(facts), *_offsets(case), *_restarts(case)]
+    lines = [*render_facts(facts), *_offsets(case), *_restarts(case)]
+    if case.event_log is None:
+        return lines
+    from holdfast.cli.event_log_text import render_event_log  # noqa: PLC0415 - on request
+
+    return [*lines, *render_event_log(case.event_log, case.newest_committed)]
 
 
 def _offsets(case: Case) -> list[str]:
@@ -33,9 +37,7 @@ def _offsets(case: Case) -> list[str]:
     rows = [
         (f"  source {each.source}", topic, f"{partition}", f"{offset:,}")
         for each in progress.sources
-        if isinstance(each.end, KafkaOffset)
-        for topic, offsets in sorted(each.end.partitions.items())
-        for partition, offset in sorted(offsets.items())
+        for (topic, partition), offset in (each.end.parts() if each.end else ())
     ]
     if not rows:
         return []

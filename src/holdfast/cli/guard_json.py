@@ -2,8 +2,45 @@
 
 from __future__ import annotations
 
-from holdfast.cli.inspect_form import LeaseJson, RecordJson, RunJson
+import msgspec
+
 from holdfast.evidence.guard_record import GuardRecord, UnreadableRecord
+from holdfast.report.envelope import fill
+
+
+class LeaseJson(msgspec.Struct):
+    """The newest lease of a guarded stream."""
+
+    epoch: int
+    owner: str
+    released: bool
+    renewed: str | None
+
+
+class RunJson(msgspec.Struct):
+    """The newest run of a guarded stream."""
+
+    epoch: int
+    spark: str
+    started_at: str
+    ended: str
+    ended_at: str
+    last_batch: int | None
+    error: str
+
+
+class RecordJson(msgspec.Struct):
+    """What Holdfast's record says of the stream; only `why_not` when it could not be read."""
+
+    stream: str | None = None
+    generation: int | None = None
+    newest_generation: int | None = None
+    lease: LeaseJson | None = None
+    run: RunJson | None = None
+    sinks: tuple[str, ...] = ()
+    has_ledgers: bool = False
+    is_running: bool = False
+    why_not: str | None = None
 
 
 def record_json(record: GuardRecord | UnreadableRecord | None) -> RecordJson | None:
@@ -12,38 +49,13 @@ def record_json(record: GuardRecord | UnreadableRecord | None) -> RecordJson | N
         return None
     if isinstance(record, UnreadableRecord):
         return RecordJson(why_not=record.why)
-    return RecordJson(
-        stream=record.stream,
+    lease, renewed = record.lease, record.renewed
+    at = None if renewed is None else renewed.isoformat(timespec="seconds")
+    return fill(
+        RecordJson,
+        record,
         generation=record.generation.number,
-        newest_generation=record.newest_generation,
-        lease=_lease(record),
-        run=_run(record),
+        lease=lease and fill(LeaseJson, lease, owner=str(lease.owner), renewed=at),
+        run=record.run and fill(RunJson, record.run),
         sinks=() if record.contract is None else record.contract.sinks,
-        has_ledgers=record.has_ledgers,
-        is_running=record.is_running,
-    )
-
-
-def _lease(record: GuardRecord) -> LeaseJson | None:
-    if record.lease is None:
-        return None
-    return LeaseJson(
-        epoch=record.lease.epoch,
-        owner=str(record.lease.owner),
-        released=record.lease.released,
-        renewed=None if record.renewed is None else record.renewed.isoformat(timespec="seconds"),
-    )
-
-
-def _run(record: GuardRecord) -> RunJson | None:
-    if record.run is None:
-        return None
-    return RunJson(
-        epoch=record.run.epoch,
-        spark=record.run.spark,
-        started_at=record.run.started_at,
-        ended=record.run.ended,
-        ended_at=record.run.ended_at,
-        last_batch=record.run.last_batch,
-        error=record.run.error,
     )

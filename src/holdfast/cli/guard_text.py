@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from holdfast.evidence.guard_record import GuardRecord, UnreadableRecord
-from holdfast.evidence.wording import ago
 from holdfast.record.owner import is_certainly_dead
 from holdfast.record.runs import FAILED, LOST, RUNNING
+from holdfast.wording import ago
 
 
 def say_driver(record: GuardRecord | None, now: datetime) -> list[str]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TextIO
+from functools import partial
+from typing import Any, TextIO
 
 import click
 
@@ -14,34 +15,33 @@ from holdfast.bundle.open import open_checkpoint
 from holdfast.bundle.opened import Opened
 from holdfast.cli.check_text import say_check
 from holdfast.cli.exit_codes import ExitCode
-from holdfast.cli.inspect_directory import DirectoryInspection, inspect_directory
+from holdfast.cli.inspect_directory import DirectoryInspection, Summary, inspect_directory
 from holdfast.cli.inspect_text import render_text
 from holdfast.cli.inspection import (
     Inspection,
+    Probe,
+    Record,
     inspect_checkpoint,
     with_cost,
-    with_probes,
-    with_record,
 )
-from holdfast.cli.looks import parse_sources, parse_spark, with_probe
+from holdfast.cli.looks import parse_sources, parse_spark, with_event_log, with_probe
 from holdfast.cli.options import with_format, with_storage_options
 from holdfast.cli.watch import WatchedReader, watch
 from holdfast.errors import ConfigError
+from holdfast.evidence.case import Case
 from holdfast.evidence.checkpoints_below import is_checkpoint
-from holdfast.evidence.guard_record import GuardRecord, UnreadableRecord, read_guard_record
+from holdfast.evidence.guard_record import GuardRecord, read_guard_record
+from holdfast.evidence.outcomes import Unknown
 from holdfast.evidence.progress_times import MOST_CHARACTERS
-from holdfast.evidence.verdict import Verdict
-from holdfast.evidence.versions import SparkVersion
+from holdfast.judgement.judge import Judgement, Verdict
 from holdfast.printable import printable
 from holdfast.redact import redact
+from holdfast.spark_versions import SparkVersion
 from holdfast.storage.open import open_reader
 from holdfast.storage.options import parse_options
 
-if TYPE_CHECKING:
-    from holdfast.diagnosis.probing import SourceLooks
-
 _LONGEST_LINE = 1_000_000
-_DETAILS = ("state", "files", "cost", "probe", "sources")
+_DETAILS = ("state", "files", "cost", "probe", "sources", "event_log")
 """Options that are for one checkpoint, with `--batch`."""
 
 
@@ -78,6 +78,7 @@ _DETAILS = ("state", "files", "cost", "probe", "sources")
 )
 @click.option("--spark", metavar="VERSION", help="The Spark that will be started, such as 4.2.")
 @with_probe
+@with_event_log
 @with_format
 @with_storage_options
 def inspect(
@@ -100,6 +101,7 @@ def inspect(
     if asked["progress"] is not None and not asked["cost"]:
         raise ConfigError("--progress tells what a checkpoint costs: add --cost.")
     options = parse_options(storage_options)
+    asked |= {"spark": version, "options": options}
     opened = open_checkpoint(location, options)
     found: Inspection | DirectoryInspection | None = None
     with watch(opened.checkpoint) as watched:
@@ -107,23 +109,36 @@ def inspect(
             found = _look_below(watched, options, version)
             _refuse_details(found, asked)
         if found is None:
-            looked = _look_at_one(watched, version, asked)
-            found = with_record(looked, _find_record(opened))
-            if asked["probe"] or asked["sources"]:
-                found = with_probes(found, watched, _source_looks(found, options, asked))
+            found = _look_at_one(watched, opened, asked)
     _show(found, form)
     if check and form == "text":
         _write([say_check(found)])
     return _exit_code(found, check=check)
 
 
-def _look_at_one(
-    watched: WatchedReader, spark: SparkVersion | None, asked: Mapping[str, Any]
-) -> Inspection:
+def _look_at_one(watched: WatchedReader, opened: Opened, asked: Mapping[str, Any]) -> Inspection:
     """Look at a checkpoint, and at what was asked for of it alone."""
-    details = {name: asked[name] for name in ("batch", "state", "files")}
-    found = inspect_checkpoint(watched, spark=spark, **details)
+    details = {name: asked[name] for name in ("spark", "batch", "state", "files")}
+    root, name = opened.root, opened.checkpoint.location.name
+    record = None if root is None else read_guard_record(root, name)
+    found = inspect_checkpoint(
+        watched,
+        record=record,
+        root=None if root is None else str(root.location),
+        probe=_probe_with(watched, record, asked) if asked["probe"] or asked["sources"] else None,
+        add_event_log=_event_log_at(asked),
+        **details,
+    )
     return with_cost(found, watched, _read_progress(asked["progress"])) if asked["cost"] else found
+
+
+def _event_log_at(asked: Mapping[str, Any]) -> Callable[[Case], Case] | None:
+    """Return what adds the history of the query; None if no event log was named."""
+    if asked["event_log"] is None:
+        return None
+    from holdfast.evidence.event_log import add_event_log  # noqa: PLC0415 - rarely asked for
+
+    return partial(add_event_log, location=asked["event_log"], options=asked["options"])
 
 
 def _look_below(
@@ -144,9 +159,9 @@ def _refuse_details(found: DirectoryInspection | None, asked: Mapping[str, Any])
     is_asked = asked["batch"] is not None or any(asked[each] for each in _DETAILS)
     if found is not None and is_asked:
         raise ConfigError(
-            "--batch, --state, --files, --cost, --probe and --source are for one checkpoint; "
-            f"{found.location} is a directory with {len(found.rows):,} below it, such as "
-            f"{found.rows[0].location}."
+            "--batch, --state, --files, --cost, --probe, --source and --event-log are for one "
+            f"checkpoint; {found.location} is a directory with {len(found.rows):,} below it, "
+            f"such as {found.rows[0].location}."
         )
 
 
@@ -164,25 +179,20 @@ def _read_progress(file: TextIO | None) -> str | None:
     return "".join(kept)
 
 
-def _source_looks(
-    found: Inspection, options: Mapping[str, str], asked: Mapping[str, Any]
-) -> SourceLooks:
-    from holdfast.diagnosis.probing import SourceLooks  # noqa: PLC0415 - imports the diagnosis
+def _probe_with(watched: WatchedReader, record: Record, asked: Mapping[str, Any]) -> Probe:
+    """Return what asks the sources of a checkpoint."""
+    from holdfast.judgement.probing import probe_sources  # noqa: PLC0415 - on request
+    from holdfast.sources.probe import SourceLooks  # noqa: PLC0415 - on request
 
-    return SourceLooks(
+    looks = SourceLooks(
         given=parse_sources(asked["sources"]),
-        options=options,
+        options=asked["options"],
         kafka_config=asked["kafka_config"],
-        contract=None if found.guard is None else found.guard.contract,
+        contract=record.contract if isinstance(record, GuardRecord) else None,
         topic_ids={},
         now=datetime.now(tz=UTC),
     )
-
-
-def _find_record(opened: Opened) -> GuardRecord | UnreadableRecord | None:
-    """Read the record beside a checkpoint."""
-    root, name = opened.root, opened.checkpoint.location.name
-    return None if root is None else read_guard_record(root, name)
+    return lambda checkpoint: probe_sources(checkpoint, watched, looks)
 
 
 def _show(found: Inspection | DirectoryInspection, form: str) -> None:
@@ -207,18 +217,21 @@ def _write(lines: list[str]) -> None:
 
 
 def _exit_code(found: Inspection | DirectoryInspection, *, check: bool) -> ExitCode:
-    if isinstance(found, Inspection):
-        passes = found.verdict.passes
-        is_judged = found.unanswered is None and found.verdict not in (
-            Verdict.UNKNOWN,
-            Verdict.NOTHING,
-        )
-    else:
+    if isinstance(found, DirectoryInspection):
+        is_judged = not found.unread and not any(map(_is_unknown, found.judged))
         passes = found.passes
-        unknown = any(each.verdict is Verdict.UNKNOWN for each in found.judged)
-        is_judged = not unknown and not found.unread
-    if check and not passes:
-        return ExitCode.FOUND
+    else:
+        verdict = found.judgement.verdict
+        passes = verdict is Verdict.SAFE
+        is_judged = found.unanswered is None and verdict is not Verdict.NOTHING
+        is_judged = is_judged and not _is_unknown(found.judgement)
+        if check and found.unanswered is not None and verdict in (Verdict.UNKNOWN, Verdict.SAFE):
+            return ExitCode.NOT_JUDGED
     if check:
-        is_judged = isinstance(found, DirectoryInspection) or found.unanswered is None
+        return ExitCode.DONE if passes else ExitCode.FOUND
     return ExitCode.DONE if is_judged else ExitCode.NOT_JUDGED
+
+
+def _is_unknown(found: Judgement | Summary) -> bool:
+    """Return whether a start could not be predicted, or not judged."""
+    return found.verdict is Verdict.UNKNOWN or isinstance(found.next_start, Unknown)

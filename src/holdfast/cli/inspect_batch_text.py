@@ -8,7 +8,8 @@ from holdfast.checkpoint.read import Checkpoint
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.cli.inspection import BatchDetail
 from holdfast.cli.table import columns
-from holdfast.evidence.wording import amount, moment, position, source_kind
+from holdfast.evidence.wording import amount, position, source_kind
+from holdfast.wording import moment
 
 
 def render_batch(checkpoint: Checkpoint, batch: BatchDetail) -> list[str]:

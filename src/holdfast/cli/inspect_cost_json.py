@@ -2,71 +2,50 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.cli.inspect_cost_text import say_retention, say_share
-from holdfast.cli.inspect_form import (
-    CompactionJson,
-    CostJson,
-    PartCostJson,
-    RangeJson,
-    RequestsJson,
-    TimesJson,
-)
 from holdfast.cli.inspection import CostDetail
-from holdfast.evidence.cost import CheckpointCost, PartCost, Range
+from holdfast.evidence.cost import CheckpointCost, Compaction, PartCost, Range
+from holdfast.evidence.cost_requests import Requests
 from holdfast.evidence.progress_times import ReportedTimes
+from holdfast.report.envelope import fill
+
+
+class CostJson(msgspec.Struct):
+    """What a checkpoint costs; what is not known is null, and `not_known` says why."""
+
+    batches: int
+    first: int | None
+    """The first batch that was looked at."""
+    parts: tuple[PartCost, ...]
+    """What a batch writes to each (null if not known), and what is kept."""
+    kept_files: int
+    kept_bytes: int
+    state_share: float | None
+    interval_s: Range | None
+    batch_s: Range | None
+    times: ReportedTimes | None
+    """How much of a batch's time the offset log and the commit log take, as Spark reports it."""
+    requests: Requests | None
+    """What a batch asks of S3 through s3a, estimated by its files."""
+    kept_offsets: int
+    compactions: tuple[Compaction, ...]
+    providers: tuple[str, ...]
+    """Of the state."""
+    is_async: bool
+    not_known: dict[str, str]
 
 
 def cost_json(checkpoint: Checkpoint, found: CostDetail) -> CostJson:
     """Return what was found."""
-    cost, asked = found.cost, found.cost.requests
-    return CostJson(
-        batches=cost.batches,
-        first_batch=cost.first,
-        parts=tuple(map(_part, cost.parts)),
-        kept_files=cost.kept_files,
-        kept_bytes=cost.kept_bytes,
-        state_share=cost.state_share,
-        interval_s=_range(cost.interval_s),
-        batch_s=_range(cost.batch_s),
-        times=_times(found),
-        requests=None
-        if asked is None
-        else RequestsJson(writes=asked.writes, reads=asked.reads, deletes=asked.deletes),
+    return fill(
+        CostJson,
+        found.cost,
+        times=found.times if isinstance(found.times, ReportedTimes) else None,
         kept_offsets=len(checkpoint.offsets),
-        compactions=tuple(
-            CompactionJson(path=each.path, size_bytes=each.size_bytes, every=each.every)
-            for each in cost.compactions
-        ),
-        state=cost.providers,
-        is_async=cost.is_async,
-        not_known=_not_known(checkpoint, found, cost),
-    )
-
-
-def _part(part: PartCost) -> PartCostJson:
-    return PartCostJson(
-        name=part.name,
-        files_per_batch=part.files,
-        bytes_per_batch=part.size_bytes,
-        kept_files=part.kept_files,
-        kept_bytes=part.kept_bytes,
-    )
-
-
-def _range(found: Range | None) -> RangeJson | None:
-    if found is None:
-        return None
-    return RangeJson(median=found.median, lowest=found.lowest, highest=found.highest)
-
-
-def _times(found: CostDetail) -> TimesJson | None:
-    times = found.times
-    if not isinstance(times, ReportedTimes):
-        return None
-    share = RangeJson(median=times.share, lowest=times.lowest, highest=times.highest)
-    return TimesJson(
-        batches=times.batches, batch_ms=times.batch_ms, logs_ms=times.logs_ms, share=share
+        not_known=_not_known(checkpoint, found, found.cost),
     )
 
 
@@ -76,9 +55,9 @@ def _not_known(checkpoint: Checkpoint, found: CostDetail, cost: CheckpointCost) 
     if not isinstance(found.times, ReportedTimes):
         why["times"] = say_share(found.times)
     if cost.batch_s is None:
-        why["batchS"] = cost.why_no_batch_s
+        why["batch_s"] = cost.why_no_batch_s
     if cost.interval_s is None:
-        why["intervalS"] = "it takes two batches with a time in offsets/"
+        why["interval_s"] = "it takes two batches with a time in offsets/"
     if any(part.files is None for part in cost.parts if part.name.startswith("state")):
         why["parts"] = "the times of RocksDB's data files are not those of their writing"
     return why

@@ -9,7 +9,7 @@ from holdfast.cli.inspection import CostDetail
 from holdfast.cli.table import columns
 from holdfast.evidence.cost import OTHER, CheckpointCost, PartCost, Range
 from holdfast.evidence.progress_times import NoTimes, ReportedTimes
-from holdfast.evidence.wording import count, size
+from holdfast.wording import count, size
 
 PAGE = "docs/explanation/checkpoint-cost.md"
 DEFAULT_RETAINED = 100

@@ -9,20 +9,31 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from holdfast.cli.brief_text import say_briefly
-from holdfast.cli.what_to_do import say_what_to_do
+from holdfast.evidence.case import Case
 from holdfast.evidence.checkpoints_below import Found, Search
 from holdfast.evidence.guard_record import GuardRecord
-from holdfast.evidence.outcomes import NextStart
+from holdfast.evidence.outcomes import NextStart, RunsAgain
 from holdfast.evidence.overview import Overview
-from holdfast.evidence.verdict import Verdict, judge_start
-from holdfast.evidence.versions import SparkVersion
 from holdfast.evidence.wording import source_kind
+from holdfast.judgement.advice import advise
+from holdfast.judgement.judge import Judgement, Verdict, judge
+from holdfast.spark_versions import SparkVersion
 from holdfast.storage.location import Location
 from holdfast.storage.open import open_reader
 from holdfast.storage.read import Reader
 
 _KEPT_FILES = 10
 """Of the files that a prediction follows from."""
+_ATTENTION = (
+    Verdict.LOSES,
+    Verdict.FAILS,
+    Verdict.ALTERS,
+    Verdict.UNKNOWN,
+    Verdict.REPEATS,
+    Verdict.NOTHING,
+    Verdict.SAFE,
+)
+"""What needs attention first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +75,9 @@ class DirectoryInspection:
     def passes(self) -> bool:
         """Whether `--check` lets all of them pass; False when there is none."""
         is_any = any(row.replaced_by is None for row in self.rows)
-        return is_any and not self.unread and all(each.verdict.passes for each in self.judged)
+        return (
+            is_any and not self.unread and all(each.verdict is Verdict.SAFE for each in self.judged)
+        )
 
 
 def inspect_directory(
@@ -100,18 +113,30 @@ def inspect_directory(
 def summarise(overview: Overview, record: GuardRecord | None) -> Summary:
     """Return what is kept of one checkpoint."""
     progress, found = overview.progress, overview.next_start
-    is_recognised = record is not None and record.recognises_batches(overview.checkpoint)
-    verdict = judge_start(overview.checkpoint, found, has_ledgers=is_recognised)
+    case = Case(checkpoint=overview.checkpoint, overview=overview, record=record)
+    judged = judge(case)
     kept = replace(found, follows_from=found.follows_from[:_KEPT_FILES])
     return Summary(
-        verdict=verdict,
-        said=say_briefly(overview, has_ledgers=verdict is Verdict.RECOGNISED),
-        what_to_do=say_what_to_do(overview, record),
+        verdict=judged.verdict,
+        said=_say(judged),
+        what_to_do=advise(judged),
         next_start=kept,
         spark=overview.spark,
         last_batch=max(progress.committed, default=None),
         newest_ms=progress.newest_ms,
         sources=tuple(source_kind(each.end) for each in progress.sources),
+    )
+
+
+def _say(found: Judgement) -> str:
+    """Say what the next start does, and the finding that decides where that is another."""
+    is_recognised = found.verdict is Verdict.SAFE and isinstance(found.next_start, RunsAgain)
+    said = say_briefly(found.overview, has_ledgers=is_recognised)
+    finding = found.decided_by
+    return (
+        said
+        if finding is None or finding.is_predicted
+        else f"{said}; {finding.code} {finding.name}"
     )
 
 
@@ -121,4 +146,4 @@ def _urgency(row: Found[Summary]) -> tuple[int, str]:
         return 0, row.path
     if row.summary is None:
         return 1 + len(Verdict), row.path
-    return 1 + list(Verdict).index(row.summary.verdict), row.path
+    return 1 + _ATTENTION.index(row.summary.verdict), row.path

@@ -8,21 +8,24 @@ from datetime import datetime
 from holdfast.cli.inspect_directory import DirectoryInspection, Summary
 from holdfast.cli.table import columns
 from holdfast.evidence.checkpoints_below import Found
-from holdfast.evidence.verdict import Verdict
-from holdfast.evidence.wording import age, count
+from holdfast.evidence.outcomes import NextStart, Resumes, RunsAgain, StartsFresh
+from holdfast.judgement.judge import Verdict
+from holdfast.wording import age, count
 
 _SHOWN_ACTIONS = 10
 _WIDEST_SOURCE = 28
 _WIDEST_SAID = 56
 # What one checkpoint does, and what several do; in the order of the first line.
-_TOTALS: dict[Verdict | None, tuple[str, str]] = {
-    Verdict.RESUMES: ("resumes", "resume"),
-    Verdict.BEGINS: ("begins with batch 0", "begin with batch 0"),
-    Verdict.RECOGNISED: (
+_TOTALS: dict[Verdict | type[NextStart] | None, tuple[str, str]] = {
+    Resumes: ("resumes", "resume"),
+    StartsFresh: ("begins with batch 0", "begin with batch 0"),
+    RunsAgain: (
         "repeats a batch that its ledger recognises",
         "repeat a batch that their ledgers recognise",
     ),
+    Verdict.LOSES: ("loses data", "lose data"),
     Verdict.REPEATS: ("repeats data", "repeat data"),
+    Verdict.ALTERS: ("gives wrong results", "give wrong results"),
     Verdict.UNKNOWN: ("is unknown", "are unknown"),
     Verdict.FAILS: ("will not start", "will not start"),
     None: ("could not be read", "could not be read"),
@@ -47,7 +50,10 @@ def render_directory(found: DirectoryInspection, *, now: datetime) -> list[str]:
 
 
 def _say_totals(found: DirectoryInspection) -> str:
-    totals: Counter[Verdict | None] = Counter(each.verdict for each in found.judged)
+    totals = Counter[Verdict | type[NextStart] | None](
+        type(each.next_start) if each.verdict is Verdict.SAFE else each.verdict
+        for each in found.judged
+    )
     totals[None] = len(found.unread)
     parts = [
         f"{totals[verdict]:,} {words[totals[verdict] != 1]}"
@@ -87,7 +93,11 @@ def _cut(text: str, length: int) -> str:
 
 def _say_actions(found: DirectoryInspection) -> list[str]:
     """Say what to do about the first of those that do not pass, each with its whole reason."""
-    rows = [row for row in found.rows if row.summary is not None and not row.summary.verdict.passes]
+    rows = [
+        row
+        for row in found.rows
+        if row.summary is not None and row.summary.verdict is not Verdict.SAFE
+    ]
     rows = [*found.unread, *rows]
     if not rows:
         return []

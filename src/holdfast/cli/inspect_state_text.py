@@ -6,7 +6,7 @@ from holdfast.checkpoint.state import BrokenChain, NotCounted
 from holdfast.cli.table import columns
 from holdfast.evidence.state import OperatorState, provider_of
 from holdfast.evidence.state_content import StoreContent
-from holdfast.evidence.wording import batches, size
+from holdfast.wording import batches, size
 
 _SHOWN_MISSING = 5
 

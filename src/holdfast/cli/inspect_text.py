@@ -14,24 +14,27 @@ from holdfast.cli.guard_text import render_guard, say_driver, say_unchecked
 from holdfast.cli.inspect_batch_text import render_batch
 from holdfast.cli.inspect_state_text import render_state, render_stores
 from holdfast.cli.inspection import Inspection
-from holdfast.cli.next_start_text import say_next_start
+from holdfast.cli.next_start_text import say_findings, say_next_start
 from holdfast.cli.table import columns
-from holdfast.cli.what_to_do import say_what_to_do
 from holdfast.evidence.outcomes import Resumes, RunsAgain, Unknown
 from holdfast.evidence.overview import Overview
 from holdfast.evidence.progress import Progress, SourceRange
-from holdfast.evidence.sources.probe import NotProbed, SourceProbe
 from holdfast.evidence.wording import (
-    ago,
     amount,
+    position,
+    source_kind,
+    versions,
+)
+from holdfast.judgement.advice import advise
+from holdfast.sources.probe import NotProbed, SourceProbe
+from holdfast.sources.registry import unparsed_of
+from holdfast.wording import (
+    ago,
     batches,
     count,
     duration,
     moment,
-    position,
     size,
-    source_kind,
-    versions,
 )
 
 _SHOWN_PATHS = 5
@@ -42,8 +45,9 @@ def render_text(inspection: Inspection, *, now: datetime) -> list[str]:
     overview, guard = inspection.overview, inspection.guard
     lines = [
         *say_next_start(overview),
+        *say_findings(inspection.judgement),
         *say_driver(guard, now),
-        f"What to do: {say_what_to_do(overview, guard)}",
+        f"What to do: {advise(inspection.judgement)}",
     ]
     if overview.checkpoint.is_empty:
         return lines
@@ -65,6 +69,12 @@ def render_text(inspection: Inspection, *, now: datetime) -> list[str]:
             "",
             *columns([("  " + file.path, size(file.size_bytes)) for file in inspection.files]),
         ]
+    if inspection.judgement.case.event_log is not None:
+        from holdfast.cli.event_log_text import render_event_log  # noqa: PLC0415 - on request
+
+        lines += render_event_log(
+            inspection.judgement.case.event_log, max(overview.checkpoint.commits, default=-1)
+        )
     return [*lines, "", _say_checked(inspection)]
 
 
@@ -126,10 +136,10 @@ def _unusual(overview: Overview) -> Iterator[tuple[str, ...]]:
     yield from _paths("orphan", checkpoint.lone_sidecars, orphan)
     edited = "changed after Spark wrote it: its checksum does not match"
     yield from _paths("edited", [*map(_entry_of, checkpoint.stale_sidecars)], edited)
-    for each in checkpoint.unparsed[:_SHOWN_PATHS]:
+    for each in unparsed_of(checkpoint)[:_SHOWN_PATHS]:
         yield "  unreadable", each.path, each.reason
-    if len(checkpoint.unparsed) > _SHOWN_PATHS:
-        yield "  unreadable", f"and {len(checkpoint.unparsed) - _SHOWN_PATHS:,} more"
+    if len(unparsed_of(checkpoint)) > _SHOWN_PATHS:
+        yield "  unreadable", f"and {len(unparsed_of(checkpoint)) - _SHOWN_PATHS:,} more"
 
 
 def _entry_of(sidecar: str) -> str:
@@ -199,7 +209,7 @@ def _probe_row(found: SourceProbe) -> tuple[str, ...]:
         left = f"another {duration(found.lossless_for)}: {found.lossless_by}"
     else:
         left = f"no longer: {found.lossless_by or 'something is gone already'}"
-    return "  lossless", found.shown, left
+    return "  lossless", found.display_name, left
 
 
 def _sink_row(found: NamedSink) -> tuple[str, ...]:
@@ -225,5 +235,5 @@ def _checked(inspection: Inspection) -> str:
         count(len(overview.progress.sources), "source"),
         *([f"{count(files, 'state file')}{how}"] if files else []),
     ]
-    unread = sum(each.unread for each in checkpoint.unparsed)
+    unread = sum(each.unread for each in unparsed_of(checkpoint))
     return ", ".join(parts) + (f" ({count(unread, 'file')} could not be read)" if unread else "")

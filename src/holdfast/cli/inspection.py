@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from holdfast import clock
 from holdfast.checkpoint.metadata import QueryMetadata
 from holdfast.checkpoint.read import Checkpoint
+from holdfast.evidence.case import Case
 from holdfast.evidence.collect import collect
 from holdfast.evidence.cost import CheckpointCost, find_cost
 from holdfast.evidence.guard_record import GuardRecord, UnreadableRecord, settle_state
 from holdfast.evidence.overview import Overview, overview_of
 from holdfast.evidence.progress import SourceRange, find_ranges
 from holdfast.evidence.progress_times import NoTimes, ReportedTimes, read_times
-from holdfast.evidence.sources.probe import NotProbed, SourceProbe
 from holdfast.evidence.state_content import StoreContent
-from holdfast.evidence.verdict import Verdict, judge_start
-from holdfast.evidence.versions import SparkVersion
 from holdfast.ids import BatchId
+from holdfast.judgement.judge import Judgement, judge
+from holdfast.sources.probe import NotProbed, SourceProbe
+from holdfast.spark_versions import SparkVersion
 from holdfast.storage.read import FileInfo, Reader
-
-if TYPE_CHECKING:
-    from holdfast.diagnosis.probing import SourceLooks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +44,8 @@ class CostDetail:
 class Inspection:
     """What was looked at."""
 
-    overview: Overview
+    judgement: Judgement
+    """Of what the checkpoint, the record beside it and the sources that were asked tell."""
     batch: BatchDetail | None = None
     stores: tuple[StoreContent, ...] | None = None
     """None when not asked for."""
@@ -57,6 +57,11 @@ class Inspection:
     """None when not asked for."""
     record: GuardRecord | UnreadableRecord | None = None
     """Of the stream, beside the checkpoint; None when there is none."""
+
+    @property
+    def overview(self) -> Overview:
+        """What the checkpoint alone tells."""
+        return self.judgement.overview
 
     @property
     def guard(self) -> GuardRecord | None:
@@ -76,46 +81,61 @@ class Inspection:
         silent = (each.found.why for each in self.probes or () if isinstance(each.found, NotProbed))
         return next(silent, None)
 
-    @property
-    def verdict(self) -> Verdict:
-        """The verdict on the next start."""
-        checkpoint, guard = self.overview.checkpoint, self.guard
-        is_recognised = guard is not None and guard.recognises_batches(checkpoint)
-        return judge_start(checkpoint, self.overview.next_start, has_ledgers=is_recognised)
+
+Record = GuardRecord | UnreadableRecord | None
+Probe = Callable[[Checkpoint], tuple[SourceProbe, ...]]
 
 
-def inspect_checkpoint(
+def inspect_checkpoint(  # noqa: PLR0913 - what one command asks for, each by name
     reader: Reader,
     *,
     spark: SparkVersion | None = None,
     batch: int | None = None,
     state: bool = False,
     files: bool = False,
+    record: Record = None,
+    root: str | None = None,
+    probe: Probe | None = None,
+    add_event_log: Callable[[Case], Case] | None = None,
 ) -> Inspection:
-    """Look at what was asked for."""
-    overview = overview_of(collect(reader, rows=state), spark=spark)
+    """Look at what was asked for, and judge it.
+
+    Args:
+        reader: Of the checkpoint.
+        spark: The version that will be started; by default the newest that can have written it.
+        batch: To show its ranges and settings.
+        state: Whether the state files that the next start loads are opened.
+        files: Whether every file is listed.
+        record: Of the stream, beside the checkpoint.
+        root: Where that record is.
+        probe: Asks the sources what they can still give.
+        add_event_log: Adds the history of the query in Spark's event log.
+    """
+    guard = record if isinstance(record, GuardRecord) else None
+    overview = settle_state(overview_of(collect(reader, rows=state), spark=spark), guard)
+    checkpoint = overview.checkpoint
+    probes = None if probe is None else probe(checkpoint)
+    case = replace(_case(overview, record, root), sources=probes or ())
     return Inspection(
-        overview=overview,
-        batch=None if batch is None else _look_at_batch(overview.checkpoint, BatchId(batch)),
+        judgement=judge(case if add_event_log is None else add_event_log(case)),
+        batch=None if batch is None else _look_at_batch(checkpoint, BatchId(batch)),
         stores=overview.stores if state else None,
         files=tuple(sorted(reader.walk(), key=lambda info: info.path)) if files else None,
+        probes=probes,
+        record=record,
     )
 
 
-def with_record(
-    inspection: Inspection, record: GuardRecord | UnreadableRecord | None
-) -> Inspection:
-    """Return what was looked at, and what the record beside it says."""
-    found = replace(inspection, record=record)
-    return replace(found, overview=settle_state(found.overview, found.guard))
-
-
-def with_probes(inspection: Inspection, reader: Reader, looks: SourceLooks) -> Inspection:
-    """Return what was looked at, and what the sources can still give."""
-    from holdfast.diagnosis.probing import probe_sources  # noqa: PLC0415 - imports the diagnosis
-
-    checkpoint = inspection.overview.checkpoint
-    return replace(inspection, probes=probe_sources(checkpoint, reader, looks))
+def _case(overview: Overview, record: Record, root: str | None) -> Case:
+    guard = record if isinstance(record, GuardRecord) else None
+    return Case(
+        checkpoint=overview.checkpoint,
+        now=clock.now(),
+        overview=overview,
+        record=guard,
+        root=None if guard is None or guard.is_replaced else root,
+        record_unread=record.why if isinstance(record, UnreadableRecord) else None,
+    )
 
 
 def with_cost(inspection: Inspection, reader: Reader, progress: str | None) -> Inspection:

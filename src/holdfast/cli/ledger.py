@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from holdfast.ledger import postgres_tables
+from holdfast.sinks.postgres import ledger_tables
 
 _RIGHTS = (
     ("USAGE", "SCHEMA holdfast"),
@@ -24,7 +24,7 @@ def ledger() -> None:
 @click.option("--role", help="Print what grants this role the rights that a stream needs, too.")
 def ddl(role: str | None) -> None:
     """Print the SQL that makes the ledger's tables in PostgreSQL; it can be run again."""
-    click.echo(postgres_tables.ddl(), nl=False)
+    click.echo(ledger_tables.ddl(), nl=False)
     if role is not None:
         quoted = '"{}"'.format(role.replace('"', '""'))
         for rights, place in _RIGHTS:

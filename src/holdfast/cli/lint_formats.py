@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from urllib.parse import quote
 
@@ -10,6 +9,7 @@ from holdfast.cli.sarif import LEVELS, Result, render_sarif, say
 from holdfast.lint.catalogue import LINT_RULES
 from holdfast.lint.check import FileReport, PlacedFinding
 from holdfast.redact import redact
+from holdfast.report.envelope import render_simple
 
 
 def _text(reports: list[FileReport]) -> Iterator[str]:
@@ -37,19 +37,18 @@ def summary(reports: list[FileReport]) -> str:
 
 
 def _json(reports: list[FileReport]) -> Iterator[str]:
-    yield json.dumps(
+    yield render_simple(
+        "lint",
         {
-            "format": "holdfast.lint/json-v1",
-            "version": 1,
             "files": len(reports),
             "findings": [_finding(*each) for each in _each(reports)],
-            "notChecked": [
+            "not_checked": [
                 {"file": say(report.path), "reason": say(report.unreadable)}
                 for report in reports
                 if report.unreadable
             ],
         },
-        indent=2,
+        version=2,
     )
 
 

@@ -9,12 +9,12 @@ import click
 
 from holdfast.cli.options import all_of, with_storage_options
 from holdfast.errors import ConfigError
-from holdfast.evidence.versions import KNOWN, SparkVersion, parse_version, version_text
+from holdfast.spark_versions import KNOWN, SparkVersion, parse_version, version_text
 from holdfast.storage.options import parse_options
 
 if TYPE_CHECKING:
-    from holdfast.diagnosis import Looks
     from holdfast.evidence.spark_error import ErrorReport
+    from holdfast.judgement.case import DiagnoseRequest
 
 with_probe = all_of(
     click.option(
@@ -35,6 +35,12 @@ with_probe = all_of(
         "--kafka-config", metavar="FILE", help="Properties of the Kafka client, such as SASL."
     ),
 )
+with_event_log = click.option(
+    "--event-log",
+    metavar="LOCATION",
+    help="Spark's event log: the directory of spark.eventLog.dir, one application in it, or a "
+    "file. Tells every start, end and batch of a query that is not guarded.",
+)
 with_looks = all_of(
     click.option("--root", help="The root of guarded streams; LOCATION is then a stream's name."),
     click.option("--spark", metavar="VERSION", help="The Spark that will be started, such as 4.2."),
@@ -47,6 +53,7 @@ with_looks = all_of(
         help="A sink without Holdfast: a Delta table, the directory of a file sink, or an Iceberg "
         "table. Can be repeated.",
     ),
+    with_event_log,
     click.option(
         "--among", metavar="LOCATION", help="Compare with the checkpoints below this directory."
     ),
@@ -60,16 +67,16 @@ with_looks = all_of(
 )
 
 
-def make_looks(location: str, error: str | None = None, **given: Any) -> Looks:
+def make_looks(location: str, error: str | None = None, **given: Any) -> DiagnoseRequest:
     """Return what to look at, as the options give it.
 
     Raises:
         ConfigError: One of them is not of its form.
     """
-    from holdfast.diagnosis import Looks  # noqa: PLC0415 - `inspect` does not need it
+    from holdfast.judgement.case import DiagnoseRequest  # noqa: PLC0415 - `inspect` does not need it
 
     sources = parse_sources(given["sources"])
-    return Looks(
+    return DiagnoseRequest(
         location=location,
         root=given["root"],
         options=parse_options(given["storage_options"]),
@@ -80,6 +87,7 @@ def make_looks(location: str, error: str | None = None, **given: Any) -> Looks:
         kafka_config=given["kafka_config"],
         sinks=given["sinks"],
         among=given["among"],
+        event_log=given.get("event_log"),
         error=None if error is None else _read_error(error),
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 import sys
 import traceback
 from importlib import import_module
@@ -24,6 +23,7 @@ VERBS = {
     "backfill": "Write a range of a stream's sources into its sinks, while the stream goes on.",
     "plan": "Say what a repair would do, and write it down as a file.",
     "undo": "Take back what a plan has done.",
+    "audit": "List every streaming query, and say what a restart after a kill does to its rows.",
     "accept": "Let the next start of a stream go past a refusal, once.",
     "diagnose": "Say whether a restart is safe, what it loses or repeats, and what repairs that.",
     "check": "Say whether new code can continue on its checkpoints, before it is deployed.",
@@ -118,7 +118,9 @@ def _asks_for_traceback(arguments: list[str] | None) -> bool:
 def _as_json(error: HoldfastError) -> str:
     said = {"code": error.code, "what": error.what, "why": error.why, "how": error.how}
     exit_code = int(exit_code_of(error))
-    return json.dumps({"format": "holdfast.error", "version": 1, **said, "exit_code": exit_code})
+    from holdfast.report.envelope import render_simple  # noqa: PLC0415 - costs every command 10 ms
+
+    return render_simple("error", {**said, "exit_code": exit_code})
 
 
 def _run(arguments: list[str] | None) -> int:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from holdfast.cli.inspect_form import NextStartJson, RereadJson
+import msgspec
+
 from holdfast.evidence.outcomes import (
     NextStart,
     Refuses,
+    Reread,
     Resumes,
     RunsAgain,
     StartsFresh,
     Unknown,
 )
-from holdfast.evidence.versions import SparkVersion, version_text
+from holdfast.report.envelope import fill
+from holdfast.spark_versions import SparkVersion, version_text
 
 _KINDS: dict[type[NextStart], str] = {
     Resumes: "resumes",
@@ -22,6 +25,26 @@ _KINDS: dict[type[NextStart], str] = {
 }
 
 
+class NextStartJson(msgspec.Struct, omit_defaults=True):
+    """What the next start will do."""
+
+    kind: str
+    spark: str
+    follows_from: tuple[str, ...]
+    batch_id: int | None = None
+    passed_over: tuple[int, ...] = ()
+    rereads: tuple[Reread, ...] = ()
+    then: str | None = None
+    """The error Spark fails with after the sink has been written."""
+    unless: str | None = None
+    code: str | None = None
+    error: str | None = None
+    because: str | None = None
+    in_batch: int | None = None
+    new_query_id: bool | None = None
+    cause: str | None = None
+
+
 def next_start_json(found: NextStart, spark: SparkVersion) -> NextStartJson:
     """Return a prediction in the form that has a version.
 
@@ -29,28 +52,4 @@ def next_start_json(found: NextStart, spark: SparkVersion) -> NextStartJson:
         found: The prediction.
         spark: The version that it is for.
     """
-    document = NextStartJson(
-        kind=_KINDS[type(found)], spark=version_text(spark), follows_from=found.follows_from
-    )
-    match found:
-        case Resumes() | RunsAgain():
-            document.batch_id = found.batch_id
-            document.rereads = tuple(
-                RereadJson(source=each.source, after=each.after) for each in found.rereads
-            )
-            document.then_fails_with = found.then
-            document.unless = found.unless
-        case StartsFresh():
-            document.new_query_id = found.new_query_id
-            document.then_fails_with = found.then
-        case Refuses() | Unknown():
-            document.because = found.because
-    if isinstance(found, RunsAgain):
-        document.passed_over = found.passed_over
-    if isinstance(found, Refuses):
-        document.code = found.code.value
-        document.error = found.error
-        document.in_batch = found.in_batch
-    if isinstance(found, Unknown):
-        document.cause = found.cause.value
-    return document
+    return fill(NextStartJson, found, kind=_KINDS[type(found)], spark=version_text(spark))

@@ -14,16 +14,13 @@ from holdfast.evidence.outcomes import (
     Unknown,
 )
 from holdfast.evidence.overview import Overview
-from holdfast.evidence.verdict import has_run
-from holdfast.evidence.versions import SparkVersion
-from holdfast.evidence.wording import (
-    batches,
-    count,
-    describe_position,
-    describe_range,
-    versions,
-)
+from holdfast.evidence.progress import has_run
+from holdfast.evidence.wording import describe_position, describe_range, versions
+from holdfast.grades import Severity
 from holdfast.ids import BatchId
+from holdfast.judgement.judge import Judgement
+from holdfast.spark_versions import SparkVersion
+from holdfast.wording import batches, count
 
 
 def say_next_start(overview: Overview) -> list[str]:
@@ -34,6 +31,15 @@ def say_next_start(overview: Overview) -> list[str]:
             "A query that is started with this location begins with batch 0 and a new query id.",
         ]
     return [*_say(overview, overview.next_start), *_say_elsewhere(overview)]
+
+
+def say_findings(found: Judgement) -> list[str]:
+    """Say what the rules found beside the prediction."""
+    return [
+        f"{each.code} {each.name} ({each.confidence}): {each.what}"
+        for each in found.findings
+        if each.severity is not Severity.NOTE and not each.is_predicted
+    ]
 
 
 def _say(overview: Overview, found: NextStart) -> list[str]:
@@ -49,7 +55,7 @@ def _say(overview: Overview, found: NextStart) -> list[str]:
             return [
                 f"{first}: {because}.",
                 f"Spark's error will contain: {error}",
-                f"Code: {code.shown} (docs/reference/refusals.md).",
+                f"Code: {code.display_name} (docs/reference/refusals.md).",
             ]
         case Unknown(because=because):
             return [f"What the next start does is unknown: {because}."]

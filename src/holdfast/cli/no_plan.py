@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 import click
@@ -10,12 +9,13 @@ import click
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.plan.plan_file import NoPlan
 from holdfast.printable import printable
+from holdfast.report.envelope import render_simple
 
 
 def encode_no_plan(found: NoPlan) -> bytes:
     """Return the answer as JSON; `apply` refuses such a file."""
     said = {"reason": found.reason, "nearest": found.nearest, "is_fine": found.is_fine}
-    return json.dumps({"format": "holdfast.no-plan", "version": 1, **said}).encode() + b"\n"
+    return render_simple("no-plan", said).encode() + b"\n"
 
 
 def say_no_plan(found: NoPlan, form: str) -> ExitCode:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from holdfast.cli.declared_pipeline import STARTING_SPARK, load_pipeline, local_session
 from holdfast.cli.options import with_format
 from holdfast.cli.progress import progress
+from holdfast.report.envelope import render_simple
 
 
 @click.group(short_help="Pipelines of several streams.")
@@ -34,6 +33,5 @@ def show(declared: str, form: str) -> None:
         if form == "text":
             drawn = found.show(spark)
         else:
-            said = {"version": 1, "pipeline": found.name, **found.describe(spark)}
-            drawn = json.dumps(said)
+            drawn = render_simple("pipeline", {"pipeline": found.name, **found.describe(spark)})
     click.echo(drawn)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
+from holdfast.apply.steps.table import describe
+from holdfast.cli.declared_pipeline import code_of, with_pipeline
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.looks import make_looks
 from holdfast.cli.no_plan import encode_no_plan, say_no_plan
 from holdfast.cli.options import Decorator, all_of, with_format, with_storage_options
 from holdfast.cli.plan_text import render_plan
 from holdfast.errors import ConfigError
-from holdfast.plan.describe import describe
-from holdfast.plan.goals.outputs import OutputChoice
+from holdfast.plan.goal import GOALS, Goal, Option
 from holdfast.plan.make import make_plan
 from holdfast.plan.plan_file import NoPlan, Plan, encode_plan
 from holdfast.plan.requests import Request
@@ -37,31 +39,22 @@ _with_options = all_of(
     with_storage_options,
     with_format,
 )
-_OUTPUTS = tuple(each.value for each in OutputChoice)
-_with_cascade = click.option(
-    "--cascade", is_flag=True, help="Reset the streams that read its output."
-)
 
 
-def _with_restored_output(to: str) -> Decorator:
-    """Add the options of a goal that goes back: what becomes of the sinks, and of who reads them.
+class Goals(click.Group):
+    """A group with one command for each goal."""
 
-    Args:
-        to: Where the sinks are put back to, for the help.
-    """
-    return all_of(
-        click.option(
-            "--output",
-            type=click.Choice(["restore", "keep"]),
-            default="restore",
-            show_default=True,
-            help=f"Whether the sinks are put back to {to}.",
-        ),
-        _with_cascade,
-    )
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name every goal."""
+        return sorted({*GOALS, *super().list_commands(ctx)})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Make the command of a goal from what the goal says of itself."""
+        goal = GOALS.get(cmd_name)
+        return super().get_command(ctx, cmd_name) if goal is None else _command_of(goal)
 
 
-@click.group(short_help="Plan a repair: nothing is changed.")
+@click.group(cls=Goals, short_help="Plan a repair: nothing is changed.")
 def plan() -> None:
     """Say what a repair would do to the data, and write it down as a file.
 
@@ -69,164 +62,61 @@ def plan() -> None:
     """
 
 
-@plan.command(short_help="Go on with the same batch and the same range.")
-@_with_options
-def resume(**given: Any) -> ExitCode:
-    """Put right what keeps a stream from going on where it stands.
+def _command_of(goal: Goal) -> click.Command:
+    def run(**given: Any) -> ExitCode:
+        values = {each.field: _value(each, given.pop(each.field)) for each in goal.options}
+        return _plan(Request(goal=goal.name, **values), given)
 
-    A deleted checkpoint of a stream without state is given back from the ledgers of its sinks.
-    """
-    return _plan(Request(goal="resume"), given)
-
-
-@plan.command(short_help="Run the last batch or batches again, with their exact range.")
-@click.option(
-    "--batches",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="How many of the last batches; several are run as one.",
-)
-@_with_restored_output("before the batch")
-@_with_options
-def replay(*, batches: int, output: str, cascade: bool, **given: Any) -> ExitCode:
-    """Run the last batch or batches again, after the sinks were put back to before them."""
-    request = Request(goal="replay", batches=batches, output=output, cascade=cascade)
-    return _plan(request, given)
+    own = [_click_option(each) for each in goal.options]
+    options = all_of(*own, *([with_pipeline] if goal.runs_code else ()), _with_options)
+    return click.command(goal.name, short_help=goal.summary, help=goal.help)(options(run))
 
 
-@plan.command(short_help="Begin a new generation, from a named position.")
-@click.option(
-    "--from",
-    "start",
-    required=True,
-    metavar="earliest|here|OFFSETS",
-    help="Where it begins: the oldest record, where the sinks end, or Kafka offsets as JSON.",
-)
-@click.option(
-    "--output",
-    required=True,
-    type=click.Choice(_OUTPUTS),
-    help="What becomes of the rows that the sinks hold.",
-)
-@click.option(
-    "--output-of",
-    "outputs",
-    multiple=True,
-    metavar="STREAM/SINK=OUTPUT",
-    help="The same for one sink. Can be repeated.",
-)
-@_with_cascade
-@_with_options
-def reset(
-    *, start: str, output: str, outputs: tuple[str, ...], cascade: bool, **given: Any
-) -> ExitCode:
-    """Begin a new generation of a stream; the old checkpoint stays until `holdfast plan prune`."""
-    pairs = dict(_pair(each) for each in outputs)
-    request = Request(goal="reset", start=start, output=output, outputs=pairs, cascade=cascade)
-    return _plan(request, given)
+def _click_option(option: Option) -> Decorator:
+    shown: dict[str, Any] = {"help": option.help, "metavar": option.metavar}
+    if isinstance(option.empty, bool):
+        return click.option(option.flag, option.field, is_flag=True, help=option.help)
+    if isinstance(option.empty, Mapping):
+        return click.option(option.flag, option.field, multiple=True, **shown)
+    if option.choices:
+        shown["type"] = click.Choice([str(each) for each in option.choices])
+    elif option.takes_number:
+        bounded = option.least is not None
+        shown["type"] = click.IntRange(option.least, option.most) if bounded else int
+    if option.is_required:
+        return click.option(option.flag, option.field, required=True, **shown)
+    default = option.default or option.empty
+    is_shown = default not in ("", None)
+    return click.option(option.flag, option.field, default=default, show_default=is_shown, **shown)
 
 
-@plan.command(short_help="Go back to an earlier batch.")
-@click.option("--to-batch", "batch", type=int, required=True, help="The last batch that stays.")
-@_with_restored_output("that batch")
-@_with_options
-def rewind(*, batch: int, output: str, cascade: bool, **given: Any) -> ExitCode:
-    """Go back to an earlier batch: a new generation on a copy of the checkpoint up to there."""
-    return _plan(Request(goal="rewind", batch=batch, output=output, cascade=cascade), given)
+def _value(option: Option, given: Any) -> Any:
+    """Return what an option was given, as the request has it."""
+    if isinstance(option.empty, Mapping):
+        return dict(_pair(option, each) for each in given)
+    return _read_text(given) if option.is_file else given
 
 
-@plan.command(short_help="Move a stream to another root.")
-@click.option("--to", "target", required=True, metavar="ROOT", help="The new root.")
-@_with_options
-def move(*, target: str, **given: Any) -> ExitCode:
-    """Move a stream, with its record, to another root; the old one is left as it is."""
-    return _plan(Request(goal="move", target=target), given)
-
-
-@plan.command(short_help="Copy a stream under a new name and identity.")
-@click.option("--as", "target", required=True, metavar="NAME", help="The new stream's name.")
-@_with_options
-def clone(*, target: str, **given: Any) -> ExitCode:
-    """Copy a stream's checkpoint under a new name, so that new code can run beside it."""
-    return _plan(Request(goal="clone", target=target), given)
-
-
-@plan.command(short_help="Keep a named copy of a checkpoint.")
-@click.option("--name", "target", required=True, metavar="NAME", help="The snapshot's name.")
-@_with_options
-def snapshot(*, target: str, **given: Any) -> ExitCode:
-    """Copy a checkpoint under a name, and compare the copy."""
-    return _plan(Request(goal="snapshot", target=target), given)
-
-
-@plan.command(short_help="Go back to a snapshot.")
-@click.option("--snapshot", "target", required=True, metavar="NAME", help="The snapshot's name.")
-@_with_cascade
-@_with_options
-def restore(*, target: str, cascade: bool, **given: Any) -> ExitCode:
-    """Begin a new generation on a copy of a snapshot; the sinks are put back to its batch."""
-    return _plan(Request(goal="restore", target=target, cascade=cascade), given)
-
-
-@plan.command(short_help="Go on in another Kafka cluster.")
-@click.option(
-    "--mapping",
-    required=True,
-    metavar="FILE",
-    help="Pairs of offsets, one JSON object per line: topic, partition, upstreamOffset, "
-    "downstreamOffset, and downstreamTopic if it has another name there.",
-)
-@_with_options
-def migrate(*, mapping: str, **given: Any) -> ExitCode:
-    """Go on in another Kafka cluster, at the offsets that MirrorMaker 2 has translated.
-
-    The sinks keep what they hold. The code then names the new cluster and its topics.
-    """
-    try:
-        text = Path(mapping).read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{mapping} cannot be read: {type(error).__name__}.") from error
-    return _plan(Request(goal="migrate", target=text), given)
-
-
-@plan.command(short_help="Delete checkpoints of old generations.")
-@click.option(
-    "--older-than",
-    "days",
-    type=click.IntRange(0, 36_500),
-    required=True,
-    metavar="DAYS",
-    help="How long ago the generation must have been left.",
-)
-@_with_options
-def prune(*, days: int, **given: Any) -> ExitCode:
-    """Delete the checkpoints of generations that were left long ago; never the current one."""
-    return _plan(Request(goal="prune", days=days), given)
-
-
-@plan.command(short_help="End a stream for good.")
-@_with_options
-def retire(**given: Any) -> ExitCode:
-    """End a stream for good: fence its sinks, archive its checkpoint, then delete it.
-
-    Its sinks keep their rows. Prove the pipeline first: `holdfast prove`.
-    """
-    return _plan(Request(goal="retire"), given)
-
-
-def _pair(text: str) -> tuple[str, str]:
+def _pair(option: Option, text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
-    if not equals or value not in _OUTPUTS:
-        raise ConfigError(f"--output-of {text!r} is not STREAM/SINK=OUTPUT.")
+    if not equals or (option.choices and value not in option.choices):
+        raise ConfigError(f"{option.flag} {text!r} is not {option.metavar}.")
     return name, value
+
+
+def _read_text(file: str) -> str:
+    try:
+        return Path(file).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file} cannot be read: {type(error).__name__}.") from error
 
 
 def _plan(request: Request, given: dict[str, Any]) -> ExitCode:
     out, form, explain = given.pop("out"), given.pop("form"), given.pop("explain")
     stream = given.pop("stream")
+    code = code_of(given.pop("pipeline", None))
     looks = make_looks(stream, None, **_LOOKS, **given)
-    found = make_plan(request, looks)
+    found = make_plan(request, looks, code)
     if out is not None:
         # Also where there is no plan: else `apply` would carry out the one that was there before.
         _write(out, encode_no_plan(found) if isinstance(found, NoPlan) else encode_plan(found))

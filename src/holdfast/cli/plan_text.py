@@ -7,7 +7,7 @@ from shlex import quote
 
 from holdfast.plan.plan_file import Impact, Plan
 from holdfast.plan.steps import SettleSink
-from holdfast.sinks.kinds import sink_of
+from holdfast.sinks.kinds import kind_of
 
 _WIDTH = 22
 
@@ -75,8 +75,8 @@ def needs_spark(plan: Plan) -> bool:
     """Return whether a step of a plan needs a Spark session."""
     for step in plan.steps:
         if isinstance(step, SettleSink):
-            spec = sink_of(step.sink)
-            if spec is not None and spec.settles_with_spark:
+            kind = kind_of(step.sink)
+            if kind is not None and kind.settles_with_spark:
                 return True
     return False
 

@@ -57,4 +57,4 @@ def _is_checkpoint(checkpoint: Location, written: str) -> bool | None:
         return None
     if is_same_place(place, checkpoint):
         return True
-    return None if place.scheme == "file" and checkpoint.scheme != "file" else False
+    return None if place.is_local and not checkpoint.is_local else False

@@ -8,14 +8,14 @@ from holdfast.cli.declared_pipeline import STARTING_SPARK, load_pipeline, local_
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.options import with_format
 from holdfast.cli.progress import progress
-from holdfast.cli.prove_form import proof_json
+from holdfast.cli.prove_json import proof_json
 from holdfast.cli.prove_lines import named, proof_lines
-from holdfast.proof.values import Proof, Verdict
+from holdfast.proof.values import Proof, ProofVerdict
 
 _CODES = {
-    Verdict.EXACT: ExitCode.DONE,
-    Verdict.NOT_EXACT: ExitCode.FOUND,
-    Verdict.NOT_COMPARED: ExitCode.NOT_JUDGED,
+    ProofVerdict.EXACT: ExitCode.DONE,
+    ProofVerdict.NOT_EXACT: ExitCode.FOUND,
+    ProofVerdict.NOT_COMPARED: ExitCode.NOT_JUDGED,
 }
 
 
@@ -54,7 +54,7 @@ def prove(
         found: Proof = pipeline.prove(spark, only=streams or None, root=root, began=began)
     found = named(found, declared)
     if form == "json":
-        click.echo(proof_json(found).decode())
+        click.echo(proof_json(found))
     else:
         for line in proof_lines(found):
             click.echo(line)

@@ -6,12 +6,11 @@ import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from shlex import quote
-from typing import Any
 
-from holdfast.evidence.wording import count
 from holdfast.printable import printable
-from holdfast.proof.values import PIPELINE, CounterExample, Fault, Proof, TableProof, Verdict
+from holdfast.proof.values import PIPELINE, CounterExample, Fault, Proof, ProofVerdict, TableProof
 from holdfast.redact import redact
+from holdfast.wording import count
 
 MOST_CHARACTERS = 60
 """Of one value in a counter-example."""
@@ -53,7 +52,7 @@ def not_compared(proof: Proof) -> Iterator[tuple[str, str]]:
             yield each.table, sentence
 
 
-def shown_row(row: Mapping[str, Any]) -> str:
+def shown_row(row: Mapping[str, object]) -> str:
     """Return a row in one line; long values are cut."""
     return ", ".join(f"{name}={_shown(value)}" for name, value in row.items())
 
@@ -70,7 +69,7 @@ def _answer(proof: Proof) -> str:
     if records:
         figures.insert(0, f"{sum(records.values()):,} source offsets")
     counted = f"{count(streams, 'stream')}, {count(len(proof.tables), 'table')}"
-    unseen = sum(each.verdict is Verdict.NOT_COMPARED for each in proof.tables)
+    unseen = sum(each.verdict is ProofVerdict.NOT_COMPARED for each in proof.tables)
     if unseen:
         counted += f" ({unseen} not compared)"
     return f"{proof.verdict.capitalize()}: {', '.join([counted, *figures])}."
@@ -113,12 +112,12 @@ def _example(example: CounterExample) -> str:
     return told
 
 
-def _changed(found: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
+def _changed(found: Mapping[str, object], row: Mapping[str, object]) -> dict[str, object]:
     """Return what is different, by text: NaN is not equal to itself, and 0.0 is to -0.0."""
     return {name: value for name, value in found.items() if str(value) != str(row.get(name))}
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     if isinstance(value, bytes | bytearray):
         text = value.hex()
     elif isinstance(value, dt.datetime | dt.date):

@@ -13,7 +13,7 @@ from holdfast.cli.state_value import say_value
 from holdfast.cli.table import columns
 from holdfast.evidence.state import provider_of
 from holdfast.evidence.state_rows import FoundRow, Growth, OperatorRows, StateRows
-from holdfast.evidence.wording import count, size
+from holdfast.wording import count, size
 
 _SHOWN_VERSIONS = 10
 _SHOWN_PROBLEMS = 5

@@ -81,5 +81,5 @@ _JSON: Mapping[type, Callable[[Any], Json]] = {
     datetime: lambda value: value.isoformat().replace("+00:00", "Z"),
     Decimal: lambda value: f"{value:f}",
     Fields: lambda value: {clean_text(name): json_value(each) for name, each in value.items},
-    NotDecoded: lambda value: {"notDecoded": clean_text(value.what)},
+    NotDecoded: lambda value: {"not_decoded": clean_text(value.what)},
 }

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from holdfast.drills.result import DrillJson
-from holdfast.drills.verdict import Verdict
+from holdfast.drills.verdict import DrillVerdict
 
 
 def answer(drills: Sequence[DrillJson]) -> str:
     """Return the verdict and what follows from it for the stream."""
-    failed = [each for each in drills if each.verdict == Verdict.FAIL.name]
-    unknown = [each for each in drills if each.verdict == Verdict.UNKNOWN.name]
+    failed = [each for each in drills if each.verdict == DrillVerdict.FAIL.name]
+    unknown = [each for each in drills if each.verdict == DrillVerdict.UNKNOWN.name]
     if failed:
         stuck = [each for each in failed if _is_stuck(each)]
         damaged = [each for each in failed if each not in stuck]
@@ -28,7 +28,7 @@ def answer(drills: Sequence[DrillJson]) -> str:
 
 def reason(drill: DrillJson) -> str:
     """Return what the first check with the drill's verdict said; nothing when it passed."""
-    if drill.verdict == Verdict.PASS.name:
+    if drill.verdict == DrillVerdict.PASS.name:
         return ""
     return next(each.told for each in drill.checks if each.verdict == drill.verdict)
 
@@ -39,7 +39,8 @@ def _count(number: int, noun: str) -> str:
 
 def _is_stuck(drill: DrillJson) -> bool:
     return any(
-        each.check == "starts-again" and each.verdict == Verdict.FAIL.name for each in drill.checks
+        each.check == "starts-again" and each.verdict == DrillVerdict.FAIL.name
+        for each in drill.checks
     )
 
 

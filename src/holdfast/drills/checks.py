@@ -19,10 +19,10 @@ from holdfast.drills.history import (
     Row,
     Started,
 )
-from holdfast.drills.verdict import Checked, Verdict
+from holdfast.drills.verdict import Checked, DrillVerdict
 from holdfast.proof.multiset import Difference, compare
 
-NOT_CHECKED, PASS, UNKNOWN, FAIL = Verdict
+NOT_CHECKED, PASS, UNKNOWN, FAIL = DrillVerdict
 READER, JUDGE = "reader", "judge"
 """Who looks: beside the driver, or when it is dead."""
 KEPT = "state"
@@ -88,7 +88,7 @@ class Past:
         return compare(self.content(contents[parts]), self.content(look.content))
 
 
-Found = tuple[Verdict, str]
+Found = tuple[DrillVerdict, str]
 """What a check says, and what it saw, in words."""
 Check = Callable[[Past], Found]
 
@@ -104,7 +104,7 @@ def count_rows(history: History) -> tuple[int, int, int]:
     found = [difference for _, difference in _judged(Past(history))]
     return (
         max((each.missing for each in found), default=0),
-        max((each.doubled for each in found), default=0),
+        max((each.duplicated for each in found), default=0),
         max((each.foreign for each in found), default=0),
     )
 
@@ -209,7 +209,7 @@ def _same_state(past: Past) -> Found:
     expected, seen = ([row for row in each if row[0] not in must.left_out] for each in contents)
     found = compare(expected, seen)
     if not found.exact:
-        wrong = f"{found.missing:,} lost, {found.doubled:,} duplicated"
+        wrong = f"{found.missing:,} lost, {found.duplicated:,} duplicated"
         wrong += f", {found.foreign:,} unexpected"
         return FAIL, f"the state diverged: {wrong}, of {found.expected:,} rows"
     left_out = ", ".join(must.left_out)
@@ -246,7 +246,7 @@ CHECKS: dict[str, Check] = {
     "starts-again": _starts_again,
     "goes-on": _goes_on,
     "nothing-lost": _nothing(lambda found: found.missing, "lost rows"),
-    "nothing-duplicated": _nothing(lambda found: found.doubled, "duplicated rows"),
+    "nothing-duplicated": _nothing(lambda found: found.duplicated, "duplicated rows"),
     "nothing-unexpected": _nothing(lambda found: found.foreign, "unexpected rows"),
     "complete-batches": _complete_batches,
     "in-order": _in_order,

@@ -16,7 +16,7 @@ from holdfast.drills.kill.driver import Driver, Running
 from holdfast.drills.kill.driver import Ended as Left
 from holdfast.drills.kill.points import Point
 from holdfast.drills.log import last_error
-from holdfast.drills.verdict import Checked, Verdict, worst
+from holdfast.drills.verdict import Checked, DrillVerdict, worst
 
 _LOG = logging.getLogger(__name__)
 
@@ -77,7 +77,7 @@ class Drilled:
     checked: Sequence[Checked]
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> DrillVerdict:
         """That of the worst check."""
         return worst(each.verdict for each in self.checked)
 

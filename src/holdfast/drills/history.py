@@ -127,12 +127,12 @@ class History:
         return [parse_row(line) for line in lines if line]
 
 
-def format_row(row: Iterable[Any]) -> str:
+def format_row(row: Iterable[object]) -> str:
     """Return a row as JSON; a map as its pairs, in an order of their own and with any keys."""
     return json.dumps([_plain(cell) for cell in row], default=str)
 
 
-def _plain(cell: Any) -> Any:
+def _plain(cell: object) -> object:
     if isinstance(cell, dict):
         pairs = [[_plain(key), _plain(value)] for key, value in cell.items()]
         return sorted(pairs, key=partial(json.dumps, default=str))

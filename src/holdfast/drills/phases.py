@@ -20,13 +20,13 @@ class Phase:
     """A moment of a run."""
 
     name: str
-    shown: str
+    display_name: str
     """When it kills, in words: the driver is killed when …"""
     kills: tuple[Point, ...]
 
 
 def _phase(name: str, shown: str, *kills: Point) -> Phase:
-    return Phase(name=name, shown=shown, kills=kills)
+    return Phase(name=name, display_name=shown, kills=kills)
 
 
 def _step(name: str, shown: str, *, at: str) -> Phase:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast.drills.scratch import Scratch
 from holdfast.errors import ConfigError
@@ -18,8 +18,13 @@ from holdfast.sinks.sink import SinkSpec
 from holdfast.streams.graph import normal
 from holdfast.streams.pipeline import Pipeline
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
-def run_pipeline(spark: Any, scratch: Scratch, declared: Pipeline) -> dict[str, str]:
+    from holdfast.sources.reading import OptionValue
+
+
+def run_pipeline(spark: SparkSession, scratch: Scratch, declared: Pipeline) -> dict[str, str]:
     """Run every stream over all there is, those that are read from first; return the tables.
 
     Raises:
@@ -46,8 +51,8 @@ def run_pipeline(spark: Any, scratch: Scratch, declared: Pipeline) -> dict[str, 
 def _scratch_sink(scratch: Scratch, stream: str, sink: SinkSpec) -> Delta:
     if isinstance(sink, ForeachBatch):
         raise ConfigError(
-            f"{stream} writes with {sink.shown}, so a drill cannot know where to. Drill a function "
-            "that takes the session and the scratch place, and starts the stream there."
+            f"{stream} writes with {sink.display_name}, so a drill cannot know where to. Drill a "
+            "function that takes the session and the scratch place, and starts the stream there."
         )
     path = f"{scratch.sink}/{stream}/{sink.label}"
     return Delta(path=path, keys=sink.keys, sequence_by=sink.sequence_by, name=sink.label)
@@ -56,7 +61,7 @@ def _scratch_sink(scratch: Scratch, stream: str, sink: SinkSpec) -> Delta:
 class SandboxSession:
     """A session whose streams read the sample, or what the pipeline itself has written."""
 
-    def __init__(self, spark: Any, scratch: Scratch, tables: Mapping[str, str]) -> None:
+    def __init__(self, spark: SparkSession, scratch: Scratch, tables: Mapping[str, str]) -> None:
         self._spark = spark
         self._scratch = scratch
         self._tables = tables
@@ -69,7 +74,7 @@ class SandboxSession:
         """What a stream is read with."""
         return SandboxReader(self._read)
 
-    def _read(self, place: str, options: Mapping[str, Any]) -> Any:
+    def _read(self, place: str, options: Mapping[str, OptionValue]) -> DataFrame:
         """Return the sample, or the table that stands for the one at this place."""
         table = self._tables.get(normal(place))
         if table is None:
@@ -80,10 +85,10 @@ class SandboxSession:
 class SandboxReader:
     """Takes what Spark's reader takes, and reads what is there in a drill."""
 
-    def __init__(self, read: Callable[[str, Mapping[str, Any]], Any]) -> None:
+    def __init__(self, read: Callable[[str, Mapping[str, OptionValue]], DataFrame]) -> None:
         """Read with a function that takes a place and options."""
         self._read = read
-        self._options: dict[str, Any] = {}
+        self._options: dict[str, OptionValue] = {}
 
     def format(self, _: str) -> SandboxReader:
         """Take the format of the source, which is not read."""
@@ -93,21 +98,21 @@ class SandboxReader:
         """Take the schema of the source: the sample has it."""
         return self
 
-    def option(self, key: str, value: Any) -> SandboxReader:
+    def option(self, key: str, value: OptionValue) -> SandboxReader:
         """Take an option; a stream that reads another's table has it too."""
         self._options[key] = value
         return self
 
-    def options(self, **options: Any) -> SandboxReader:
+    def options(self, **options: OptionValue) -> SandboxReader:
         """Take options."""
         self._options |= options
         return self
 
-    def load(self, path: str | None = None, **options: Any) -> Any:
+    def load(self, path: str | None = None, **options: OptionValue) -> DataFrame:
         """Return what stands for the table at this path."""
         return self.table(str(path or options.get("path") or self._options.get("path") or ""))
 
-    def table(self, name: str) -> Any:
+    def table(self, name: str) -> DataFrame:
         """Return what stands for this table."""
         options = {key: value for key, value in self._options.items() if key != "path"}
         return self._read(name, options)
@@ -115,7 +120,7 @@ class SandboxReader:
     json = csv = parquet = text = orc = load
 
 
-def read_tables(spark: Any, tables: Mapping[str, str]) -> list[tuple[str, Any]]:
+def read_tables(spark: SparkSession, tables: Mapping[str, str]) -> list[tuple[str, DataFrame]]:
     """Return the frames of the tables, by their names; those that were never made are left out."""
     return [
         (name, spark.read.format("delta").load(path))

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from holdfast.drills.history import Row, format_row, parse_row
 from holdfast.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 FEWEST_FILES = 6
 _ENDINGS = {".parquet": "parquet", ".json": "json", ".csv": "csv", ".txt": "text"}
@@ -36,7 +39,7 @@ class Scratch:
         """Where the stream writes to: a directory that is not there yet."""
         return str(self.home / "sink")
 
-    def source(self, spark: Any) -> Any:
+    def source(self, spark: SparkSession) -> DataFrame:
         """Return the sample as a stream, one file per batch, in the order of their names.
 
         Raises:
@@ -51,7 +54,7 @@ class Scratch:
         reader = spark.readStream.format(kind).option("maxFilesPerTrigger", 1)
         return reader.schema(spark.read.format(kind).load(files).schema).load(files)
 
-    def rows(self, spark: Any) -> Any:
+    def rows(self, spark: SparkSession) -> DataFrame:
         """Return what is in the sink: a Delta table, or files of the sample's or Parquet's kind."""
         sink = Path(self.sink)
         kind = "delta" if (sink / "_delta_log").exists() else "parquet"
@@ -79,7 +82,7 @@ def kind_of_sample(sample: Path) -> str:
     return str(kinds.pop())
 
 
-def keep_rows(frames: Iterable[tuple[str, Any]], path: Path) -> None:
+def keep_rows(frames: Iterable[tuple[str, DataFrame]], path: Path) -> None:
     """Write what is in the sinks where the drill finds it, whole or not at all."""
     half_made = path.with_suffix(".tmp")
     with half_made.open("w") as file:

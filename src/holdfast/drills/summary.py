@@ -18,11 +18,12 @@ from holdfast.drills.phases import ALL
 from holdfast.drills.result import CheckJson, DrillJson
 from holdfast.drills.timeline_rows import timeline_rows
 from holdfast.drills.verdict import worst
+from holdfast.report.envelope import Answer
 from holdfast.report.timeline import Line, Page, Section, render_timelines
 from holdfast.version import __version__
 
 TIMELINES, RESULT = "timeline.html", "result.json"
-_MOMENTS = {phase.name: phase.shown for phase in ALL}
+_MOMENTS = {phase.name: phase.display_name for phase in ALL}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,13 +37,16 @@ class About:
     seed: int | None = None
 
 
-class SummaryJson(msgspec.Struct, frozen=True, kw_only=True):
-    """What `holdfast drill run --format json` prints."""
+class SummaryJson(Answer, kw_only=True, tag_field="format", tag="holdfast.drill"):
+    """What `holdfast drill run --format json` prints.
+
+    The verdict is PASS, FAIL, or UNKNOWN when a kill did not happen or a check could not look; the
+    worst.
+    """
 
     version: int = 1
-    target: str
     verdict: str
-    """PASS, FAIL, or UNKNOWN when a kill did not happen or a check could not look; the worst."""
+    target: str
     answer: str
     """The verdict in a sentence."""
     began: str

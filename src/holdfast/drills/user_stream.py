@@ -194,10 +194,10 @@ def drill_user_stream(
     _check(target)
     first, second = (_place(target, directory / f"undisturbed-{each}") for each in (1, 2))
     numbered = go_on_from(first.checkpoint, OFFERED)
-    running = _undisturbed(first, shown="first undisturbed run")
+    running = _undisturbed(first, display_name="first undisturbed run")
     offered = (*phases_of(running, first.home.rglob("*"), of=numbered), *also)
     phases = _chosen(target, offered, only=only)
-    _undisturbed(second, shown="second undisturbed run")
+    _undisturbed(second, display_name="second undisturbed run")
     expected = agree(first, second)
     for phase in phases:
         place = _place(target, directory / phase.name, expected)
@@ -229,14 +229,14 @@ def _chosen(target: Target, offered: Sequence[Phase], *, only: Sequence[str]) ->
     return [phase for phase in offered if not only or phase.name in only]
 
 
-def _undisturbed(place: UserStream, *, shown: str) -> Running:
-    _LOG.info("%s: %s", place.of.start, shown)
+def _undisturbed(place: UserStream, *, display_name: str) -> Running:
+    _LOG.info("%s: %s", place.of.start, display_name)
     running = place.driver.start()
     ended = running.wait()
     if ended.timed_out:
         raise TimeLimitError(
             place.of.start,
-            run=shown,
+            run=display_name,
             seconds=place.of.seconds,
             last=describe_last(running.reached, log=ended.log, at=now()),
             log=ended.log,
@@ -255,7 +255,7 @@ def agree(first: UserStream, second: UserStream) -> Expected:
     rows, state, other = first.rows(), first.state(), second.state()
     found = compare(rows, second.rows())
     if not found.exact:
-        more = found.doubled + found.foreign
+        more = found.duplicated + found.foreign
         raise NotRepeatableError(first.of.start, only_first=found.missing, only_second=more)
     if state is None or other is None:
         return Expected(rows=rows)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 
-class Verdict(IntEnum):
+class DrillVerdict(IntEnum):
     """The worse, the greater: of several the greatest counts."""
 
     NOT_CHECKED = -1
@@ -20,7 +20,7 @@ class Verdict(IntEnum):
     @property
     def is_bad(self) -> bool:
         """Whether it is worse than PASS."""
-        return self > Verdict.PASS
+        return self > DrillVerdict.PASS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,11 +28,11 @@ class Checked:
     """What one check found."""
 
     check: str
-    verdict: Verdict
+    verdict: DrillVerdict
     told: str
     """In words; what was expected and what was found."""
 
 
-def worst(verdicts: Iterable[Verdict]) -> Verdict:
+def worst(verdicts: Iterable[DrillVerdict]) -> DrillVerdict:
     """Return the one that counts; of none, UNKNOWN."""
-    return max(verdicts, default=Verdict.UNKNOWN)
+    return max(verdicts, default=DrillVerdict.UNKNOWN)

@@ -7,18 +7,16 @@ from datetime import datetime
 
 from holdfast.checkpoint.layout import Kind, parse_name
 from holdfast.checkpoint.read import Checkpoint
-from holdfast.checkpoint.sources import parse_offset
-from holdfast.checkpoint.sources.auto_loader import SCHEMAS, AutoLoaderOffset
+from holdfast.sources.auto_loader.kind import SCHEMAS, AutoLoaderOffset
+from holdfast.sources.registry import offsets_of
 from holdfast.storage.read import Reader
 
 
 def find_auto_loader(checkpoint: Checkpoint) -> Iterator[tuple[str, AutoLoaderOffset]]:
     """Yield the sources of the newest offset entry that are Auto Loader's, with their offsets."""
     newest = checkpoint.newest_readable
-    for each in () if newest is None else newest.offsets:
-        offset = None if each.text is None else parse_offset(each.text)
-        if isinstance(offset, AutoLoaderOffset):
-            yield each.source, offset
+    if newest is not None:
+        yield from offsets_of(newest, AutoLoaderOffset).items()
 
 
 def read_schema_times(reader: Reader, checkpoint: Checkpoint) -> dict[str, datetime]:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.evidence.outputs.output import NotRead, Output
-from holdfast.evidence.sources.kafka import KafkaSource
-from holdfast.evidence.sources.probe import NotProbed, SourceProbe
+from holdfast.sources.probe import NotProbed, SourceProbe
 
 if TYPE_CHECKING:  # what a case has not looked at need not be imported
     from holdfast.evidence.declarative import FlowPlace
@@ -24,6 +23,7 @@ if TYPE_CHECKING:  # what a case has not looked at need not be imported
     from holdfast.evidence.query_to_start import QueryToStart
     from holdfast.evidence.spark_error import ErrorReport
     from holdfast.evidence.stream import StreamEvidence
+    from holdfast.formats.event_log.history import EventLog
     from holdfast.record.run_history import RunHistory
 
 
@@ -73,6 +73,8 @@ class Case:
     """Other checkpoints that were looked at, to compare; empty when not asked for."""
     error: ErrorReport | None = None
     """What a log or a stack trace of the last run tells; None when none was given."""
+    event_log: EventLog | None = None
+    """What Spark's event log tells of the query; None when none was named."""
     flow: FlowPlace | None = None
     """Its flow, where it is a checkpoint of Spark Declarative Pipelines."""
     query: QueryToStart | None = None
@@ -100,6 +102,11 @@ class Case:
         return "" if known is None else known.stream
 
     @property
+    def is_recognised(self) -> bool:
+        """Whether the record says that every sink has a ledger, which recognises its batches."""
+        return self.record is not None and self.record.recognises_batches(self.checkpoint)
+
+    @property
     def is_stateful(self) -> bool:
         """Whether the query keeps state, as far as checkpoint and contracts tell."""
         query, record = self.query, self.record
@@ -113,17 +120,19 @@ class Case:
         known = (each.not_looked_at for each in (self.overview, self.stream) if each is not None)
         left_out = dict.fromkeys(note for notes in known for note in notes)
         sources = (
-            f"source {each.source}, {each.shown}: {each.found.why}"
+            f"source {each.source}, {each.display_name}: {each.found.why}"
             for each in self.sources
             if isinstance(each.found, NotProbed)
         )
         topics = (
-            f"the topic ids of the last run, for source {each.source}: {each.found.ids_unread}"
+            f"{what}, for source {each.source}: {why}"
             for each in self.sources
-            if isinstance(each.found, KafkaSource) and each.found.ids_unread is not None
+            for what, why in each.found.not_looked_at
         )
         outputs = (
-            f"{each.shown}: {each.why}" for each in self.outputs if isinstance(each, NotRead)
+            f"{each.display_name}: {each.why}" for each in self.outputs if isinstance(each, NotRead)
         )
         record = () if self.record_unread is None else (f"the record: {self.record_unread}",)
-        return (*left_out, *record, *sources, *topics, *outputs)
+        unread = getattr(self.event_log, "why", None)
+        log = () if unread is None else (f"the event log: {unread}",)
+        return (*left_out, *record, *sources, *topics, *outputs, *log)

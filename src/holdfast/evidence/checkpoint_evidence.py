@@ -13,14 +13,8 @@ from holdfast.evidence.query import Query
 from holdfast.evidence.refusal_codes import RefusalCode
 from holdfast.evidence.state import Looked
 from holdfast.evidence.state_content import StoreContent, seen_by
-from holdfast.evidence.versions import (
-    Readers,
-    SparkVersion,
-    Writers,
-    find_readers,
-    find_writers,
-    version_text,
-)
+from holdfast.evidence.versions import Readers, Writers, find_readers, find_writers
+from holdfast.spark_versions import SparkVersion, version_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

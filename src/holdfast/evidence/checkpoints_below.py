@@ -22,17 +22,17 @@ from holdfast.evidence.guard_record import (
     settle_state,
     split_generation,
 )
+from holdfast.evidence.outcomes import RunsAgain
 from holdfast.evidence.overview import Overview, overview_of
-from holdfast.evidence.verdict import Verdict
-from holdfast.evidence.versions import SparkVersion
 from holdfast.record.generations import ADOPTED, current_generation, newest_generation
 from holdfast.record.layout import HOME, is_stream_name
-from holdfast.storage.below import ReaderBelow
+from holdfast.spark_versions import SparkVersion
+from holdfast.storage.below import SubdirReader
 from holdfast.storage.location import Location, is_inside, parse_location
 from holdfast.storage.read import Listing, Reader
 
 T = TypeVar("T")
-LOOKERS = 8
+WORKERS = 8
 MOST_DIRECTORIES = 100_000
 """So many directories are searched, and no more: a data lake has millions."""
 _TABLES = frozenset({"_delta_log", "_spark_metadata"})
@@ -127,7 +127,7 @@ class Search(Generic[T]):
             ReadError: The directory itself cannot be listed.
         """
         waiting = self._places("", self._reader.list())
-        pool = ThreadPoolExecutor(LOOKERS)
+        pool = ThreadPoolExecutor(WORKERS)
         try:
             while waiting:
                 room = MOST_DIRECTORIES - self.directories
@@ -155,14 +155,14 @@ class Search(Generic[T]):
             listing = self._reader.list(place.path)
             if not is_checkpoint(self._reader, listing, place.path):
                 return _Looked(None, self._places(place.path, listing))
-            return _Looked(self._judge(place, ReaderBelow(self._reader, place.path)), [])
+            return _Looked(self._judge(place, SubdirReader(self._reader, place.path)), [])
         except HoldfastError as error:
             return _Looked(self._unread(place, error.why, remedy=error.how), [])
 
     def _look_elsewhere(self, place: _Place) -> Found[T] | None:
         """Judge a checkpoint that a stream adopted; None if it did not, or the search finds it."""
         above, _, stream = place.path.rpartition("/")
-        record = ReaderBelow(self._reader, f"{_join(above, HOME)}/{stream}")
+        record = SubdirReader(self._reader, f"{_join(above, HOME)}/{stream}")
         generation = current_generation(record)
         if generation is None or generation.why != ADOPTED:
             return None
@@ -178,9 +178,9 @@ class Search(Generic[T]):
         overview = overview_of(collect_among_many(reader), spark=self._spark)
         record = None
         # The record decides only whether a batch that runs again is recognised.
-        if place.is_beside_record and overview.verdict is Verdict.REPEATS:
+        if place.is_beside_record and isinstance(overview.next_start, RunsAgain):
             above, _, stream = place.path.rpartition("/")
-            root = ReaderBelow(self._reader, above) if above else self._reader
+            root = SubdirReader(self._reader, above) if above else self._reader
             found = read_guard_record(root, stream, adopted_from=place.adopted_from)
             record = found if isinstance(found, GuardRecord) else None
         summary = self._summarise(settle_state(overview, record), record)

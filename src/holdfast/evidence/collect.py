@@ -20,24 +20,22 @@ from holdfast.checkpoint.read import (
     read_checkpoint_near,
     read_logs_again,
 )
-from holdfast.checkpoint.sources.files import FileOffset
 from holdfast.checkpoint.sources.read import count_files
 from holdfast.checkpoint.unparsed import Unparsed
-from holdfast.evidence.behaviour import BEHAVIOURS
 from holdfast.evidence.checkpoint_evidence import Evidence
 from holdfast.evidence.next_start import needed_version
 from holdfast.evidence.progress import find_progress
 from holdfast.evidence.query import Query, judge_query
 from holdfast.evidence.state_content import look_into_state
 from holdfast.evidence.stream import SinkEvidence, StreamEvidence
-from holdfast.evidence.versions import SparkVersion
 from holdfast.ids import BatchId, QueryId
 from holdfast.ledger.coverage import Coverage, read_coverage
 from holdfast.ledger.row import Binding, LedgerRow
 from holdfast.ledger.store import LedgerStore, Unreadable
 from holdfast.record.generations import ADOPTED, CLONED, Generation
+from holdfast.spark_versions import BEHAVIOURS, SparkVersion
 from holdfast.storage.read import Reader
-from holdfast.storage.remembered import RememberedReader
+from holdfast.storage.remembered import CachingReader
 
 MOST_STATE_FILES = 50_000
 """Of one checkpoint among many: a listing of them takes seconds in a bucket."""
@@ -52,7 +50,7 @@ class LedgerLook:
     """How to look into the ledger of one sink."""
 
     sink: str
-    shown: str
+    display_name: str
     """The sink as people know it: `the PostgreSQL table public.readings`."""
     store: LedgerStore | Unreadable
     """Its ledger; why it could not be opened, where it could not."""
@@ -99,7 +97,7 @@ def collect(reader: Reader, *, rows: bool = False, verify: bool = False) -> Evid
 
 def _is_small(reader: Reader, checkpoint: Checkpoint) -> bool:
     sizes = (store.size_bytes for operator in checkpoint.state for store in operator.stores)
-    return reader.location.scheme == "file" and sum(sizes) <= LARGEST_LOOKED_INTO
+    return reader.location.is_local and sum(sizes) <= LARGEST_LOOKED_INTO
 
 
 def collect_near(reader: Reader, near: BatchId | None) -> Evidence:
@@ -144,8 +142,8 @@ def _count_pending_files(reader: Reader, checkpoint: Checkpoint) -> dict[str, in
     logs = {log.name: log for log in checkpoint.sources}
     found = {}
     for each in progress.sources if progress.pending else ():
-        if isinstance(each.end, FileOffset) and each.amount and each.source in logs:
-            end = each.end.log_offset
+        end = None if each.end is None else each.end.log_index
+        if end is not None and each.amount and each.source in logs:
             numbers = range(end - each.amount.number + 1, end + 1)
             files = count_files(reader, logs[each.source], numbers)
             if files is not None:
@@ -159,7 +157,7 @@ def collect_stream(places: StreamPlaces) -> StreamEvidence:
     Raises:
         ReadError: A directory of the checkpoint cannot be listed.
     """
-    once = replace(places, checkpoint=RememberedReader(places.checkpoint))
+    once = replace(places, checkpoint=CachingReader(places.checkpoint))
     rows = _read_rows(once)
     return _put_together(once, collect_near(once.checkpoint, _newest_held(rows)), rows)
 
@@ -180,7 +178,7 @@ def collect_again(places: StreamPlaces, before: StreamEvidence) -> StreamEvidenc
     Raises:
         ReadError: A directory of the checkpoint cannot be listed.
     """
-    once = replace(places, checkpoint=RememberedReader(places.checkpoint))
+    once = replace(places, checkpoint=CachingReader(places.checkpoint))
     rows = _read_rows(once)
     checkpoint = read_logs_again(once.checkpoint, before.checkpoint)
     return _put_together(once, Evidence(checkpoint=checkpoint, stores=before.stores), rows)
@@ -230,7 +228,7 @@ def _look_into(
     checkpoint: Checkpoint,
     query_id: QueryId,
 ) -> SinkEvidence:
-    found = SinkEvidence(sink=look.sink, shown=look.shown, row=None, held=None)
+    found = SinkEvidence(sink=look.sink, display_name=look.display_name, row=None, held=None)
     if isinstance(look.store, Unreadable):
         return replace(found, unreadable=look.store)
     if isinstance(row, Unreadable):

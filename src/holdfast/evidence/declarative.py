@@ -23,7 +23,7 @@ from holdfast.checkpoint.offsets import OffsetEntry, parse_offset_entry
 from holdfast.checkpoint.whole import read_whole
 from holdfast.evidence.source_names import name_sources
 from holdfast.ids import BatchId
-from holdfast.storage.below import ReaderBelow
+from holdfast.storage.below import SubdirReader
 from holdfast.storage.location import Location
 from holdfast.storage.read import Reader
 
@@ -213,8 +213,8 @@ def _read_table(storage: Reader, home: str, table: Reader | None) -> FlowTable |
         numbers = _generations(storage, path)
         if not numbers:
             continue
-        older = [_list_generation(ReaderBelow(storage, f"{path}/{n}"), n) for n in numbers[:-1]]
-        current = _read_generation(ReaderBelow(storage, f"{path}/{numbers[-1]}"), numbers[-1])
+        older = [_list_generation(SubdirReader(storage, f"{path}/{n}"), n) for n in numbers[:-1]]
+        current = _read_generation(SubdirReader(storage, f"{path}/{numbers[-1]}"), numbers[-1])
         flows.append(Flow(name=name, generations=(*older, current)))
     if not flows:
         return None

@@ -13,7 +13,7 @@ class Message(NamedTuple):
 
     cause: Cause
     pattern: str
-    shown: str
+    display_name: str
     """As the page shows it."""
 
 

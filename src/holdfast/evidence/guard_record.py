@@ -24,7 +24,7 @@ from holdfast.record.layout import HOME, is_stream_name, lease_path
 from holdfast.record.leases import Lease, read_lease
 from holdfast.record.owner import is_certainly_dead
 from holdfast.record.runs import Run
-from holdfast.storage.below import ReaderBelow
+from holdfast.storage.below import SubdirReader
 from holdfast.storage.local import is_same_place
 from holdfast.storage.location import Location, parse_location
 from holdfast.storage.read import Reader
@@ -114,7 +114,7 @@ def read_guard_record(
     stream, number = split_generation(name)
     if not is_stream_name(stream):
         return None
-    record = ReaderBelow(root, f"{HOME}/{stream}")
+    record = SubdirReader(root, f"{HOME}/{stream}")
     try:
         generations = {each.number: each for each in read_generations(record)}
         undone = (each for each in generations.values() if each.why == UNDONE)

@@ -11,10 +11,10 @@ from holdfast.checkpoint.layout import COMMITS, OFFSETS
 from holdfast.checkpoint.offsets import PARTITIONS, OffsetEntry
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.checkpoint.unparsed import Unparsed
-from holdfast.evidence.behaviour import Behaviour
 from holdfast.evidence.outcomes import Refuses, Unknown, UnknownCause
 from holdfast.evidence.refusal_codes import RefusalCode
 from holdfast.ids import BatchId
+from holdfast.spark_versions import Behaviour
 
 NO_SETTINGS = "WatermarkTracker"
 """In the error when the settings of a batch are used before they are looked for."""

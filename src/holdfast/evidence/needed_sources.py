@@ -13,14 +13,13 @@ from __future__ import annotations
 from holdfast.checkpoint.layout import SOURCES
 from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.checkpoint.read import Checkpoint
-from holdfast.checkpoint.sources import parse_offset
-from holdfast.checkpoint.sources.files import FileOffset
 from holdfast.checkpoint.sources.read import SourceLog
 from holdfast.checkpoint.unparsed import Unparsed
-from holdfast.evidence.behaviour import Behaviour
 from holdfast.evidence.outcomes import Refuses, Reread, Unknown, UnknownCause
 from holdfast.evidence.refusal_codes import RefusalCode
 from holdfast.ids import BatchId
+from holdfast.sources.registry import began_of, parse_offset
+from holdfast.spark_versions import Behaviour
 
 _USUAL_INTERVAL = 10
 """Spark's default of `spark.sql.streaming.fileSource.log.compactInterval`."""
@@ -38,20 +37,20 @@ def judge_sources(checkpoint: Checkpoint) -> Refuses | Unknown | None:
         is_shared = each.source not in logs and any(
             other.text == each.text and other.source in logs for other in entry.offsets
         )
-        if isinstance(offset, FileOffset) and not is_shared:
-            found = _judge_log(each.source, logs.get(each.source), offset)
+        if offset is not None and offset.log_index is not None and not is_shared:
+            found = _judge_log(each.source, logs.get(each.source), offset.log_index)
             if found is not None:
                 return found
     return None
 
 
-def _judge_log(source: str, log: SourceLog | None, offset: FileOffset) -> Refuses | Unknown | None:
+def _judge_log(source: str, log: SourceLog | None, index: int) -> Refuses | Unknown | None:
     home = f"{SOURCES}/{source}"
     there = set() if log is None else {*log.entries, *log.compacts}
-    newest = max((offset.log_offset, *there))
+    newest = max((index, *there))
     compacts = () if log is None else log.compacts
     missing = _missing_file(compacts, there, newest)
-    if offset.log_offset >= 0 and missing is not None:
+    if index >= 0 and missing is not None:
         path = f"{home}/{missing}"
         because = f"{path} is missing, and the file source reads its log at every start"
         return Refuses(
@@ -60,8 +59,9 @@ def _judge_log(source: str, log: SourceLog | None, offset: FileOffset) -> Refuse
             because=because,
             follows_from=(path,),
         )
-    began = [] if log is None or not isinstance(log.began, Unparsed) else [log.began]
-    for broken in () if log is None else (*began, *log.unparsed):
+    began = None if log is None else began_of(log)
+    damaged = [began] if isinstance(began, Unparsed) else []
+    for broken in () if log is None else (*damaged, *log.unparsed):
         because = f"{broken.path}: {broken.reason}"
         if broken.unread:
             return Unknown(cause=UnknownCause.UNREAD, because=because, follows_from=(broken.path,))

@@ -18,7 +18,6 @@ from holdfast.checkpoint.state.operators import OperatorMetadata
 from holdfast.checkpoint.state.read import Operator
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.errors import LocationError
-from holdfast.evidence.behaviour import Behaviour
 from holdfast.evidence.outcomes import Refuses, Unknown, UnknownCause
 from holdfast.evidence.query import NO_STATE_DIRECTORY, Query
 from holdfast.evidence.refusal_codes import RefusalCode
@@ -30,6 +29,7 @@ from holdfast.evidence.state import (
     missing_file_error,
 )
 from holdfast.ids import BatchId
+from holdfast.spark_versions import Behaviour
 from holdfast.storage.location import is_same_store, parse_location
 
 _BY_PATH = "transformWithState"

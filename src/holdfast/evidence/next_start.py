@@ -23,7 +23,6 @@ from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS, SOURCES, STAT
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.evidence.absent_state import judge_absent_state
-from holdfast.evidence.behaviour import BEHAVIOURS, Behaviour
 from holdfast.evidence.needed_entries import (
     NO_SETTINGS,
     judge_needed_entries,
@@ -45,8 +44,8 @@ from holdfast.evidence.outcomes import (
 from holdfast.evidence.query import Query, judge_query
 from holdfast.evidence.refusal_codes import RefusalCode
 from holdfast.evidence.state import NOT_LOOKED, Looked
-from holdfast.evidence.versions import SparkVersion
 from holdfast.ids import BatchId
+from holdfast.spark_versions import BEHAVIOURS, Behaviour, SparkVersion
 
 NEWEST_SPARK: SparkVersion = (4, 2)
 """The version that predictions are for unless another is named."""

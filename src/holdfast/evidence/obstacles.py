@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from holdfast.checkpoint.layout import COMMITS, OFFSETS, SOURCES, Kind, number_to_spark, parse_name
 from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.checkpoint.read import Checkpoint
-from holdfast.checkpoint.sources import parse_offset
-from holdfast.checkpoint.sources.files import FileOffset
 from holdfast.checkpoint.sources.read import SourceLog
 from holdfast.evidence.state_obstacles import find_state_obstacles
+from holdfast.sources.registry import parse_offset
 
 _COMPACT = ".compact"
 CONCURRENT = "CONCURRENT_STREAM_LOG_UPDATE"
@@ -125,7 +124,7 @@ def _file_logs(checkpoint: Checkpoint) -> Iterator[SourceLog]:
     known = {
         each.source
         for each in (entry.offsets if isinstance(entry, OffsetEntry) else ())
-        if each.text is not None and isinstance(parse_offset(each.text), FileOffset)
+        if each.text is not None and parse_offset(each.text).log_index is not None
     }
     yield from (log for log in checkpoint.sources if log.name in known)
 

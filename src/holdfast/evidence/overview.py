@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from holdfast.checkpoint.read import Checkpoint
-from holdfast.evidence.behaviour import BEHAVIOURS
 from holdfast.evidence.checkpoint_evidence import Evidence
 from holdfast.evidence.next_start import needed_version
 from holdfast.evidence.outcomes import NextStart
-from holdfast.evidence.progress import Amount, Progress, find_progress
+from holdfast.evidence.progress import Progress, find_progress
 from holdfast.evidence.state import OperatorState, judge_state
 from holdfast.evidence.state_content import StoreContent
-from holdfast.evidence.verdict import Verdict, judge_start
-from holdfast.evidence.versions import DIFFERENT, KNOWN, Readers, SparkVersion, Writers
+from holdfast.evidence.versions import Readers, Writers
+from holdfast.sources.kind import Amount
+from holdfast.spark_versions import BEHAVIOURS, DIFFERENT, KNOWN, SparkVersion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,11 +36,6 @@ class Overview:
     readers: Readers
     not_looked_at: tuple[str, ...]
     """What is there and was not looked at, each with the reason; empty when all was."""
-
-    @property
-    def verdict(self) -> Verdict:
-        """The verdict on the next start, by the checkpoint alone."""
-        return judge_start(self.checkpoint, self.next_start)
 
 
 def overview_of(evidence: Evidence, *, spark: SparkVersion | None = None) -> Overview:

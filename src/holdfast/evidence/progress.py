@@ -8,32 +8,10 @@ from dataclasses import dataclass
 from holdfast.checkpoint.commits import CommitEntry, NamedSink
 from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.checkpoint.read import Checkpoint
-from holdfast.checkpoint.sources import Offset, parse_offset
-from holdfast.checkpoint.sources.auto_loader import AutoLoaderOffset
-from holdfast.checkpoint.sources.delta import DeltaOffset
-from holdfast.checkpoint.sources.files import FileOffset
-from holdfast.checkpoint.sources.kafka import KafkaOffset, count_records
-from holdfast.checkpoint.sources.rate import CountOffset, RateMicroBatchOffset
 from holdfast.evidence.state import NOT_LOOKED, Looked, versions_of
 from holdfast.ids import BatchId
-
-# Offsets that are one number, and what that number counts.
-_POSITIONS: dict[type[Offset], tuple[str, str]] = {
-    DeltaOffset: ("version", "table version"),
-    FileOffset: ("log_offset", "log entry"),
-    AutoLoaderOffset: ("sequence", "file"),
-    RateMicroBatchOffset: ("rows", "row"),
-    CountOffset: ("value", "step"),
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Amount:
-    """How much lies between two offsets."""
-
-    number: int
-    unit: str
-    """One of them: `record`, `table version`, `log entry`, `file`, `row`, `step`."""
+from holdfast.sources.kind import Amount, Behind, Offset
+from holdfast.sources.registry import beginnings, parse_offset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +67,21 @@ def find_progress(checkpoint: Checkpoint, looked: Looked = NOT_LOOKED) -> Progre
     )
 
 
+def find_needed(checkpoint: Checkpoint) -> dict[str, Offset]:
+    """Return the offset from which the next batch reads, by the source's place in the entries.
+
+    A pending batch is run again, so its start is needed; else it is the end of the newest batch. A
+    source of which that is not known is left out.
+    """
+    progress = find_progress(checkpoint)
+    needed = {}
+    for each in progress.sources:
+        offset = each.start if progress.pending else each.end
+        if offset is not None:
+            needed[each.source] = offset
+    return needed
+
+
 def find_ranges(checkpoint: Checkpoint, batch_id: BatchId) -> tuple[SourceRange, ...]:
     """Say what each source gives to a batch; nothing when its entry cannot be read."""
     entry = checkpoint.offsets.get(batch_id)
@@ -103,56 +96,31 @@ def find_ranges(checkpoint: Checkpoint, batch_id: BatchId) -> tuple[SourceRange,
     for each in entry.offsets:
         end = None if each.text is None else parse_offset(each.text)
         start = _start(checkpoint, each.source, starts) if is_known else None
-        amount = measure(start, end, is_first=batch_id == 0)
+        amount = None if end is None else end.measure(start, is_first=batch_id == 0)
         ranges.append(SourceRange(source=each.source, start=start, end=end, amount=amount))
     return tuple(ranges)
 
 
-def measure(start: Offset | None, end: Offset | None, *, is_first: bool = False) -> Amount | None:
-    """Say how much lies between two offsets of a source; None when that cannot be told."""
-    if isinstance(end, KafkaOffset):
-        records = count_records(start, end) if isinstance(start, KafkaOffset) else None
-        return None if records is None else Amount(number=records, unit="record")
-    if isinstance(end, FileOffset) and start is None and is_first:
-        return Amount(number=end.log_offset + 1, unit="log entry")
-    if end is None or type(start) is not type(end) or type(end) not in _POSITIONS:
-        return None
-    field, unit = _POSITIONS[type(end)]
-    number = getattr(end, field) - getattr(start, field)
-    # One that went back was made again; of Delta's table the same version can have more files.
-    is_known = number > 0 or (number == 0 and start == end)
-    return Amount(number=number, unit=unit) if is_known else None
-
-
 def sources_behind(checkpoint: Checkpoint) -> tuple[str, ...]:
-    """Name the Kafka sources that the newest entry takes back behind the entry before it."""
+    """Name the sources that the newest entry takes back, so that Spark reads again."""
     newest = max(checkpoint.offsets, default=-1)
     entry, before = (checkpoint.offsets.get(BatchId(newest - back)) for back in (0, 1))
     if not isinstance(entry, OffsetEntry) or not isinstance(before, OffsetEntry):
         return ()
     old = {each.source: parse_offset(each.text) for each in before.offsets if each.text}
     new = {each.source: parse_offset(each.text) for each in entry.offsets if each.text}
-    return tuple(source for source in new if _is_behind(new[source], old.get(source)))
-
-
-def _is_behind(new: Offset, old: Offset | None) -> bool:
-    if not isinstance(new, KafkaOffset) or not isinstance(old, KafkaOffset):
-        return False
-    return any(
-        offset < old.partitions.get(topic, {}).get(number, offset)
-        for topic, offsets in new.partitions.items()
-        for number, offset in offsets.items()
+    return tuple(
+        source
+        for source, offset in new.items()
+        if offset.kind.behind is Behind.READS_AGAIN and offset.is_lower(old.get(source))
     )
 
 
 def _start(checkpoint: Checkpoint, source: str, starts: Mapping[str, str | None]) -> Offset | None:
-    """Return where a source's range begins: the entry before, or of Kafka where it first began."""
+    """Return where a source's range begins: the entry before, or where its first run began."""
     if (text := starts.get(source)) is not None:
         return parse_offset(text)
-    for log in checkpoint.sources:
-        if log.name == source and isinstance(log.began, KafkaOffset):
-            return log.began
-    return None
+    return beginnings(checkpoint).get(source)
 
 
 def _sinks(checkpoint: Checkpoint) -> tuple[NamedSink, ...]:
@@ -179,3 +147,15 @@ def _rewind_window(checkpoint: Checkpoint, looked: Looked) -> tuple[BatchId, ...
         and (batch == 0 or isinstance(checkpoint.offsets.get(BatchId(batch - 1)), OffsetEntry))
         and (versions is None or batch + 1 in versions)
     )
+
+
+def has_only_begun(checkpoint: Checkpoint) -> bool:
+    """Return whether all that is left is what a start writes before it plans batch 0."""
+    numbers = (each for log in checkpoint.sources for each in (*log.entries, *log.compacts))
+    is_begun = bool(checkpoint.sources) and max(numbers, default=0) == 0
+    return is_begun and not checkpoint.commits and not checkpoint.state
+
+
+def has_run(checkpoint: Checkpoint) -> bool:
+    """Return whether anything in a checkpoint without offset entries shows an earlier run."""
+    return bool(checkpoint.commits or checkpoint.state or checkpoint.sources)

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.checkpoint.state.operators import OperatorMetadata
-from holdfast.evidence.behaviour import Behaviour
 from holdfast.evidence.outcomes import Refuses
 from holdfast.evidence.refusal_codes import RefusalCode
 from holdfast.evidence.state import missing_file_error
 from holdfast.ids import BatchId
+from holdfast.spark_versions import Behaviour
 
 NO_STATE_DIRECTORY = "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY"
 

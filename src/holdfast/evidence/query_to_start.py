@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.evidence.state_columns import Differs, PlannedState, find_changes, recorded_state
-from holdfast.evidence.versions import SparkVersion
 from holdfast.record.contracts import Contract
+from holdfast.spark_versions import SparkVersion
 
 _FORMATS = (
     "spark.sql.streaming.aggregation.stateFormatVersion",

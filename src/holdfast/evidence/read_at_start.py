@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS, SOURCES
 from holdfast.checkpoint.read import Checkpoint
-from holdfast.checkpoint.sources.kafka import KafkaOffset
+from holdfast.sources.kind import Offset
+from holdfast.sources.registry import began_of
 
 
 def changed_files(checkpoint: Checkpoint) -> Iterator[tuple[str, str]]:
@@ -67,7 +68,7 @@ def _is_source_read(checkpoint: Checkpoint, source: str, name: str) -> bool:
     log = next((each for each in checkpoint.sources if each.name == source), None)
     if log is None:
         return False
-    if isinstance(log.began, KafkaOffset) and checkpoint.commits:
+    if isinstance(began_of(log), Offset) and checkpoint.commits:
         return False  # it says where batch 0 began
     newest = max(log.compacts, default=-1)
     return name == f"{newest}.compact" or (name.isdecimal() and int(name) > newest)

@@ -43,6 +43,6 @@ class RefusalCode(StrEnum):
     REPARTITION_NOT_FINISHED = "HF502"
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """The code with its name: `HF102 metadata-missing`."""
         return f"{self.value} {self.name.lower().replace('_', '-')}"

@@ -8,10 +8,8 @@ from collections.abc import Iterator
 from holdfast.checkpoint.file_log import MOST_LINE_BYTES
 from holdfast.checkpoint.layout import SOURCES, Kind, parse_name
 from holdfast.checkpoint.offsets import OffsetEntry
-from holdfast.checkpoint.sources import parse_offset
-from holdfast.checkpoint.sources.delta import DeltaOffset
-from holdfast.checkpoint.sources.files import FileEntry, FileOffset, parse_file_log
-from holdfast.checkpoint.sources.kafka import KafkaOffset
+from holdfast.checkpoint.sources.files import FileEntry, parse_file_log
+from holdfast.sources.registry import parse_offset
 from holdfast.storage.read import Reader
 
 
@@ -23,11 +21,8 @@ def name_sources(reader: Reader, entry: OffsetEntry) -> Iterator[str]:
     """
     for each in entry.offsets:
         offset = None if each.text is None else parse_offset(each.text)
-        if isinstance(offset, KafkaOffset):
-            yield from (f"topic {topic}" for topic in offset.partitions)
-        elif isinstance(offset, DeltaOffset):
-            yield f"table {offset.table_id}"
-        elif isinstance(offset, FileOffset):
+        yield from () if offset is None else offset.identities
+        if offset is not None and offset.log_index is not None:
             yield from _name_directory(reader, each.source)
 
 

@@ -20,7 +20,7 @@ from holdfast.checkpoint.state.files import StateFile, StateFileKind
 from holdfast.checkpoint.state.operators import OperatorMetadata
 from holdfast.checkpoint.state.read import DEFAULT_STORE, Operator, Store
 from holdfast.checkpoint.state.schema import StateSchema
-from holdfast.evidence.behaviour import Behaviour
+from holdfast.spark_versions import Behaviour
 
 MOST_NAMED = 1_000
 """So many missing partitions are named, and no more."""

@@ -28,8 +28,6 @@ LARGEST_CHECKED = 16 << 20
 """Spark's checksum of a larger file is not compared: it takes about a second for 10 MB."""
 NO_MATCH = "CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED"
 """In the error when a file does not fit Spark's own checksum."""
-_WITH_SIDECARS = ("file", "memory")
-"""Stores in which Hadoop keeps checksums beside files."""
 _TABLE_END = bytes.fromhex("f7cff485b741e288")
 """How a table of RocksDB ends."""
 
@@ -67,7 +65,7 @@ class Verified:
 
 def verify_files(reader: Reader, store: Store, chain: Chain) -> Verified:
     """Compare every file that is loaded with Hadoop's checksums, which are on local disk only."""
-    if reader.location.scheme not in _WITH_SIDECARS:
+    if not reader.location.kind.has_checksum_files:
         return Verified()
     changed, without = [], []
     for path in _loaded_files(reader, store, chain):
@@ -136,7 +134,7 @@ def _compare_sidecar(reader: Reader, path: str, *, blamed: str) -> Iterator[Unpa
 
     They are on local disk only, so that no bucket is asked for them.
     """
-    if reader.location.scheme not in _WITH_SIDECARS:
+    if not reader.location.kind.has_checksum_files:
         return
     directory, _, name = path.rpartition("/")
     raw, content = read_whole(reader, f"{directory}/.{name}.crc"), read_whole(reader, path)

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
 
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.checkpoint.state.read import DEFAULT_STORE, Operator
@@ -28,7 +27,7 @@ class Column:
     """One column of state."""
 
     name: str
-    type: Any
+    type: object
     """As the JSON of Spark's types has it."""
     nullable: bool | None = None
     """None when it is not known."""
@@ -91,7 +90,7 @@ class StateChange:
     """Of columns that can be NULL now, as a contract names them: `default key 0`."""
 
 
-def columns_of(schema: Mapping[str, Any]) -> Columns | None:
+def columns_of(schema: Mapping[str, object]) -> Columns | None:
     """Return the columns of a struct, given as the JSON of Spark's types; None if it is none."""
     fields = schema.get("fields")
     if not isinstance(fields, list) or not all(isinstance(each, dict) for each in fields):
@@ -201,7 +200,7 @@ def _nulls(columns: Columns, above: str = "") -> Iterator[tuple[str, bool | None
         yield from _nulls_inside(column.type, where)
 
 
-def _nulls_inside(kind: Any, where: str) -> Iterator[tuple[str, bool | None]]:
+def _nulls_inside(kind: object, where: str) -> Iterator[tuple[str, bool | None]]:
     if not isinstance(kind, dict):
         return
     match kind.get("type"):
@@ -240,12 +239,12 @@ def _named(column: Column) -> str:
     return f"{column.name} {_shown(column.type)}" if isinstance(column.type, dict) else column.name
 
 
-def _shape(kind: Any) -> str:
+def _shape(kind: object) -> str:
     """Return a type without names and nullability: what Spark compares."""
     return _shown(kind, named=False)
 
 
-def _shown(kind: Any, *, named: bool = True) -> str:
+def _shown(kind: object, *, named: bool = True) -> str:
     """Return a type as Spark writes it: `struct<start:timestamp,end:timestamp>`."""
     if not isinstance(kind, dict):
         return str(kind)

@@ -30,7 +30,7 @@ from holdfast.evidence.state import Looked, loaded_stores, unique_ids
 from holdfast.evidence.state_checks import NO_MATCH, Verified, find_damage, verify_files
 from holdfast.storage.read import Reader
 
-LOOKERS = 16
+WORKERS = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ def look_into_state(
         for ids in (unique_ids(checkpoint, operator),)
         for store in loaded_stores(checkpoint, operator)
     ]
-    with ThreadPoolExecutor(LOOKERS) as pool:
+    with ThreadPoolExecutor(WORKERS) as pool:
         found = pool.map(lambda look: _look_into_store(reader, look, rows=rows), places)
         if not rows or not verify:
             return tuple(found)

@@ -95,7 +95,7 @@ class _Reading(NamedTuple):
             return PartitionRows(store=store, scan=found)
 
         # On disk one after the other: each holds its keys in memory, and nothing is waited for.
-        with ThreadPoolExecutor(1 if self.reader.location.scheme == "file" else _SCANNERS) as pool:
+        with ThreadPoolExecutor(1 if self.reader.location.is_local else _SCANNERS) as pool:
             partitions = tuple(pool.map(scan, stores))
         return OperatorRows(
             operator=operator,

@@ -19,7 +19,7 @@ class SinkEvidence:
     """What one sink holds of a stream."""
 
     sink: str
-    shown: str
+    display_name: str
     """The sink as people know it: `the PostgreSQL table public.readings`."""
     row: LedgerRow | None
     """None when the ledger has none, or is unreadable."""
@@ -66,7 +66,7 @@ class StreamEvidence(Evidence):
     def not_looked_at(self) -> tuple[str, ...]:
         """What is there and was not looked at, each with the reason; empty when all was."""
         ledgers = (
-            f"the ledger of {sink.shown}: {sink.unreadable.why}"
+            f"the ledger of {sink.display_name}: {sink.unreadable.why}"
             for sink in self.sinks
             if sink.unreadable is not None
         )

@@ -8,7 +8,6 @@ state files of format 1. What can read it follows from the newest version of eve
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from holdfast.checkpoint.commits import CommitEntry
@@ -16,40 +15,10 @@ from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.checkpoint.state.operators import OperatorMetadata
 from holdfast.checkpoint.state.schema import StateSchema
+from holdfast.spark_versions import KNOWN, SparkVersion, pinned_first
 
-SparkVersion = tuple[int, ...]
-"""Two numbers, such as (4, 2), mean its newest release; three, a release that differs from it."""
-
-KNOWN: tuple[SparkVersion, ...] = ((3, 5), (4, 0), (4, 1), (4, 2), (4, 3))
-"""Those whose checkpoints are read here and were compared with Spark's own answers."""
-DIFFERENT: tuple[SparkVersion, ...] = ((4, 2, 0),)
-"""Releases that do not do what the newest of their version does."""
-_NUMBERS = re.compile(r"(\d{1,3})\.(\d{1,3})(?:\.(\d{1,3}))?(?:[-.].*)?")
 _OPERATOR = "/_metadata/metadata"
 """How the path of an operator's metadata of version 1 ends."""
-
-# The setting that a version was the first to pin, newest first.
-_MARKS: tuple[tuple[str, tuple[SparkVersion, ...]], ...] = (
-    ("spark.sql.streaming.statefulOperator.alwaysNullableOutput.enabled", ((4, 3),)),
-    ("spark.sql.streaming.stateStore.rocksdb.mergeOperatorVersion", ((4, 2),)),
-    ("spark.sql.streaming.stateStore.encodingFormat", ((4, 0), (4, 1))),
-    ("spark.sql.streaming.statefulOperator.useStrictDistribution", ((3, 5),)),
-)
-
-
-def parse_version(text: str) -> SparkVersion | None:
-    """Return the version that a text such as `4.2` or `4.2.1` names; None if it is not known."""
-    matched = _NUMBERS.fullmatch(text)
-    if matched is None:
-        return None
-    numbers = tuple(int(each) for each in matched.groups() if each is not None)
-    found = numbers if numbers in DIFFERENT else numbers[:2]
-    return found if found[:2] in KNOWN else None
-
-
-def version_text(version: SparkVersion) -> str:
-    """Return `4.2`."""
-    return ".".join(map(str, version))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +43,7 @@ def find_writers(checkpoint: Checkpoint) -> Writers:
     """Say which versions can have written the newest offset entry that can be read."""
     entry = checkpoint.newest_readable
     conf = {} if entry is None or entry.metadata is None else entry.metadata.conf
-    for setting, versions in _MARKS:
+    for setting, versions in pinned_first().items():
         if entry is not None and setting in conf:
             only = ((4, 1),) if (4, 1) in versions and _has_own_checksums(checkpoint) else None
             files = (f"offsets/{entry.batch_id}",)

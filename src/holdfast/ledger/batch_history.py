@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 from holdfast.checkpoint.layout import OFFSETS, Kind, parse_name
 from holdfast.checkpoint.offsets import OffsetEntry, parse_offset_entry
-from holdfast.checkpoint.sources import Offset, parse_offset
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.checkpoint.whole import read_whole
 from holdfast.ids import BatchId
+from holdfast.sources.kind import Offset
+from holdfast.sources.registry import parse_offset
 from holdfast.storage.read import Reader
 
 

@@ -9,18 +9,17 @@ another batch. A source without an offset is left out, so that before the first 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from holdfast.checkpoint.layout import OFFSETS, SOURCES
 from holdfast.checkpoint.offsets import OffsetEntry, parse_offset_entry
-from holdfast.checkpoint.sources import parse_offset
-from holdfast.checkpoint.sources.files import FileEntry, FileOffset, parse_file_log
-from holdfast.checkpoint.text import parse_json
+from holdfast.checkpoint.sources.files import FileEntry, parse_file_log
+from holdfast.checkpoint.text import canonical, parse_json
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.checkpoint.whole import read_whole
 from holdfast.ids import BatchId
+from holdfast.sources.registry import parse_offset
 from holdfast.storage.read import FileInfo, Reader
 
 NOTHING_READ = "{}"
@@ -77,11 +76,6 @@ def read_coverage(reader: Reader, batch_id: BatchId) -> Coverage | Unparsed:
     )
 
 
-def canonical(value: object) -> str:
-    """Return JSON that is the same for the same value: sorted, without spaces."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-
-
 def canonical_offset(text: str) -> str:
     """Return one offset, as a source or a running query writes it, in canonical form."""
     return canonical(_value(text))
@@ -114,13 +108,14 @@ def _read_files(
     files: dict[str, tuple[FileEntry, ...]] = {}
     for each in entry.offsets:
         offset = None if each.text is None else parse_offset(each.text)
-        if not isinstance(offset, FileOffset):
+        if offset is None or offset.log_index is None:
             continue
         text = starts.get(each.source)
         start = None if text is None else parse_offset(text)
-        first = start.log_offset + 1 if isinstance(start, FileOffset) else 0
+        before_it = None if start is None else start.log_index
+        first = 0 if before_it is None else before_it + 1
         entries: list[FileEntry] = []
-        for found in _entries(reader, each.source, range(first, offset.log_offset + 1)):
+        for found in _entries(reader, each.source, range(first, offset.log_index + 1)):
             if isinstance(found, Unparsed):
                 return found
             entries.append(found)
@@ -178,3 +173,13 @@ def _compacted(reader: Reader, info: FileInfo, number: int) -> Iterator[FileEntr
             )
             return
         length *= 4
+
+
+def same_offsets(running: set[str], end_offsets: str) -> bool:
+    """Return whether the entry on disk says what the running query does.
+
+    A source that a plan names twice, as a join with itself does, is one source that has two lines
+    in the entry: compared are the offsets that there are, not how often.
+    """
+    entry = parse_json(end_offsets)
+    return isinstance(entry, dict) and set(map(canonical, entry.values())) == running

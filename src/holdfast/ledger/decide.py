@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import ClassVar
 
 from holdfast.ledger.row import Attempt, LedgerRow
 
@@ -38,10 +39,14 @@ class Reason(Enum):
 class Apply:
     """Write it."""
 
+    word: ClassVar = "apply"
+
 
 @dataclass(frozen=True, slots=True)
 class Skip:
     """The sink holds it already."""
+
+    word: ClassVar = "skip"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,7 @@ class Refuse:
     """Write nothing."""
 
     reason: Reason
+    word: ClassVar = "refuse"
 
 
 Decision = Apply | Skip | Refuse

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from holdfast.errors import HoldfastError
+
+COPY = "holdfast.kept_"
+"""How the name of a copy begins: of rows that a plan took away."""
+_COPY_NAME = re.compile(rf"{re.escape(COPY)}[0-9a-z_]{{1,50}}")
+
+
+def is_copy(name: str) -> bool:
+    """Return whether a name can be that of a copy: a plan is input from anybody, and names one."""
+    return _COPY_NAME.fullmatch(name) is not None
 
 
 class KeepOutput(msgspec.Struct, frozen=True, kw_only=True, tag="keep", tag_field="output"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from holdfast.checkpoint.text import whole_number
 from holdfast.ids import BatchId, QueryId
@@ -12,7 +11,7 @@ from holdfast.ledger.row import Binding, LedgerRow
 _TEXTS = ("stream", "sink", "nonce", "query_id", "checkpoint", "end_offsets")
 
 
-def row_values(row: LedgerRow) -> dict[str, Any]:
+def row_values(row: LedgerRow) -> dict[str, object]:
     """Return a row as JSON has it."""
     return {
         "stream": row.stream,
@@ -28,7 +27,7 @@ def row_values(row: LedgerRow) -> dict[str, Any]:
     }
 
 
-def row_from(values: Mapping[str, Any]) -> LedgerRow | None:
+def row_from(values: Mapping[str, object]) -> LedgerRow | None:
     """Return the row that JSON has; None when it is not one."""
     numbers = [whole_number(values.get(name)) for name in ("generation", "epoch", "last_batch")]
     texts = [values.get(name) for name in _TEXTS]

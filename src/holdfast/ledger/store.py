@@ -1,6 +1,6 @@
 """The ledger of one sink, opened from what the user wrote and nothing else.
 
-Diagnosis, plans and a guarded start all read and fence a sink through this, the last one with a
+Judgement, plans and a guarded start all read and fence a sink through this, the last one with a
 streaming query and the others without.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from holdfast.complete import Complete
+from holdfast.complete import StrictABC
 from holdfast.errors import HoldfastError
 from holdfast.ledger.output import CannotSettleError, KeepOutput, Output
 from holdfast.ledger.row import LedgerRow
@@ -43,7 +43,7 @@ class Since:
     """Why the rows of the generation cannot be told apart from others; empty if they can."""
 
 
-class LedgerStore(Complete, abstract=True):
+class LedgerStore(StrictABC, abstract=True):
     """Reads and fences the ledger of one sink; holds a connection where the sink has one."""
 
     keeps_versions: ClassVar[bool] = False
@@ -100,9 +100,9 @@ class LedgerStore(Complete, abstract=True):
             CannotSettleError: This kind of sink cannot do that, or its rows have changed since.
         """
         del seen
-        if not isinstance(output, KeepOutput):
-            why = "Holdfast cannot empty or restore a sink of this kind."
-            raise CannotSettleError(self.label(new.stream), why)
+        obstacle = self.find_obstacle(new, output)
+        if obstacle is not None:
+            raise CannotSettleError(self.label(new.stream), obstacle)
         return self.replace(old, new)
 
     def since(self, stream: str, *, generation: int) -> Since:
@@ -122,8 +122,9 @@ class LedgerStore(Complete, abstract=True):
             new: The row that would be set.
             output: What would become of the rows.
         """
-        del new, output
-        return None
+        if isinstance(output, KeepOutput) or type(self).settle is not LedgerStore.settle:
+            return None
+        return f"{self.label(new.stream)} cannot take rows away and put them back."
 
     def table_version(self, stream: str) -> str | None:
         """Return what tells the table's content apart; None when the sink has nothing that does."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from holdfast.lint.batch_ids import LOGS, BatchIdUse, use_of
 from holdfast.lint.callables import Callee, all_called, find_callee
-from holdfast.lint.chains import Step, read_chain
+from holdfast.lint.chains import ChainLink, read_chain
 from holdfast.lint.queries import Option, Query, read_options
 from holdfast.lint.sql import EXECUTES, statement_of, table_of
 from holdfast.lint.syntax import Function
@@ -16,7 +16,7 @@ from holdfast.lint.texts import Text
 from holdfast.lint.values import Values
 
 _SAVES = frozenset({"save", "saveAsTable", "insertInto", "jdbc", "parquet", "json", "csv", "orc"})
-_SHOWS = LOGS | {"show", "printSchema", "count", "format", "head", "len", "str", "limit", "select"}
+SHOWS = LOGS | {"show", "printSchema", "count", "format", "head", "len", "str", "limit", "select"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Write:
     """`upsert` of a statement that replaces rows of the same key; None if it cannot be told."""
     format: str | None
     options: dict[str, Option]
-    steps: tuple[Step, ...]
+    steps: tuple[ChainLink, ...]
     root: ast.expr | None
     table: str | None = None
     """The name of its table or the end of its path, if it is known."""
@@ -70,7 +70,7 @@ class BatchFunction:
         walked = (each for owner in (self.function, *self.called) for each in ast.walk(owner))
         calls = (each for each in walked if isinstance(each, ast.Call))
         names = {getattr(each.func, "attr", getattr(each.func, "id", "")) for each in calls}
-        return names - {getattr(each, "name", "") for each in self.called} <= _SHOWS
+        return names - {getattr(each, "name", "") for each in self.called} <= SHOWS
 
 
 def find_batch_functions(queries: tuple[Query, ...]) -> tuple[BatchFunction, ...]:
@@ -179,7 +179,7 @@ def _save(call: ast.Call, values: Values) -> Iterator[Write]:
     )
 
 
-def _table(steps: tuple[Step, ...], options: dict[str, Option]) -> str | None:
+def _table(steps: tuple[ChainLink, ...], options: dict[str, Option]) -> str | None:
     """Return the name of the table that a writer writes to, or the last part of its path."""
     places = {"jdbc": 1} | dict.fromkeys(("writeTo", *(_SAVES - {"jdbc"})), 0)
     named = [options[name].value for name in ("dbtable", "path") if name in options]
@@ -193,6 +193,6 @@ def _implied(name: str) -> str:
     return "table" if name in {"save", "saveAsTable", "insertInto", "append"} else name
 
 
-def _last_text(steps: tuple[Step, ...], name: str, number: int) -> Text | None:
+def _last_text(steps: tuple[ChainLink, ...], name: str, number: int) -> Text | None:
     found = [step for step in steps if step.name == name]
     return found[-1].text(number, "source", "saveMode") if found else None

@@ -13,7 +13,7 @@ _DEEPEST = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ChainLink:
     """One name of a chain, and its call if it is called."""
 
     name: str
@@ -46,18 +46,18 @@ class Chain:
     """What a chain begins with, and its steps."""
 
     root: ast.expr
-    steps: tuple[Step, ...]
+    steps: tuple[ChainLink, ...]
 
 
 def read_chain(node: ast.expr, values: Values, depth: int = 0) -> Chain:
     """Return a chain, continued through the variables and functions of the file it begins with."""
-    steps: list[Step] = []
+    steps: list[ChainLink] = []
     while True:
         call = node if isinstance(node, ast.Call) else None
         attribute = node if call is None else call.func
         if not isinstance(attribute, ast.Attribute):
             break
-        steps.append(Step(attribute.attr, attribute, call, values))
+        steps.append(ChainLink(attribute.attr, attribute, call, values))
         node = attribute.value
     chain = Chain(node, tuple(reversed(steps)))
     before = _before(node, values, depth) if depth < _DEEPEST else None

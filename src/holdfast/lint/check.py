@@ -13,6 +13,7 @@ from holdfast.lint.rule import LintFinding, QueryUse
 from holdfast.lint.source import Source, Unreadable, has_streams, is_python, read_source
 
 _IGNORED = re.compile(r"#\s*holdfast:\s*ignore(?:\[([A-Z0-9, ]*)\])?")
+TOO_DEEP = "too deeply nested"
 _ABSOLUTE = re.compile(r"/|[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
@@ -49,24 +50,34 @@ def check_file(
     source = read_source(content, is_ipynb=is_ipynb)
     if isinstance(source, Unreadable):
         return FileReport(path=path, unreadable=source.reason)
-    cells = ", ".join(map(str, source.unparsed_cells))
-    unreadable = f"not Python 3: cell {cells}" if cells else None
     if not has_streams(content):
-        return FileReport(path=path, unreadable=unreadable)
+        return FileReport(path=path, unreadable=_say_unparsed(source))
     try:
-        program = read_program(source, find_constants)
-        findings = {found for rule in LINT_RULES for found in rule.judge(program)}
-        uses = _uses(path, source, program)
+        return check_program(path, source, read_program(source, find_constants))
     except RecursionError:
-        return FileReport(path=path, unreadable="too deeply nested")
+        return FileReport(path=path, unreadable=TOO_DEEP)
+
+
+def check_program(path: str, source: Source, program: Program) -> FileReport:
+    """Judge a program that was read.
+
+    Raises:
+        RecursionError: It is too deeply nested.
+    """
+    findings = {found for rule in LINT_RULES for found in rule.judge(program)}
     ordered = sorted(findings, key=lambda each: (each.position, each.code))
     return FileReport(
         path=path,
         findings=tuple(_place(source, each) for each in ordered if not _is_ignored(source, each)),
-        unreadable=unreadable,
+        unreadable=_say_unparsed(source),
         streams=len(program.queries),
-        uses=uses,
+        uses=_uses(path, source, program),
     )
+
+
+def _say_unparsed(source: Source) -> str | None:
+    cells = ", ".join(map(str, source.unparsed_cells))
+    return f"not Python 3: cell {cells}" if cells else None
 
 
 def check_together(reports: list[FileReport]) -> list[FileReport]:

@@ -13,15 +13,19 @@ from holdfast.lint.source import LARGEST_BYTES
 
 SUFFIXES = (".py", ".ipynb")
 SKIPPED = frozenset({"node_modules", "venv", "__pycache__", "site-packages", "build", "dist"})
-_MANY = 200
+MANY = 200
 """Files: fewer are checked before other processes have started."""
-_AT_ONCE = 50
+AT_ONCE = 50
 
 
-def find_files(paths: tuple[str, ...]) -> Iterator[Path]:
+def find_files(paths: tuple[str, ...], suffixes: tuple[str, ...] = SUFFIXES) -> Iterator[Path]:
     """Yield every file to check, in the order of their names; a file that is named is always one.
 
     Links to directories are not followed.
+
+    Args:
+        paths: Files, and directories that are searched.
+        suffixes: How the names of files end that are searched for.
     """
     for given in paths:
         if not Path(given).is_dir():
@@ -29,16 +33,16 @@ def find_files(paths: tuple[str, ...]) -> Iterator[Path]:
             continue
         for directory, below, names in os.walk(given):
             below[:] = sorted(n for n in below if n not in SKIPPED and not n.startswith("."))
-            yield from (Path(directory, n) for n in sorted(names) if n.endswith(SUFFIXES))
+            yield from (Path(directory, n) for n in sorted(names) if n.endswith(suffixes))
 
 
 def check_paths(paths: tuple[str, ...]) -> list[FileReport]:
     """Check every file, in the order of their names; many of them on all cores."""
     files = list(find_files(paths))
-    if len(files) < _MANY:
+    if len(files) < MANY:
         return check_together([check_path(path) for path in files])
     with ProcessPoolExecutor() as pool:
-        return check_together(list(pool.map(check_path, files, chunksize=_AT_ONCE)))
+        return check_together(list(pool.map(check_path, files, chunksize=AT_ONCE)))
 
 
 def check_path(path: Path) -> FileReport:

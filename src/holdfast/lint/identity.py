@@ -23,6 +23,8 @@ _METHODS = frozenset(
         *("on_conflict_do_update", "update_one", "replace_one", "overwritePartitions"),
     }
 )
+TXN_SETTING = "spark.databricks.delta.write.txnappid"
+"""Names the application of every Delta write of a session, in lower case."""
 _OPTIONS = frozenset({"txnappid", "replacewhere"})
 _JOINS = frozenset({"left_anti", "leftanti", "anti"})
 _FILTERS = re.compile(r"dedup|existing|unseen|only_new|new_only|already|anti_join", re.IGNORECASE)

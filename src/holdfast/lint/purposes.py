@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from holdfast.lint.batch_functions import BatchFunction, Write
-from holdfast.lint.chains import Step
+from holdfast.lint.chains import ChainLink
 from holdfast.lint.queries import Query, read_options
 from holdfast.lint.texts import Text
 
@@ -48,7 +48,7 @@ def target_texts(query: Query, batch: BatchFunction | None) -> Iterator[Text | N
         yield from _named_in(write)
 
 
-def _saved_to(step: Step) -> Text | None:
+def _saved_to(step: ChainLink) -> Text | None:
     number = _SAVES_TO.get(step.name)
     return None if number is None else step.text(number, "path", "table", "name", "tableName")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from holdfast.lint.chains import Chain, Step, bind, read_chain
+from holdfast.lint.chains import Chain, ChainLink, bind, read_chain
 from holdfast.lint.syntax import Syntax
 from holdfast.lint.texts import Text, text_of
 from holdfast.lint.values import Values
@@ -30,6 +30,8 @@ class Option:
 
     value: Text
     at: tuple[int, int]
+    source: tuple[ast.expr, Values] | None = field(default=None, compare=False, repr=False)
+    """The expression that gives it, and how values are looked up there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +39,9 @@ class Query:
     """One start of a streaming query."""
 
     started: ast.Call
-    steps: tuple[Step, ...]
+    steps: tuple[ChainLink, ...]
     """From `writeStream` on."""
-    source: tuple[Step, ...]
+    source: tuple[ChainLink, ...]
     """What is before `writeStream`."""
     root: ast.expr
     options: dict[str, Option]
@@ -49,7 +51,7 @@ class Query:
     site: ast.Call | None = None
     """The call of the helper function that starts it."""
 
-    def step(self, name: str) -> Step | None:
+    def step(self, name: str) -> ChainLink | None:
         """Return the last step of a name."""
         return next((each for each in reversed(self.steps) if each.name == name), None)
 
@@ -146,7 +148,7 @@ def _query(call: ast.Call, chain: Chain, site: ast.Call | None) -> Query:
     return Query(call, steps, chain.steps[:number], chain.root, options, is_open, site)
 
 
-def read_options(steps: tuple[Step, ...]) -> tuple[dict[str, Option], bool]:
+def read_options(steps: tuple[ChainLink, ...]) -> tuple[dict[str, Option], bool]:
     """Return the options that a chain sets, and whether it may set others."""
     options: dict[str, Option] = {}
     is_open = False
@@ -155,34 +157,38 @@ def read_options(steps: tuple[Step, ...]) -> tuple[dict[str, Option], bool]:
             continue
         if step.name == "option":
             key = step.text(0, "key")
-            value = step.text(1, "value")
+            value = step.argument(1, "value")
             if key is None or key.known is None or value is None:
                 is_open = True
             else:
-                options[key.known.lower()] = Option(value, step.at)
+                options[key.known.lower()] = _option(step, value, step.values)
         elif step.name in {"options", "start", "toTable", "load"}:
             is_open = not _read_keywords(step, options) or is_open
     return options, is_open
 
 
-def _read_keywords(step: Step, options: dict[str, Option]) -> bool:
+def _option(step: ChainLink, value: ast.expr, values: Values) -> Option:
+    return Option(values.read(value), step.at, (value, values))
+
+
+def _read_keywords(step: ChainLink, options: dict[str, Option]) -> bool:
     """Add the keywords of a call; return whether all of them could be followed."""
     is_whole = step.name != "options" or not (step.call and step.call.args)
     for each in step.call.keywords if step.call else []:
         if each.arg is not None:
-            options[each.arg.lower()] = Option(step.values.read(each.value), step.at)
+            options[each.arg.lower()] = _option(step, each.value, step.values)
             continue
         node, values = step.values.resolve(each.value)
         keys = node.keys if isinstance(node, ast.Dict) else [None]
         for key, value in zip(keys, getattr(node, "values", [None]), strict=False):
             if isinstance(key, ast.Constant) and value is not None:
-                options[str(key.value).lower()] = Option(values.read(value), step.at)
+                options[str(key.value).lower()] = _option(step, value, values)
             else:
                 is_whole = False
     return is_whole
 
 
-def format_of_reader(steps: tuple[Step, ...]) -> str | None:
+def format_of_reader(steps: tuple[ChainLink, ...]) -> str | None:
     """Return the format of a source in lower case; None if it is a table or cannot be told."""
     for step in steps:  # a writer's format may follow
         if step.name in FILE_FORMATS and step.call is not None:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from holdfast.lint.imports import FindConstants, no_modules
 from holdfast.lint.program import Program, read_program
-from holdfast.lint.purposes import target_texts
-from holdfast.lint.queries import WRITER, Query
+from holdfast.lint.purposes import source_texts, target_texts
+from holdfast.lint.queries import WRITER, Query, format_of_reader
 from holdfast.lint.query_in_code import NoQuery, QueryInCode, Written
 from holdfast.lint.source import Source, Unreadable, read_source
 from holdfast.lint.texts import Hole, Text
@@ -51,21 +51,22 @@ def find_query(
     if isinstance(source, Unreadable):
         return NoQuery(f"{path} cannot be parsed: {source.reason}")
     try:
-        reader = _Reader(path, source, read_program(source, find_constants))
+        reader = QueryReader(path, source, read_program(source, find_constants))
         return reader.find(which)
     except RecursionError:
         return NoQuery(f"{path} cannot be parsed: too deeply nested")
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
-    """Reads the values of one program."""
+class QueryReader:
+    """Reads what one program says of its queries."""
 
     path: str
     source: Source
     program: Program
 
     def find(self, which: WhichQuery) -> QueryInCode | NoQuery:
+        """Return what the program says of the query that is meant, or why it does not."""
         queries = self.program.queries
         if which.name is not None:
             queries = tuple(
@@ -80,7 +81,7 @@ class _Reader:
             if len(same) != 1:
                 return NoQuery(f"{self.path} does not tell which query it is{self._list_all()}")
             queries = (same[0],)
-        found = self._read(queries[0], which)
+        found = self.read(queries[0], which)
         if found.is_other and which.name is None:
             named = f"its checkpoint is {found.checkpoint.value} ({found.checkpoint.place})"
             how = f"To read it anyway: FILE:NAME, or FILE:{self._line(queries[0].at)} by its line"
@@ -122,23 +123,38 @@ class _Reader:
         cell, line = self.source.place(at[0])
         return f"{line}" if cell is None else f"{line} of cell {cell}"
 
-    def _place(self, at: tuple[int, int]) -> str:
+    def place(self, at: tuple[int, int]) -> str:
+        """Return a line and column of the text that was parsed as `jobs/orders.py:41`."""
         cell, line = self.source.place(at[0])
         return f"{self.path}:{line}" if cell is None else f"{self.path}:cell {cell}:{line}"
 
-    def _read(self, query: Query, which: WhichQuery) -> QueryInCode:
+    def read(self, query: Query, which: WhichQuery) -> QueryInCode:
+        """Return what the program says of a query."""
         option = query.checkpoint
         known = option.value.known if option else None
         value = None if option is None else show_text(option.value)
-        place = self._place(option.at if option else query.at)
+        place = self.place(option.at if option else query.at)
         return QueryInCode(
-            place=self._place(query.at),
+            place=self.place(query.at),
+            names=self._names(query),
+            source=self._source(query),
             sink=self._sink(query),
             output_mode=self._output_mode(query),
             trigger=self._trigger(query),
             checkpoint=Written(value, place),
             is_other=known is not None and which.is_checkpoint(known) is False,
         )
+
+    def _source(self, query: Query) -> Written:
+        number = next((n for n, s in enumerate(query.source) if s.name == "readStream"), None)
+        if number is None:
+            return Written(None, self.place(query.steps[0].at))
+        steps = query.source[number:]
+        read = ", ".join(dict.fromkeys(filter(None, map(show_text, source_texts(query)))))
+        kind = format_of_reader(steps)
+        if kind is None and any(step.name == "table" for step in steps):
+            kind = "table"
+        return Written(" ".join(filter(None, (kind, read))) or None, self.place(steps[0].at))
 
     def _sink(self, query: Query) -> Written:
         function = query.step("foreachBatch") or query.step("foreach")
@@ -148,10 +164,10 @@ class _Reader:
             texts = target_texts(query, self.program.batch_function_of(query))
             into = ", ".join(dict.fromkeys(filter(None, map(show_text, texts))))
             shown = f"{function.name}{called}{f' into {into}' if into else ''}"
-            return Written(shown, self._place(function.at))
+            return Written(shown, self.place(function.at))
         step = query.step("format")
-        place = self._place(step.at if step else query.at)
-        target = show_text(query.target)
+        place = self.place(step.at if step else query.at)
+        target = show_text(query.target) or self._named_by_option(query)
         if query.format is None and target is None:
             return Written(None, place)
         kind = query.format or "a format that the code computes,"
@@ -159,9 +175,15 @@ class _Reader:
             kind = "the format of spark.sql.sources.default,"
         return Written(" ".join(filter(None, (kind, target))), place)
 
+    @staticmethod
+    def _named_by_option(query: Query) -> str | None:
+        """Return the topic, table or collection that a sink without a path is given."""
+        named = (query.options.get(name) for name in ("topic", "table", "collection"))
+        return next((show_text(each.value) for each in named if each is not None), None)
+
     def _output_mode(self, query: Query) -> Written:
         step = query.step("outputMode")
-        place = self._place(step.at if step else query.at)
+        place = self.place(step.at if step else query.at)
         is_given = step is not None or query.steps[-1].text(2, "outputMode") is not None
         if not is_given and _has_unknown_steps(query):
             return Written(None, place)
@@ -171,8 +193,8 @@ class _Reader:
         step = query.step("trigger")
         if step is None or step.call is None:
             shown = None if _has_unknown_steps(query) else _DEFAULT_TRIGGER
-            return Written(shown, self._place(query.at))
-        place = self._place(step.at)
+            return Written(shown, self.place(query.at))
+        place = self.place(step.at)
         for each in step.call.keywords:
             if each.arg in _FLAGS and step.values.read(each.value).known == "True":
                 return Written(each.arg, place)

@@ -21,6 +21,10 @@ class QueryInCode:
 
     place: str
     """Where it is started."""
+    names: tuple[str, ...] = ()
+    """Its own name, then those of the functions around its start."""
+    source: Written
+    """What it reads."""
     sink: Written
     output_mode: Written
     trigger: Written

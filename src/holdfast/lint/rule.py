@@ -8,14 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 
 from holdfast.grades import Confidence, Severity, read_page
 from holdfast.lint.program import Program
 from holdfast.lint.purposes import Purpose
 
 
+class CheckpointFault(StrEnum):
+    """What is wrong with the checkpoint of a query: it decides how the query starts again."""
+
+    MISSING = "missing"
+    TEMPORARY = "temporary"
+    CHANGES = "changes"
+    """Every start has another one."""
+    DELETED = "deleted"
+    """It is deleted before every start."""
+    SHARED = "shared"
+    REFUSED = "refused"
+    """Spark does not continue from it."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
-class Position:
+class CodePosition:
     """Where something is in the text that was parsed: line and column, from 1."""
 
     line: int
@@ -31,7 +46,7 @@ class LintFinding:
     severity: Severity
     confidence: Confidence
     message: str
-    position: Position
+    position: CodePosition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +77,10 @@ class LintRule:
     judge: Callable[[Program], Iterator[LintFinding]]
     judge_across: Callable[[list[QueryUse]], Iterator[tuple[QueryUse, LintFinding]]] | None = None
     """What it finds in the queries of all files together."""
+    fault: CheckpointFault | None = None
+    """What it finds wrong with a checkpoint."""
+    change: str | None = None
+    """What makes such a checkpoint safe, in one sentence."""
 
     @property
     def page(self) -> str:
@@ -76,5 +95,5 @@ class LintRule:
             severity=self.severity,
             confidence=self.confidence,
             message=message,
-            position=Position(*at),
+            position=CodePosition(*at),
         )

@@ -1,14 +1,22 @@
-"""Puts a plan together from what a goal has decided."""
+"""Puts a plan together from what a goal has decided: sinks, needs, outputs, steps, preconditions.
+
+A goal fills a `Draft` for each stream. What every goal repeats is here: a file that is written, a
+generation that is opened, a sink that is settled in the step that fences it.
+"""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from holdfast import clock
 from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS
-from holdfast.plan.plan_file import Impact, Need, Plan
+from holdfast.ids import BatchId, QueryId
+from holdfast.ledger.coverage import NOTHING_READ, Coverage
+from holdfast.ledger.output import COPY, KeepOutput, Output
+from holdfast.ledger.row import NO_BATCH, Binding, LedgerRow
+from holdfast.plan.plan_file import Change, Impact, Need, Plan
 from holdfast.plan.preconditions import (
     FileIs,
     GenerationIs,
@@ -17,11 +25,19 @@ from holdfast.plan.preconditions import (
     Precondition,
     fingerprint,
 )
-from holdfast.plan.steps import CopyTree, PutFile, RemoveFile, Step, digest_of, row_value
+from holdfast.plan.steps import (
+    CopyTree,
+    PutFile,
+    SettleSink,
+    Step,
+    digest_of,
+    row_value,
+)
 from holdfast.plan.trees import copy_tree, list_files
-from holdfast.plan.world import StreamNow
+from holdfast.plan.world import SinkNow, StreamNow
 from holdfast.record.documents import encode
 from holdfast.record.generations import Generation
+from holdfast.record.layout import checkpoint_location
 from holdfast.storage.location import Location
 from holdfast.version import __version__
 
@@ -35,6 +51,94 @@ class Part:
     needs: tuple[Need, ...] = ()
     preconditions: tuple[Precondition, ...] = ()
     roots: tuple[str, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class Draft:
+    """One stream's part of a plan, while a goal writes it."""
+
+    now: StreamNow
+    plan_id: str
+    steps: list[Step] = field(default_factory=list)
+    outputs: list[str] = field(default_factory=list)
+    """What becomes of each sink."""
+    needs: list[Need] = field(default_factory=list)
+
+    def aside(self, number: int) -> str:
+        """Return where a sink keeps rows that are taken away; sinks are numbered from 1."""
+        return kept_table(self.plan_id, self.now.stream, number)
+
+    def put(self, place: Location, files: Mapping[str, str], *, why: str) -> None:
+        """Add the steps that create files in a place that does not have them."""
+        stream = self.now.stream
+        self.steps += [
+            PutFile(stream=stream, place=str(place), path=path, content=content, why=why)
+            for path, content in files.items()
+        ]
+
+    def open_generation(
+        self, row: LedgerRow, *, made: str, why: str, began: str = "", kept: Mapping[str, str] = {}
+    ) -> None:
+        """Add the step that opens the generation which a ledger row is of.
+
+        Args:
+            row: As the sinks get it.
+            made: What the generation comes from: a reset, a rewind.
+            why: Why the step is there.
+            began: Where the stream began to read, as canonical JSON.
+            kept: Up to where each sink that keeps its rows holds the stream.
+        """
+        opened = Generation(
+            number=row.generation,
+            checkpoint=row.binding.checkpoint,
+            query_id=row.binding.query_id,
+            first_batch=row.last_batch + 1,
+            why=made,
+            opened_at=clock.now().isoformat(timespec="seconds"),
+            began=began,
+            kept=dict(kept),
+        )
+        self.put(self.now.record.location, {opened.path: encode(opened).decode()}, why=why)
+
+    def settle(self, sink: SinkNow, row: LedgerRow, output: Output, *, why: str) -> None:
+        """Add the step that brings a sink and its ledger row to a named state.
+
+        Args:
+            sink: As it is now.
+            row: That it gets; the name of the sink is put into it.
+            output: What becomes of its rows.
+            why: Why the step is there.
+        """
+        self.steps.append(settle_sink(self.now, sink, row, output=output, why=why))
+
+    def part(
+        self,
+        position: str,
+        *,
+        changes: tuple[Change, ...] = (),
+        preconditions: tuple[Precondition, ...] = (),
+        roots: tuple[str, ...] = (),
+    ) -> Part:
+        """Return what was decided for the stream.
+
+        Args:
+            position: Where it goes on.
+            changes: What becomes of its data.
+            preconditions: What must still hold, beside the stream being as it was seen.
+            roots: Other places that may be written to.
+        """
+        return Part(
+            steps=tuple(self.steps),
+            impact=Impact(
+                stream=self.now.stream,
+                position=position,
+                outputs=tuple(self.outputs),
+                changes=changes,
+            ),
+            needs=tuple(self.needs),
+            preconditions=preconditions,
+            roots=roots,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +159,7 @@ def new_plan_id() -> str:
 
 def kept_table(plan_id: str, stream: str, number: int) -> str:
     """Return where a sink keeps rows that a plan takes away: a name for each stream and sink."""
-    return f"holdfast.kept_{plan_id.replace('-', '_')}_{digest_of(stream)[:8]}_{number}"
+    return f"{COPY}{plan_id.replace('-', '_')}_{digest_of(stream)[:8]}_{number}"
 
 
 def put_together(
@@ -122,31 +226,45 @@ def copy_checkpoint(
     return copy_tree(now.stream, now.place, str(target), files=files, why=why)
 
 
-def put_generation(now: StreamNow, opened: Generation, *, why: str) -> PutFile:
-    """Return the step that opens a generation of a stream."""
-    return PutFile(
+def next_row(
+    now: StreamNow, query_id: str, *, batch: int = NO_BATCH, covered: Coverage | None = None
+) -> LedgerRow:
+    """Return what the ledger rows of a stream say in its next generation; without a sink's name.
+
+    Args:
+        now: The stream, as it is now.
+        query_id: Of the new checkpoint.
+        batch: The last one that the sinks hold; none, if it is not given.
+        covered: What that batch covers.
+    """
+    number = now.generation + 1
+    place = str(checkpoint_location(now.root, now.stream, number))
+    return LedgerRow(
         stream=now.stream,
-        place=str(now.record.location),
-        path=opened.path,
-        content=encode(opened).decode(),
-        why=why,
+        sink="",
+        generation=number,
+        epoch=0,
+        nonce="",
+        binding=Binding(query_id=QueryId(query_id), checkpoint=place),
+        last_batch=BatchId(batch),
+        digest=None if covered is None else covered.digest,
+        end_offsets=NOTHING_READ if covered is None else covered.end_offsets,
     )
 
 
-def sidecar_of(path: str) -> str:
-    """Return where Hadoop keeps the checksums of a file."""
-    directory, _, name = path.rpartition("/")
-    return f"{directory}/.{name}.crc" if directory else f".{name}.crc"
-
-
-def remove_file(now: StreamNow, path: str, *, why: str) -> Iterator[Step]:
-    """Yield the steps that remove a file of a checkpoint, and Hadoop's checksums of it."""
-    for each in (path, sidecar_of(path)):
-        raw = now.checkpoint.read(each)
-        if raw is not None:
-            yield RemoveFile(
-                stream=now.stream, place=now.place, path=each, sha256=digest_of(raw), why=why
-            )
+def settle_sink(
+    now: StreamNow, sink: SinkNow, row: LedgerRow, *, output: Output | None = None, why: str
+) -> SettleSink:
+    """Return the step that brings a sink and its ledger row to a named state."""
+    label = sink.contract.label if sink.row is None else sink.row.sink
+    return SettleSink(
+        stream=now.stream,
+        sink=sink.contract,
+        old=None if sink.row is None else row_value(sink.row),
+        new=row_value(replace(row, sink=label)),
+        output=output or KeepOutput(),
+        why=why,
+    )
 
 
 def _is_below(now: StreamNow) -> bool:

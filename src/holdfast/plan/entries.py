@@ -1,13 +1,14 @@
-"""Files of a checkpoint as Spark writes them, for steps that create one."""
+"""Files of a checkpoint as Spark writes them, and the steps that write or remove one."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
 
 from holdfast.checkpoint.offsets import OffsetEntry, OffsetMetadata
 from holdfast.checkpoint.sources.files import FileEntry
+from holdfast.plan.steps import PutFile, RemoveFile, Step, digest_of
+from holdfast.plan.world import StreamNow
 
 COMPACT_INTERVAL = 10
 """Of the log of a file source: Spark's own default, `spark.sql.streaming.fileSource.log…`."""
@@ -18,7 +19,9 @@ def metadata_file(query_id: str) -> str:
     return json.dumps({"id": query_id}, separators=(",", ":"))
 
 
-def offset_file(offsets: Mapping[str, Any], metadata: OffsetMetadata, *, sources: int = 0) -> str:
+def offset_file(
+    offsets: Mapping[str, object], metadata: OffsetMetadata, *, sources: int = 0
+) -> str:
     """Return an offset entry.
 
     Args:
@@ -94,9 +97,48 @@ def file_log_files(
     return files
 
 
-def _offset(value: Any) -> str:
+def _offset(value: object) -> str:
     return value if isinstance(value, str) else _compact(value)
 
 
-def _compact(value: Any) -> str:
+def _compact(value: object) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def put_file(now: StreamNow, path: str, content: str, *, why: str) -> PutFile:
+    """Return the step that writes a file of a checkpoint, in the place of what is there."""
+    old = now.checkpoint.read(path)
+    return PutFile(
+        stream=now.stream,
+        place=now.place,
+        path=path,
+        content=content,
+        replaces=None if old is None else digest_of(old),
+        why=why,
+    )
+
+
+def sidecar_of(path: str) -> str:
+    """Return where Hadoop keeps the checksums of a file."""
+    directory, _, name = path.rpartition("/")
+    return f"{directory}/.{name}.crc" if directory else f".{name}.crc"
+
+
+def remove_file(now: StreamNow, path: str, *, why: str) -> Iterator[Step]:
+    """Yield the steps that remove a file of a checkpoint, and Hadoop's checksums of it."""
+    for each in (path, sidecar_of(path)):
+        raw = now.checkpoint.read(each)
+        if raw is not None:
+            yield removal(now, now.place, path=each, raw=raw, why=why)
+
+
+def remove_file_alone(now: StreamNow, path: str, *, why: str) -> Iterator[Step]:
+    """Yield the step that removes one file of a checkpoint, if it is there."""
+    raw = now.checkpoint.read(path)
+    if raw is not None:
+        yield removal(now, now.place, path=path, raw=raw, why=why)
+
+
+def removal(now: StreamNow, place: str, *, path: str, raw: bytes, why: str) -> RemoveFile:
+    """Return the step that removes a file with this content."""
+    return RemoveFile(stream=now.stream, place=place, path=path, sha256=digest_of(raw), why=why)

@@ -13,7 +13,7 @@ from holdfast.record.contracts import Contract, read_contract
 from holdfast.record.generations import current_generation
 from holdfast.record.last_run import last_run_of
 from holdfast.record.layout import HOME, is_stream_name
-from holdfast.storage.below import ReaderBelow
+from holdfast.storage.below import SubdirReader
 from holdfast.storage.location import parse_location
 from holdfast.storage.read import Reader
 
@@ -48,7 +48,7 @@ def read_edges(root: Reader) -> dict[str, StreamEdges]:
 
 def _edges(root: Reader, stream: str) -> StreamEdges:
     nothing = StreamEdges(stream=stream, reads=frozenset(), writes=frozenset())
-    record = ReaderBelow(root, f"{HOME}/{stream}")
+    record = SubdirReader(root, f"{HOME}/{stream}")
     try:
         current = current_generation(record)
         run = None if current is None else last_run_of(record, current)

@@ -2,55 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
 from shlex import quote
 
 import msgspec
 
-from holdfast.diagnosis.case import Looks
-from holdfast.plan.goals.clone import plan_clone, plan_move, plan_snapshot
-from holdfast.plan.goals.migrate import plan_migrate
-from holdfast.plan.goals.outputs import OutputChoice, ResetRequest
-from holdfast.plan.goals.prune import plan_prune, plan_retire
+from holdfast.errors import ConfigError
+from holdfast.judgement.case import DiagnoseRequest
+from holdfast.plan.goal import GOALS, Code, CodeCase, Goal, GoalCase, command_of
+from holdfast.plan.goals import backfill, clone, migrate, prune, replay, reset, resume, rewind
+from holdfast.plan.goals.outputs import KEEP, OutputChoice
 from holdfast.plan.goals.refusals import keeping, named
-from holdfast.plan.goals.replay import plan_replay
-from holdfast.plan.goals.reset import plan_reset
-from holdfast.plan.goals.resume import plan_resume
-from holdfast.plan.goals.rewind import plan_restore, plan_rewind
 from holdfast.plan.graph import StreamEdges, find_downstream, find_sharing, read_edges
 from holdfast.plan.plan_file import NoPlan, Plan
 from holdfast.plan.requests import Asked, Request
 from holdfast.plan.steps import SettleSink, ledger_row
 from holdfast.plan.world import StreamNow, look_at_stream
 from holdfast.record.repairs import unfinished_repairs
-from holdfast.sinks.kinds import open_ledger, sink_of
+from holdfast.sinks.kinds import sink_of
 from holdfast.storage.location import parse_location
 from holdfast.storage.open import open_reader
 
-_COPIES = ("clone", "move", "snapshot")
-_EARLIER = ("replay", "rewind")
-"""Goals that name batches before the newest: all that the checkpoint has must be known."""
+MODULES = (resume, replay, reset, rewind, clone, migrate, prune, backfill)
+"""The modules of the goals. Each registers its own."""
 
 
-def make_plan(request: Request, looks: Looks) -> Plan | NoPlan:
+def make_plan(request: Request, looks: DiagnoseRequest, code: Code | None = None) -> Plan | NoPlan:
     """Return the plan for a goal, or why there is none.
+
+    Args:
+        request: What is asked for.
+        looks: Where the stream is.
+        code: Of the stream, for a goal that runs it.
 
     Raises:
         HoldfastError: The stream cannot be read.
     """
-    found = plan_steps(request, looks)
+    found = plan_steps(request, looks, code)
     return found if isinstance(found, NoPlan) else _refuse_blocked(found, request, looks) or found
 
 
-def plan_steps(request: Request, looks: Looks) -> Plan | NoPlan:
+def plan_steps(request: Request, looks: DiagnoseRequest, code: Code | None = None) -> Plan | NoPlan:
     """Return the plan for a goal, before its sinks are asked whether they can carry it out.
 
     Raises:
         HoldfastError: The stream cannot be read.
     """
-    now = look_at_stream(replace(looks, every_entry=request.goal in _EARLIER))
+    goal = GOALS.get(request.goal)
+    if goal is None:
+        raise ConfigError(f"There is no goal {request.goal!r}. There are: {', '.join(GOALS)}.")
+    goal.check_words(request)
+    found = _with_code(goal, request, looks, code=code) if goal.runs_code else None
+    found = found or _from_places(goal, request, looks)
+    if isinstance(found, NoPlan):
+        return found
+    return msgspec.structs.replace(found, asked=_asked(request, looks))
+
+
+def _with_code(
+    goal: Goal, request: Request, looks: DiagnoseRequest, *, code: Code | None
+) -> Plan | NoPlan:
+    if code is None:
+        raise ConfigError(f"A {goal.name} runs the stream's code: give --pipeline MODULE:PIPELINE.")
+    _refuse_other_root(looks.root, code.pipeline.root)
+    found = goal.build(CodeCase(request=request, stream=looks.location, code=code))
+    if isinstance(found, Plan) and code.pipeline.root is None:
+        _refuse_other_root(looks.root, found.root)  # of the session
+    return found
+
+
+def _refuse_other_root(asked: str | None, own: str | None) -> None:
+    """Refuse a root that the code of the stream does not use: the plan would be for another."""
+    if asked is None or own is None:
+        return
+    given, declared = parse_location(asked), parse_location(own)
+    if given != declared:
+        raise ConfigError(f"The pipeline keeps its records in {declared}, not in {given}.")
+
+
+def _from_places(goal: Goal, request: Request, looks: DiagnoseRequest) -> Plan | NoPlan:
+    now = look_at_stream(replace(looks, every_entry=goal.names_batches))
     if now.case.record_unread is not None:
         # Taken for a bare checkpoint, it would be changed without its lease and its ledgers.
         return NoPlan(
@@ -60,41 +93,31 @@ def plan_steps(request: Request, looks: Looks) -> Plan | NoPlan:
     refused = _refuse_half_applied(now) or _refuse_nothing(now, request)
     if refused is not None:
         return refused
-    goals: dict[str, Callable[[], Plan | NoPlan]] = {
-        "resume": lambda: plan_resume(now),
-        "replay": lambda: _with_downstream(now, request, looks),
-        "reset": lambda: _with_downstream(now, request, looks),
-        "rewind": lambda: _with_downstream(now, request, looks),
-        "restore": lambda: _with_downstream(now, request, looks),
-        "move": lambda: plan_move(now, target=request.target),
-        "clone": lambda: plan_clone(now, name=request.target),
-        "snapshot": lambda: plan_snapshot(now, name=request.target),
-        "migrate": lambda: plan_migrate(now, mapping=request.target),
-        "prune": lambda: plan_prune(now, days=request.days),
-        "retire": lambda: plan_retire(now),
-    }
-    found = goals[request.goal]()
-    if isinstance(found, NoPlan):
-        return found
-    return msgspec.structs.replace(found, asked=_asked(request, looks))
+    if goal.changes_output:
+        return _with_downstream(now, request, looks)
+    return goal.build(GoalCase(request=request, now=now))
 
 
-def _asked(request: Request, looks: Looks) -> Asked:
+def is_copy(plan: Plan) -> bool:
+    """Return whether a plan only copies a checkpoint."""
+    found = GOALS.get(plan.goal)
+    return found is not None and found.copies
+
+
+def _asked(request: Request, looks: DiagnoseRequest) -> Asked:
     """Return what makes the same plan again, also from another working directory."""
-    named = looks.root is not None
+    named = looks.root is not None or GOALS[request.goal].runs_code
     location = looks.location if named else str(parse_location(looks.location))
     root = str(parse_location(looks.root)) if looks.root is not None else None
     return Asked(request=request, location=location, root=root, sources=dict(looks.sources))
 
 
-def _refuse_blocked(plan: Plan, request: Request, looks: Looks) -> NoPlan | None:
+def _refuse_blocked(plan: Plan, request: Request, looks: DiagnoseRequest) -> NoPlan | None:
     """Refuse a plan that a sink would stop half-way."""
     for step in plan.steps:
         spec = sink_of(step.sink) if isinstance(step, SettleSink) else None
-        if spec is None or not isinstance(step, SettleSink):
-            continue
-        ledger = open_ledger(spec, options=looks.options)
-        if ledger is None:
+        ledger = None if spec is None else spec.open_ledger(options=looks.options)
+        if ledger is None or not isinstance(step, SettleSink):
             continue
         with closing(ledger):
             found = ledger.find_obstacle(ledger_row(step.stream, step.new), step.output)
@@ -108,7 +131,7 @@ def _leaving_alone(plan: Plan, request: Request) -> str:
     if request.goal != "reset":
         return ""
     asked = replace(request, output="new-table", outputs={})
-    return asked.command(f"{plan.stream} --root {quote(plan.root)}")
+    return command_of(asked, f"{plan.stream} --root {quote(plan.root)}")
 
 
 def _refuse_half_applied(now: StreamNow) -> NoPlan | None:
@@ -125,14 +148,14 @@ def _refuse_half_applied(now: StreamNow) -> NoPlan | None:
 def _refuse_nothing(now: StreamNow, request: Request) -> NoPlan | None:
     """Refuse to call a place fine that has no checkpoint, or to copy nothing."""
     rows = any(sink.row is not None or sink.unreadable for sink in now.sinks)
-    if now.checkpoint.walk_page("").files or (rows and request.goal not in _COPIES):
+    if now.checkpoint.walk_page("").files or (rows and not GOALS[request.goal].copies):
         return None
     if now.guard is None:
         return NoPlan(
             reason=f"There is no checkpoint at {now.place}. A stream with a record is named by "
             "its name and --root ROOT."
         )
-    if now.guard.run is None and request.goal not in _COPIES:
+    if now.guard.run is None and not GOALS[request.goal].copies:
         return None  # it was never started: there is nothing yet that could be gone
     if rows:
         return NoPlan(
@@ -145,7 +168,7 @@ def _refuse_nothing(now: StreamNow, request: Request) -> NoPlan | None:
     )
 
 
-def _with_downstream(now: StreamNow, request: Request, looks: Looks) -> Plan | NoPlan:
+def _with_downstream(now: StreamNow, request: Request, looks: DiagnoseRequest) -> Plan | NoPlan:
     """Plan what changes the output of a stream: those that read it are part of the job."""
     edges = read_edges(open_reader(now.root, looks.options))
     downstream = find_downstream(edges, now.stream)
@@ -161,20 +184,7 @@ def _with_downstream(now: StreamNow, request: Request, looks: Looks) -> Plan | N
     refused = refused or _refuse_shared(edges, request, (now, *below))
     if refused is not None:
         return refused
-    match request.goal:
-        case "reset":
-            asked = ResetRequest(
-                start=request.start,
-                output=OutputChoice(request.output),
-                outputs={name: OutputChoice(each) for name, each in request.outputs.items()},
-            )
-            found = plan_reset((now, *below), asked)
-        case "replay":
-            found = plan_replay(now, below, batches=request.batches, output=request.output)
-        case "rewind":
-            found = plan_rewind(now, below, batch=request.batch or 0, output=request.output)
-        case _:
-            found = plan_restore(now, below, name=request.target)
+    found = GOALS[request.goal].build(GoalCase(request=request, now=now, below=below))
     if isinstance(found, NoPlan) and found.needs_kept_output:
         return replace(found, nearest=keeping(request, now))
     return found
@@ -208,7 +218,7 @@ def _refuse_downstream(
     return NoPlan(
         reason=f"{names} read what {stream} writes: with rows taken away below them, they "
         "fail or keep what is gone. With --cascade they are reset too, in the order of the data.",
-        nearest=replace(request, cascade=True).command(named(now)),
+        nearest=command_of(replace(request, cascade=True), named(now)),
     )
 
 
@@ -236,4 +246,4 @@ def _refuse_shared(
 def _takes_rows(request: Request, sink: str, *, is_first: bool) -> bool:
     if request.goal == "reset":
         return request.outputs.get(sink, request.output) == OutputChoice.TRUNCATE
-    return not is_first or request.output != "keep"
+    return not is_first or request.output != KEEP

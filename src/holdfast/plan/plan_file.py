@@ -19,15 +19,18 @@ from holdfast.plan.requests import Asked
 from holdfast.plan.steps import (
     CopyTree,
     DiscardTree,
+    FileStep,
     Permission,
     Reason,
     RemoveTree,
     Step,
     StreamName,
+    WriteRange,
     digest_of,
 )
+from holdfast.record.backfills import is_backfill_name
 from holdfast.record.bounds import PathText, RuleCode, Timestamp, Version
-from holdfast.record.layout import HOME
+from holdfast.record.layout import HOME, backfill_location, record_location
 from holdfast.storage.location import Location, is_inside, parse_location
 
 FORMAT = "holdfast.plan"
@@ -83,6 +86,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, tag=FORMAT, tag_field="for
     goal: Annotated[str, Meta(pattern=r"\A[a-z]{1,20}\Z")]
     stream: StreamName
     root: PathText
+    beside: StreamName | None = None
+    """The stream that goes on meanwhile: a backfill's record is below the record of its stream."""
     made_at: Timestamp
     made_by: Reason
     """The version of Holdfast."""
@@ -109,6 +114,13 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, tag=FORMAT, tag_field="for
     def words(self) -> tuple[str, ...]:
         """What `--allow` must be given, each once."""
         return tuple(dict.fromkeys(need.word for need in self.needs))
+
+    def record_of(self, stream: str) -> Location:
+        """Return where the record of a stream is that the plan names."""
+        root = parse_location(self.root)
+        if self.beside is None or stream != self.stream:
+            return record_location(root, stream)
+        return backfill_location(record_location(root, self.beside), stream)
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -191,10 +203,25 @@ def _check_confined(plan: Plan, shown: str) -> None:
             ):
                 raise PlanFileError(shown, f"A step reaches outside its root: {place}.")
         _check_trees(step, plan, shown)
+        _check_beside(step, plan, shown)
         for path in (getattr(step, "path", "a"), getattr(step, "kept", "a")):
             parts = path.split("/")
             if path.startswith("/") or ".." in parts or "" in parts:
                 raise PlanFileError(shown, f"A step has the path {path}.")
+
+
+def _check_beside(step: Step, plan: Plan, shown: str) -> None:
+    """Refuse a plan beside a stream that changes anything but the record of a backfill.
+
+    It holds no lease of the stream.
+    """
+    if plan.beside is None:
+        return
+    is_own = isinstance(step, WriteRange) or (
+        isinstance(step, FileStep) and _location(step.place, shown) == plan.record_of(plan.stream)
+    )
+    if step.stream != plan.stream or not is_own or not is_backfill_name(plan.stream):
+        raise PlanFileError(shown, f"It runs beside {plan.beside}, and changes more than its rows.")
 
 
 def _check_trees(step: Step, plan: Plan, shown: str) -> None:

@@ -8,10 +8,12 @@ the digests that follow from them. Every digest is compared with the world when 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import msgspec
 
-from holdfast.diagnosis.case import Looks
+from holdfast.judgement.case import DiagnoseRequest
+from holdfast.plan.goal import Code
 from holdfast.plan.make import plan_steps
 from holdfast.plan.plan_file import NoPlan, Plan, PlanFileError
 
@@ -24,7 +26,9 @@ _NEW = re.compile(
 )
 
 
-def remake_plan(plan: Plan, shown: str, looks: Looks) -> tuple[str, ...]:
+def remake_plan(
+    plan: Plan, shown: str, looks: DiagnoseRequest, *, code: Code | None = None
+) -> tuple[str, ...]:
     """Make the plan of a file again; return the words that it needs.
 
     Its sinks are asked later, by whoever applies it.
@@ -33,6 +37,7 @@ def remake_plan(plan: Plan, shown: str, looks: Looks) -> tuple[str, ...]:
         plan: As the file has it.
         shown: The file.
         looks: The options of the stores; what to look at is taken from the plan.
+        code: Of the stream, for a goal that runs it.
 
     Raises:
         PlanFileError: The plan is another one now, or there is none.
@@ -41,17 +46,10 @@ def remake_plan(plan: Plan, shown: str, looks: Looks) -> tuple[str, ...]:
     asked = plan.asked
     if asked is None:
         raise PlanFileError(shown, "It does not say what was asked for, so it cannot be checked.")
-    again = plan_steps(
-        asked.request,
-        Looks(
-            location=asked.location,
-            root=asked.root,
-            options=looks.options,
-            kafka_config=looks.kafka_config,
-            sources=asked.sources,
-            probe=True,
-        ),
+    there = replace(
+        looks, location=asked.location, root=asked.root, sources=asked.sources, probe=True
     )
+    again = plan_steps(asked.request, there, code)
     if isinstance(again, NoPlan):
         raise PlanFileError(shown, f"There is no such plan any more: {again.reason}")
     if _essence(again) != _essence(plan):
@@ -63,7 +61,7 @@ def remake_plan(plan: Plan, shown: str, looks: Looks) -> tuple[str, ...]:
     return again.words
 
 
-def _essence(plan: Plan) -> tuple[str, str, str, bytes]:
+def _essence(plan: Plan) -> tuple[str, str, str, str | None, bytes]:
     """Return what is the same in every plan that is made for the same."""
     steps = _NEW.sub(b"*", msgspec.json.encode(plan.steps))
-    return plan.goal, plan.stream, plan.root, steps
+    return plan.goal, plan.stream, plan.root, plan.beside, steps

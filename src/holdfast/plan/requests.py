@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from shlex import quote
 
 import msgspec
+
+LONGEST_DAYS = 36_500
+"""The most that a generation can have been left ago: a century."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +24,10 @@ class Request:
     """The same for single sinks, by `STREAM/SINK`."""
     cascade: bool = False
     """Whether the streams that read the output are part of it."""
+    end: str = ""
+    """Where a range ends; not part of it."""
+    chunk: int | None = None
+    """How much of each source one chunk of a range has at most."""
     batch: int | None = None
     """The batch to go back to."""
     batches: int = 1
@@ -30,30 +36,6 @@ class Request:
     """How long ago something must have been left to be deleted."""
     target: str = ""
     """A new root, a new stream's name, the name of a snapshot, or the text of a mapping."""
-
-    def command(self, named: str) -> str:
-        """Return the command that asks for this.
-
-        Args:
-            named: How the stream is named: `readings --root ROOT`.
-        """
-        return " ".join(("holdfast plan", self.goal, named, *self._options()))
-
-    def _options(self) -> Iterator[str]:
-        if self.goal == "reset":
-            yield f"--from {quote(self.start)}"
-        if self.goal == "rewind":
-            yield f"--to-batch {self.batch}"
-        if self.goal == "replay" and self.batches > 1:
-            yield f"--batches {self.batches}"
-        if self.goal == "restore":
-            yield f"--snapshot {self.target}"
-        if self.output:
-            yield f"--output {self.output}"
-        for sink, output in self.outputs.items():
-            yield f"--output-of {sink}={output}"
-        if self.cascade:
-            yield "--cascade"
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):

@@ -131,7 +131,23 @@ class SettleSink(_Step, frozen=True, kw_only=True, tag="settle-sink"):
     output: Output
 
 
-Step = PutFile | RemoveFile | RestoreFile | CopyTree | RemoveTree | DiscardTree | SettleSink
+class WriteRange(_Step, frozen=True, kw_only=True, tag="write-range"):
+    """Write a range of the sources of a stream into its sinks, chunk by chunk, beside the stream.
+
+    Its `stream` is the name of the backfill in the ledgers: each chunk is one of its batches.
+    """
+
+    start: str
+    """The position that it begins at, as canonical JSON."""
+    end: str
+    """The position that it ends before."""
+    chunks: Annotated[int, Meta(ge=1)]
+    sinks: Annotated[tuple[SinkContract, ...], Meta(min_length=1)]
+
+
+FileStep = PutFile | RemoveFile | RestoreFile
+TreeStep = CopyTree | RemoveTree | DiscardTree
+Step = FileStep | TreeStep | SettleSink | WriteRange
 
 
 def is_generation(step: Step) -> bool:

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from threading import Timer
 
 from holdfast.checkpoint.text import parse_json_object
-from holdfast.diagnosis.case import Looks, collect_case, probe_by_ends
 from holdfast.errors import HoldfastError
+from holdfast.events import emit
+from holdfast.events.event import Warned
 from holdfast.evidence.case import Case
 from holdfast.evidence.collect import collect
 from holdfast.evidence.guard_record import GuardRecord
+from holdfast.judgement.case import DiagnoseRequest, collect_case, probe_by_ends
+from holdfast.judgement.judge import Judgement, judge
 from holdfast.ledger.row import LedgerRow
 from holdfast.ledger.store import Unreadable
 from holdfast.plan.plan_file import NoPlan
 from holdfast.record.backfills import read_backfills
 from holdfast.record.contracts import SinkContract
 from holdfast.record.layout import is_stream_name, record_location
-from holdfast.sinks.kinds import open_ledger, sink_of
+from holdfast.sinks.kinds import open_recorded
 from holdfast.storage.location import Location, parse_location
 from holdfast.storage.open import open_reader
 from holdfast.storage.read import Reader
 
-_LOG = logging.getLogger("holdfast")
 _PATIENCE_S = 3.0
 
 
@@ -35,7 +36,7 @@ class SinkNow:
     """One sink of a stream, as it is now."""
 
     contract: SinkContract
-    shown: str
+    display_name: str
     row: LedgerRow | None = None
     table: str | None = None
     """What tells its content apart; None when nothing does, or there is no table."""
@@ -68,6 +69,11 @@ class StreamNow:
     sinks: tuple[SinkNow, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict)
     """Of the store."""
+
+    @property
+    def judgement(self) -> Judgement:
+        """What the rules say of it, as `holdfast diagnose` does."""
+        return judge(self.case)
 
     @property
     def guard(self) -> GuardRecord | None:
@@ -103,7 +109,7 @@ class StreamNow:
         """Return why there is no plan while a sink cannot be looked at; None if all can."""
         for sink in self.sinks:
             if sink.unreadable:
-                return NoPlan(reason=f"{sink.shown} cannot be looked at: {sink.unreadable}")
+                return NoPlan(reason=f"{sink.display_name} cannot be looked at: {sink.unreadable}")
         return None
 
     @property
@@ -112,7 +118,7 @@ class StreamNow:
         return 0 if self.guard is None else self.guard.generation.number
 
 
-def look_at_stream(looks: Looks) -> StreamNow:
+def look_at_stream(looks: DiagnoseRequest) -> StreamNow:
     """Collect everything known of a stream or a bare checkpoint; nothing is changed.
 
     Raises:
@@ -151,7 +157,7 @@ def _without_backfills(sink: SinkNow, own: Collection[str]) -> SinkNow:
     )
 
 
-def _ask_sources(now: StreamNow, looks: Looks) -> StreamNow:
+def _ask_sources(now: StreamNow, looks: DiagnoseRequest) -> StreamNow:
     """Return a stream whose sources were asked also where only its sinks say what it has read."""
     rows = [sink.row for sink in now.sinks if sink.row is not None]
     newest = max(rows, key=lambda row: row.last_batch, default=None)
@@ -164,19 +170,14 @@ def _ask_sources(now: StreamNow, looks: Looks) -> StreamNow:
 
 def look_at_sink(contract: SinkContract, stream: str, options: Mapping[str, str]) -> SinkNow:
     """Return a sink as it is now; what cannot be looked at says why."""
-    found = SinkNow(contract=contract, shown=f"the {contract.kind} sink {contract.label}")
     try:
-        spec = sink_of(contract)
-        store = None if spec is None else open_ledger(spec, options=options)
-        if spec is None or store is None:
-            why = "the contract of the last run does not suffice to open it from here"
-            return SinkNow(contract=contract, shown=found.shown, unreadable=why)
-        with closing(store), _saying_who_is_slow(spec.shown):
+        spec, store = open_recorded(contract, options=options)
+        with closing(store), _saying_who_is_slow(spec.display_name):
             row = store.read(stream)
             why = row.why if isinstance(row, Unreadable) else ""
             return SinkNow(
                 contract=contract,
-                shown=spec.shown,
+                display_name=spec.display_name,
                 row=row if isinstance(row, LedgerRow) else None,
                 table=None if why else store.table_version(stream),
                 rows=None if why else store.count_rows(),
@@ -187,14 +188,15 @@ def look_at_sink(contract: SinkContract, stream: str, options: Mapping[str, str]
                 unreadable=why,
             )
     except HoldfastError as error:
-        return SinkNow(contract=contract, shown=found.shown, unreadable=error.why)
+        named = f"the {contract.kind} sink {contract.label}"
+        return SinkNow(contract=contract, display_name=named, unreadable=error.why)
 
 
 @contextmanager
 def _saying_who_is_slow(shown: str) -> Iterator[None]:
     """Say which sink does not answer while it is waited for: a table can be locked."""
-    text = "holdfast: waiting for %s: it has not answered for %.0f s. A session may hold a lock"
-    timer = Timer(_PATIENCE_S, _LOG.warning, (text, shown, _PATIENCE_S))
+    waited = f"it has not answered for {_PATIENCE_S:.0f} s. A session may hold a lock"
+    timer = Timer(_PATIENCE_S, emit, (Warned(f"waiting for {shown}: {waited}"),))
     timer.daemon = True
     timer.start()
     try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any
 
 from holdfast.proof.values import CounterExample, Fault
 
@@ -20,7 +19,7 @@ class Copies:
     """Rows with one identity are versions of one."""
     hash: str
     """Rows with one hash are equal."""
-    row: Mapping[str, Any]
+    row: Mapping[str, object]
     count: int
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.proof.row_hash import SALTS, quoted, row_hash
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 CLOSE = 1e-9
 """Floats that differ by less than this part of them count as equal where their order matters."""
@@ -28,7 +28,7 @@ def choose_kept(candidates: DataFrame, found: DataFrame, *, keys: Sequence[str])
 
     names = [f"__holdfast_hash{at}" for at in range(len(SALTS))]
 
-    def hashed(df: Any) -> list[Any]:
+    def hashed(df: DataFrame) -> list[Column]:
         columns = candidates.columns
         return [
             row_hash(df, columns, salt=salt).alias(name)

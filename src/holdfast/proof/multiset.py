@@ -13,7 +13,7 @@ class Difference:
 
     expected: int
     missing: int
-    doubled: int
+    duplicated: int
     """Copies beyond the expected number of a row that belongs there."""
     foreign: int
     """Rows that do not belong there even once."""
@@ -21,7 +21,7 @@ class Difference:
     @property
     def exact(self) -> bool:
         """Whether the two multisets are equal."""
-        return not (self.missing or self.doubled or self.foreign)
+        return not (self.missing or self.duplicated or self.foreign)
 
 
 def compare(expected: Iterable[Hashable], found: Iterable[Hashable]) -> Difference:
@@ -32,6 +32,6 @@ def compare(expected: Iterable[Hashable], found: Iterable[Hashable]) -> Differen
     return Difference(
         expected=wanted.total(),
         missing=(wanted - there).total(),
-        doubled=surplus.total() - foreign,
+        duplicated=surplus.total() - foreign,
         foreign=foreign,
     )

@@ -12,20 +12,21 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import StructField
 
 SALTS = (1, 2)
 """One per half of the hash."""
 _NOT_COMPARED = ("variant", "geometry", "geography", "void")
 
 
-def unhashable(df: Any) -> tuple[str, ...]:
+def unhashable(df: DataFrame) -> tuple[str, ...]:
     """Return the columns whose values cannot be compared exactly."""
     kinds = ((field.name, field.dataType.simpleString()) for field in df.schema)
     return tuple(name for name, kind in kinds if any(word in kind for word in _NOT_COMPARED))
 
 
-def row_hash(df: Any, columns: Sequence[str], *, salt: int) -> Column:
+def row_hash(df: DataFrame, columns: Sequence[str], *, salt: int) -> Column:
     """Return one half of the hash of some columns of a row."""
     from pyspark.sql import functions as F
 
@@ -39,7 +40,7 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def _parts(column: Column, field: Any, *, salt: int) -> Iterable[Column]:
+def _parts(column: Column, field: StructField, *, salt: int) -> Iterable[Column]:
     yield from _values(column, field.dataType, salt=salt)
     # Also where the column cannot hold NULL: in the other table it may.
     yield column.isNull()

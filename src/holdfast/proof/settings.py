@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @contextmanager
-def with_settings(session: Any, values: Mapping[str, str]) -> Iterator[None]:
+def with_settings(session: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
     """Set what a session can be told at run time, and put it back."""
     before = {name: session.conf.get(name, None) for name in values}
     try:

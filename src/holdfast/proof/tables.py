@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.errors import ConfigError
 from holdfast.proof.examples import MOST_EXAMPLES, Copies, make_examples
@@ -19,6 +19,7 @@ from holdfast.proof.values import Comparison, CounterExample
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import StructField
 
 BUCKETS = 4096
 _FAULTS = ("altered", "lost", "duplicated", "unexpected")
@@ -77,8 +78,8 @@ def _check_columns(expected: DataFrame, found: DataFrame, keys: Sequence[str]) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sides:
-    expected: Any
-    found: Any
+    expected: DataFrame
+    found: DataFrame
     """With the columns of the other, in its order."""
     by: tuple[str, ...]
     """The columns that name a row; none when only the whole row does."""
@@ -95,7 +96,7 @@ class _Sides:
             return Comparison(expected=expected, found=found)
         counted = self._counted(differing).persist()
         try:
-            total = counted.agg(*(F.sum(name).alias(name) for name in _FAULTS)).first()
+            total = counted.agg(*(F.sum(name).alias(name) for name in _FAULTS)).collect()[0]
             some = counted.orderBy(*(F.desc(name) for name in _FAULTS), "id").limit(MOST_EXAMPLES)
             identities = [row.id for row in some.collect()]
         finally:
@@ -107,7 +108,7 @@ class _Sides:
             **{name: int(total[name]) for name in _FAULTS},
         )
 
-    def _sums(self) -> Any:
+    def _sums(self) -> DataFrame:
         """Return, per bucket, how many rows each side has and whether their hashes add up."""
         from pyspark.sql import functions as F
 
@@ -124,7 +125,7 @@ class _Sides:
             same &= F.col(name) == 0
         return sums.select("bucket", "wanted", "there", same.alias("is_same"))
 
-    def _counted(self, buckets: list[int]) -> Any:
+    def _counted(self, buckets: list[int]) -> DataFrame:
         """Return the faults per row, that is per identity, of those that have any."""
         from pyspark.sql import functions as F
 
@@ -134,7 +135,7 @@ class _Sides:
         counts = rows.groupBy("hash0", "hash1").agg(*_counts(), F.first("id").alias("id"))
         return _faults(counts, is_unique=self.is_unique)
 
-    def _hashed(self) -> Any:
+    def _hashed(self) -> DataFrame:
         """Return the hash, bucket and identity of every row, and its side as 1 or -1."""
         from pyspark.sql import functions as F
 
@@ -147,10 +148,10 @@ class _Sides:
             sides.append(rows.select("*", bucket, F.lit(side).cast("long").alias("side")))
         return sides[0].union(sides[1])
 
-    def _hashes(self, df: Any) -> list[Column]:
+    def _hashes(self, df: DataFrame) -> list[Column]:
         return [row_hash(df, self.expected.columns, salt=salt) for salt in SALTS]
 
-    def _identity(self, df: Any) -> Column:
+    def _identity(self, df: DataFrame) -> Column:
         return row_hash(df, self.by or self.expected.columns, salt=SALTS[0])
 
     def _examples(self, identities: list[int]) -> tuple[CounterExample, ...]:
@@ -158,7 +159,7 @@ class _Sides:
         found = [self._copies(df, identities) for df in (self.expected, self.found)]
         return make_examples(*found, is_unique=self.is_unique)
 
-    def _copies(self, df: Any, identities: list[int]) -> list[Copies]:
+    def _copies(self, df: DataFrame, identities: list[int]) -> list[Copies]:
         """Return the rows of some identities, and how often each is there."""
         from pyspark.sql import functions as F
 
@@ -175,7 +176,7 @@ class _Sides:
         ]
 
 
-def _showable(field: Any) -> Column:
+def _showable(field: StructField) -> Column:
     """Return a column for people; dates and times as text, because Python has not all of them."""
     from pyspark.sql import functions as F
 
@@ -194,7 +195,7 @@ def _counts() -> tuple[Column, Column]:
     )
 
 
-def _faults(counts: Any, *, is_unique: bool) -> Any:
+def _faults(counts: DataFrame, *, is_unique: bool) -> DataFrame:
     """Return the faults per identity that has any, from the counts per hash."""
     from pyspark.sql import functions as F
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 PIPELINE = "MODULE:PIPELINE"
 """Stands for the pipeline in a next step: only the command knows what it was given."""
 
 
-class Verdict(StrEnum):
+class ProofVerdict(StrEnum):
     """The answer for one table, or for several; the later one is the worse one."""
 
     EXACT = "exact"
@@ -37,9 +36,9 @@ class CounterExample:
     """One row that is not as it must be."""
 
     fault: Fault
-    expected: Mapping[str, Any] | None
+    expected: Mapping[str, object] | None
     """The row as it must be, by column; None when there must be none."""
-    found: Mapping[str, Any] | None
+    found: Mapping[str, object] | None
     """The row as it is; None when there is none."""
     expected_copies: int = 0
     found_copies: int = 0
@@ -90,11 +89,11 @@ class TableProof:
     """What to do about it, with the command; empty when there is nothing to do."""
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> ProofVerdict:
         """The answer for this table."""
         if self.compared is None or self.reason:
-            return Verdict.NOT_COMPARED
-        return Verdict.EXACT if self.compared.exact else Verdict.NOT_EXACT
+            return ProofVerdict.NOT_COMPARED
+        return ProofVerdict.EXACT if self.compared.exact else ProofVerdict.NOT_EXACT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,13 +104,13 @@ class Proof:
     tables: tuple[TableProof, ...]
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> ProofVerdict:
         """The worst of its tables'; of no table, nothing was compared."""
-        order = list(Verdict)
+        order = list(ProofVerdict)
         found = (each.verdict for each in self.tables)
-        return max(found, key=order.index, default=Verdict.NOT_COMPARED)
+        return max(found, key=order.index, default=ProofVerdict.NOT_COMPARED)
 
     @property
     def exact(self) -> bool:
         """Whether every table was compared and is exact."""
-        return self.verdict is Verdict.EXACT
+        return self.verdict is ProofVerdict.EXACT

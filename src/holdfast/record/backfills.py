@@ -9,6 +9,7 @@ same offset as when it began.
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 from msgspec import Meta
@@ -21,6 +22,7 @@ from holdfast.storage.read import Reader
 FILE = "backfill.json"
 _LONGEST = 63
 _HEX = 8
+_NAME = re.compile(r"-backfill-[0-9a-f]{8}\Z")
 MAX_CHUNKS = (1 << 31) - 1
 """As many as the transaction version of a Delta commit can carry."""
 
@@ -54,6 +56,11 @@ def backfill_name(stream: str, digest: str) -> str:
     parts = (f"-backfill-{digest[at : at + _HEX]}" for at in range(len(digest) - _HEX))
     ending = next(part for part in parts if changing_name(part) is None)
     return stream[: _LONGEST - len(ending)].rstrip("-") + ending
+
+
+def is_backfill_name(name: str) -> bool:
+    """Return whether a name is that of a backfill in the ledger."""
+    return _NAME.search(name) is not None
 
 
 def read_backfill(reader: Reader) -> Backfill | None:

@@ -138,7 +138,7 @@ def _path(generation: int, batch: int, digest: str) -> str:
 
 def _check_rows(reader: Reader, journalled: JournalledBatch) -> None:
     """Refuse rows that are gone, that are a link to elsewhere, or a pipe that Spark waits for."""
-    is_on_disk = reader.location.scheme == "file"  # a bucket has neither links nor pipes
+    is_on_disk = reader.location.is_local  # a bucket has neither links nor pipes
     try:
         paths = [info.path for info in reader.walk(journalled.rows)]
         bad = [path for path in paths if is_on_disk and reader.stat(path) is None]

@@ -16,7 +16,6 @@ not take a sink for a new one.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from hashlib import sha256
 from typing import Annotated
@@ -25,6 +24,8 @@ import msgspec
 from msgspec import Meta
 
 from holdfast.errors import HoldfastError
+from holdfast.events import emit
+from holdfast.events.event import Warned
 from holdfast.printable import printable
 from holdfast.record.bounds import (
     KindName,
@@ -46,7 +47,6 @@ from holdfast.redact import has_credentials
 from holdfast.storage.read import Reader
 from holdfast.storage.write import Writer
 
-_LOG = logging.getLogger("holdfast")
 _Fact = str | Sequence[str] | None
 _FORMAT = "holdfast.contract"
 _SINCE_2 = ("spark", "source_options", "sink_places", "operator_keys", "settings")
@@ -220,7 +220,7 @@ def keep_contract(writer: Writer, contract: Contract) -> None:
             # Its name is the hash of its content: whatever else is there is broken.
             replace(writer, contract)
     except HoldfastError as error:
-        _LOG.warning("holdfast: the contract was not written: %s %s", error.why, error.how)
+        emit(Warned(f"the contract was not written: {error.why} {error.how}"))
 
 
 def read_contract(reader: Reader, digest: str) -> Contract | None:
@@ -258,16 +258,10 @@ def contract_before(
             return None
         found = read_contract(reader, last.contract) if last else None
     except RecordError as error:
-        _LOG.warning(
-            "holdfast: the contract of the last run is unknown: %s %s %s",
-            error.what,
-            error.why,
-            error.how,
-        )
+        said = f"{error.what} {error.why} {error.how}"
+        emit(Warned(f"the contract of the last run is unknown: {said}"))
         return None
     if last is not None and found is None:
-        _LOG.warning(
-            "holdfast: the contract of the last run is unknown: %s is missing",
-            contract_path(last.contract),
-        )
+        path = contract_path(last.contract)
+        emit(Warned(f"the contract of the last run is unknown: {path} is missing"))
     return found

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -221,7 +221,7 @@ def _encode_checked(writer: Writer, document: Document) -> bytes:
     return raw
 
 
-def _parse(raw: bytes) -> dict[str, Any]:
+def _parse(raw: bytes) -> dict[str, object]:
     """Return the object in a file.
 
     Raises:
@@ -234,7 +234,7 @@ def _parse(raw: bytes) -> dict[str, Any]:
     return found
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a key is there twice")
@@ -245,7 +245,7 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-def _check_version(reader: Reader, path: str, found: dict[str, Any], *, known: int) -> None:
+def _check_version(reader: Reader, path: str, found: dict[str, object], *, known: int) -> None:
     if "format" not in found:
         raise ValueError("there is no format")
     version = found.get("version")

@@ -15,6 +15,8 @@ from holdfast.errors import ConfigError
 from holdfast.storage.location import Location
 
 HOME = "_holdfast"
+QUERIES = "_queries"
+"""Of the home: what `hf.record_queries` writes of sessions; no stream has such a name."""
 GENERATIONS = "generations"
 LEASES = "leases"
 CONTRACTS = "contracts"
@@ -93,7 +95,7 @@ def changing_part(root: Location) -> str | None:
 
 def is_temporary(root: Location) -> bool:
     """Return whether a root is in a temporary directory, which a reboot may delete."""
-    return root.scheme == "file" and f"{root.path}/".startswith(_TEMP_ROOTS)
+    return root.is_local and f"{root.path}/".startswith(_TEMP_ROOTS)
 
 
 def checkpoint_location(root: Location, stream: str, generation: int) -> Location:

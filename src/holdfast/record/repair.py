@@ -12,11 +12,6 @@ from shlex import quote
 from holdfast.record.layout import REMOVED
 from holdfast.storage.location import Location
 
-_MOVERS = {"s3": "aws s3 mv", "gs": "gcloud storage mv"}
-"""Of stores without directories."""
-_HADOOP = dict.fromkeys(("hdfs", "viewfs", "az"), "hdfs dfs -")
-"""What stands before the name of a command, where Hadoop's shell has it too."""
-
 
 def move_aside(file: Location, *, is_directory: bool = False) -> str:
     """Return the command that moves `<record>/<kind>/<name>` to `<record>/removed/`."""
@@ -26,14 +21,14 @@ def move_aside(file: Location, *, is_directory: bool = False) -> str:
         path=posixpath.dirname(posixpath.dirname(file.path)),
     )
     target = record.join(REMOVED)
-    if file.scheme in _MOVERS:
-        every = " --recursive" if is_directory and file.scheme == "s3" else ""
-        return f"{_MOVERS[file.scheme]}{every} {quote(str(file))} {quote(f'{target}/{file.name}')}"
-    run, directory = _HADOOP.get(file.scheme, ""), quote(str(target))
+    mover = file.kind.directory_mover if is_directory else file.kind.mover
+    if mover:
+        return f"{mover} {quote(str(file))} {quote(f'{target}/{file.name}')}"
+    run, directory = file.kind.shell, quote(str(target))
     return f"{run}mkdir -p {directory} && {run}mv {quote(str(file))} {directory}/"
 
 
 def rename_aside(place: Location) -> str:
     """Return the command that renames what stands where a directory of a record should be."""
-    mover = _MOVERS.get(place.scheme) or f"{_HADOOP.get(place.scheme, '')}mv"
+    mover = place.kind.mover or f"{place.kind.shell}mv"
     return f"{mover} {quote(str(place))} {quote(f'{place}.aside')}"

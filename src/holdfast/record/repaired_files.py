@@ -7,7 +7,6 @@ journal vouches for them instead: it names every byte.
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import msgspec
 
@@ -23,7 +22,7 @@ _LARGEST_BYTES = 16 << 20
 
 
 class _Plan(msgspec.Struct):
-    steps: list[dict[str, Any]]
+    steps: list[dict[str, object]]
 
 
 _DECODER = msgspec.json.Decoder(_Plan)
@@ -62,7 +61,7 @@ def _find_written(root: Reader, place: Location) -> dict[str, bytes]:
     return written
 
 
-def _read_steps(root: Reader, path: str) -> list[dict[str, Any]]:
+def _read_steps(root: Reader, path: str) -> list[dict[str, object]]:
     raw = root.read(path, length=_LARGEST_BYTES)
     try:
         return [] if raw is None else _DECODER.decode(raw).steps

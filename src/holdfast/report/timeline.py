@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 _SPACIOUS, _DENSE = 14, 40
 """Up to so many columns a bar has room for its seconds, and for its number."""
@@ -113,7 +112,7 @@ def render_timelines(page: Page) -> str:
     return template.render(page=page, sections=shown, legend=legend, has_few=has_few)
 
 
-def _place(section: Section) -> dict[str, Any]:
+def _place(section: Section) -> dict[str, object]:
     """Return a drill with the column of every batch."""
     columns = _columns(section.drivers)
     size = "dense" if len(columns) > _DENSE else "spacious" if len(columns) <= _SPACIOUS else ""
@@ -150,7 +149,7 @@ def _numbered(bars: Sequence[Bar]) -> list[tuple[Column, Bar]]:
     return numbered
 
 
-def _place_driver(driver: DriverRow, columns: Sequence[Column]) -> dict[str, Any]:
+def _place_driver(driver: DriverRow, columns: Sequence[Column]) -> dict[str, object]:
     # CSS counts grid columns from 1, and the first is the start-up.
     places = [(columns.index(key) + 2, bar) for key, bar in _numbered(driver.bars)]
     last = max((column for column, _ in places), default=1)

@@ -8,9 +8,9 @@ from holdfast.rules.catalogue import (
     catalogue_for,
     find_rules,
     load_catalogue,
+    own_catalogue,
     rules_for,
 )
-from holdfast.rules.judging import judge, judge_or_ask
 from holdfast.rules.rule import Finding, Needs, Rule, rule
 
 __all__ = [
@@ -21,9 +21,8 @@ __all__ = [
     "Rule",
     "catalogue_for",
     "find_rules",
-    "judge",
-    "judge_or_ask",
     "load_catalogue",
+    "own_catalogue",
     "rule",
     "rules_for",
 ]

@@ -56,6 +56,11 @@ def rules_for(case: Case) -> tuple[Rule, ...]:
     return _by_code(each for needs in there for each in _rules_needing(needs))
 
 
+def own_catalogue(case: Case) -> Catalogue:
+    """Return our rules that apply to a case: a guarded start judges by these alone."""
+    return Catalogue(rules=rules_for(case))
+
+
 def has(case: Case, needs: Needs) -> bool:
     """Return whether a case has what a rule needs beside the checkpoint."""
     held = {
@@ -66,6 +71,7 @@ def has(case: Case, needs: Needs) -> bool:
         Needs.STREAM: case.stream is not None,
         Needs.OUTPUT: case.outputs or case.flow is not None,
         Needs.ERROR: case.error is not None,
+        Needs.HISTORY: getattr(case.event_log, "runs", ()),
     }
     return bool(held.get(needs, True))
 
@@ -113,7 +119,7 @@ class OwnRules(Sequence[Rule]):
 
 
 RULES = OwnRules()
-"""Holdfast's own: a guarded start judges by these alone."""
+"""Holdfast's own."""
 
 
 @cache

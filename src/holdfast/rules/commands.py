@@ -13,16 +13,19 @@ import json
 from shlex import quote
 
 from holdfast.checkpoint.commits import CommitEntry
-from holdfast.checkpoint.sources.kafka import KafkaOffset
 from holdfast.evidence.case import Case
 from holdfast.grades import Goal
 from holdfast.ids import BatchId
+from holdfast.sources.kind import Offset
 
 REWIND = "rewind"
 TRUNCATE, KEEP, NEW_TABLE = "truncate", "keep-from-here", "new-table"
 EARLIEST, OFFSETS = "earliest", "OFFSETS"
 """As `holdfast backfill` takes them: the oldest record, and what the reader has to put in."""
 _MOST_CHARACTERS = 200
+_BY_HAND = "reset the stream (docs/guides/reset.md)"
+WITHOUT_BACKUP = f" If there is no backup, {_BY_HAND}."
+"""What follows a remedy from a backup where no command can be named."""
 
 
 def plan_command(case: Case, goal: str, *options: str) -> str:
@@ -39,10 +42,10 @@ def plan_command(case: Case, goal: str, *options: str) -> str:
     return f"`{' '.join(('holdfast plan', goal, where, *options, '-o plan.json'))}`"
 
 
-def resetting(case: Case, *, output: str = TRUNCATE) -> str:
+def reset_advice(case: Case, *, output: str = TRUNCATE) -> str:
     """Return `reset the stream`, with the command where the stream has a record."""
     if case.root is None:
-        return "reset the stream"
+        return _BY_HAND
     without = _sinks_without_ledger(case)
     if without:
         return (
@@ -66,9 +69,9 @@ def _sinks_without_ledger(case: Case) -> list[str]:
 def without_backup(case: Case) -> str:
     """Return the sentence that follows what a backup would repair: a reset, and what it loses."""
     if case.root is None:
-        return ""
+        return WITHOUT_BACKUP
     what = "state" if case.is_stateful else "output"
-    return f" If there is no backup, {resetting(case)}: the {what} is computed again."
+    return f" If there is no backup, {reset_advice(case)}: the {what} is computed again."
 
 
 def can_rebuild(case: Case) -> bool:
@@ -97,7 +100,7 @@ def _has_state_of(case: Case, batch: int) -> bool:
     return is_committed and is_known and case.newest_committed == batch
 
 
-def resuming(case: Case, *, otherwise: str) -> str:
+def resume_advice(case: Case, *, otherwise: str) -> str:
     """Return how to write again what is missing, from the ledgers or by hand.
 
     Args:
@@ -127,7 +130,7 @@ def backfilling(case: Case, *, start: str = OFFSETS, end: str = OFFSETS, otherwi
 
 def position_of(offset: object) -> str:
     """Return a position as `--from` and `--to` take it; `OFFSETS` where it would not be read."""
-    if not isinstance(offset, KafkaOffset):
+    if not isinstance(offset, Offset) or not offset.parts():
         return OFFSETS
-    text = json.dumps(offset.partitions, separators=(",", ":"))
+    text = json.dumps(offset.to_json(), separators=(",", ":"))
     return quote(text) if len(text) <= _MOST_CHARACTERS else OFFSETS

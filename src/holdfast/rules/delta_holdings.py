@@ -12,8 +12,8 @@ from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.evidence.case import Case
 from holdfast.evidence.outcomes import RunsAgain, StartsFresh
 from holdfast.evidence.outputs.delta import DeltaOutput, OutputCommit
+from holdfast.formats.delta_log import NATIVE_FENCE
 from holdfast.ids import BatchId
-from holdfast.ledger.delta import NATIVE_FENCE
 
 _QUERY_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _GUARDED = "holdfast/"
@@ -49,7 +49,7 @@ class Holding:
 
     def files(self, *versions: int) -> tuple[str, ...]:
         """Name commits of the table."""
-        return tuple(f"{self.output.shown}, version {version}" for version in versions)
+        return tuple(f"{self.output.display_name}, version {version}" for version in versions)
 
 
 def delta_holdings(case: Case) -> Iterator[Holding]:
@@ -173,7 +173,7 @@ def unmarked_write(output: DeltaOutput, since_ms: int) -> OutputCommit | None:
     return commit if commit is not None and not commit.transactions else None
 
 
-def is_strange(case: Case, holding: Holding) -> bool:
+def lacks_trace_of_query(case: Case, holding: Holding) -> bool:
     """Return whether a table shows no trace of a query that has committed batches.
 
     A function for foreachBatch can leave commits that name no batch: any that wrote rows since the

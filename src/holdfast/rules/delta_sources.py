@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from holdfast.checkpoint.offsets import OffsetEntry
-from holdfast.checkpoint.sources import parse_offset
-from holdfast.checkpoint.sources.delta import DeltaOffset
 from holdfast.evidence.case import Case
-from holdfast.evidence.sources.delta import DeltaSource, SourceCommit
-from holdfast.evidence.sources.probe import SourceProbe
 from holdfast.ids import BatchId
 from holdfast.printable import printable
+from holdfast.sources.delta.found import DeltaSource, SourceCommit
+from holdfast.sources.delta.kind import DeltaOffset
+from holdfast.sources.probe import SourceProbe
+from holdfast.sources.registry import offsets_of
 
 
 def delta_sources(case: Case) -> Iterator[tuple[SourceProbe, DeltaSource]]:
@@ -30,16 +30,12 @@ def oldest_offset(case: Case, source: str) -> DeltaOffset | None:
 def offset_after(case: Case, batch: int, source: str) -> DeltaOffset | None:
     """Return where a Delta source stands after a batch; None when no entry says it."""
     entry = case.checkpoint.offsets.get(BatchId(batch))
-    for each in entry.offsets if isinstance(entry, OffsetEntry) else ():
-        if each.source == source and each.text is not None:
-            offset = parse_offset(each.text)
-            return offset if isinstance(offset, DeltaOffset) else None
-    return None
+    return offsets_of(entry, DeltaOffset).get(source) if isinstance(entry, OffsetEntry) else None
 
 
 def log_files(found: DeltaSource, *versions: int) -> tuple[str, ...]:
     """Name commits of a source."""
-    return tuple(f"{found.shown}, version {version}" for version in versions)
+    return tuple(f"{found.display_name}, version {version}" for version in versions)
 
 
 def named(commits: list[SourceCommit], *, most: int = 4) -> str:

@@ -7,9 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 from holdfast.checkpoint.offsets import OffsetEntry, OffsetMetadata
 from holdfast.checkpoint.read import Checkpoint
-from holdfast.evidence.progress import Amount, SourceRange
-from holdfast.evidence.wording import batch_range, count
+from holdfast.evidence.progress import SourceRange
 from holdfast.ids import BatchId
+from holdfast.sources.kind import Amount
+from holdfast.wording import batch_range, count
 
 MINUTE_MS, HOUR_MS, DAY_MS = 60_000, 3_600_000, 86_400_000
 

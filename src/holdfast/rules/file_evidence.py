@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.evidence.case import Case
 from holdfast.evidence.outputs.files import FileOutput
-from holdfast.evidence.progress import Amount, find_ranges
-from holdfast.evidence.sources.files import FileSource
+from holdfast.evidence.progress import find_ranges
 from holdfast.ids import BatchId
 from holdfast.rules.delta_holdings import delta_holdings
+from holdfast.sources.files.found import FileSource
+from holdfast.sources.kind import Amount
 
 LARGE_LOG = 100 << 20
 """Bytes of a compact file from which on writing it anew takes seconds, and the driver's memory."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from holdfast.evidence.case import Case
-from holdfast.evidence.logged_paths import parse_logged_path
+from holdfast.formats.logged_paths import parse_logged_path
 from holdfast.rules.file_evidence import file_sources
 
 _SOURCE = re.compile(r"FileSource\[(?P<path>.*)\]", re.DOTALL)

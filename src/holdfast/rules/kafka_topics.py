@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from holdfast.checkpoint.sources import parse_offset
-from holdfast.checkpoint.sources.kafka import KafkaOffset
 from holdfast.evidence.case import Case
-from holdfast.evidence.sources.kafka import KafkaPartition, KafkaSource, KafkaTopic
+from holdfast.sources.kafka.found import KafkaPartition, KafkaSource, KafkaTopic
+from holdfast.sources.kafka.kind import KafkaOffset
+from holdfast.sources.registry import offsets_of
 
 _SHOWN = 5
 Place = tuple[KafkaTopic, KafkaPartition]
@@ -34,15 +34,8 @@ def name_of(place: Place) -> tuple[str, int]:
 def planned_partitions(case: Case) -> set[tuple[str, int]]:
     """Return the partitions that the newest offset entry names, also of a pending batch."""
     entry = case.checkpoint.newest_readable
-    texts = () if entry is None else (each.text for each in entry.offsets if each.text)
-    offsets = (parse_offset(text) for text in texts)
-    return {
-        (topic, number)
-        for each in offsets
-        if isinstance(each, KafkaOffset)
-        for topic, partitions in each.partitions.items()
-        for number in partitions
-    }
+    offsets = {} if entry is None else offsets_of(entry, KafkaOffset)
+    return {part for each in offsets.values() for part in each.numbers()}
 
 
 def tell_places(places: Sequence[Place], what: Callable[[KafkaPartition], object]) -> str:
@@ -54,4 +47,4 @@ def tell_places(places: Sequence[Place], what: Callable[[KafkaPartition], object
 
 def follows_from(case: Case, source: KafkaSource) -> tuple[str, ...]:
     """Return what a finding about a source was read from."""
-    return (f"offsets/{case.newest_planned}", f"the broker's answer about {source.shown}")
+    return (f"offsets/{case.newest_planned}", f"the broker's answer about {source.display_name}")

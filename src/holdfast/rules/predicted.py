@@ -7,9 +7,9 @@ from functools import wraps
 
 from holdfast.evidence.case import Case
 from holdfast.evidence.outcomes import Refuses, Resumes, RunsAgain, StartsFresh
-from holdfast.evidence.versions import version_text
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.rule import Finding, Rule, rule
+from holdfast.spark_versions import version_text
 
 _EVERY_START = "Spark decides; it fails as described, at every start"
 
@@ -29,7 +29,7 @@ def refusal(code: str, goal: Goal) -> Callable[[Callable[[Case], str]], Rule]:
     def make(how: Callable[[Case], str]) -> Rule:
         @wraps(how)
         def judge(case: Case) -> Iterator[Finding]:
-            if _is_refused(case, code):
+            if _refusal_of(case, code) is not None:
                 yield from find_refusal(made, case, how=how(case))
 
         grades = (Severity.BLOCKS_RESTART, Confidence.CERTAIN, Effect.FAILS)
@@ -47,14 +47,15 @@ def find_refusal(rule: Rule, case: Case, *, how: str) -> Iterator[Finding]:
         case: What is known.
         how: What to do.
     """
-    refused = case.next_start
-    if not isinstance(refused, Refuses) or refused.code != rule.code:
+    refused = _refusal_of(case, rule.code)
+    if refused is None:
         return
     yield rule.find(
         what=f"{_began(case, refused)}: {refused.because}. Spark's error: {refused.error}.",
         how=how,
         accepting=_EVERY_START,
         follows_from=refused.follows_from or _unreadable_files(case),
+        is_predicted=True,
     )
 
 
@@ -80,11 +81,14 @@ def find_failure_after(rule: Rule, case: Case, *, error: str, how: str) -> Itera
         how=how,
         accepting=f"batch {batch} reaches the sink again with each start, and every start fails",
         follows_from=start.follows_from,
+        is_predicted=True,
     )
 
 
-def _is_refused(case: Case, code: str) -> bool:
-    return isinstance(case.next_start, Refuses) and case.next_start.code == code
+def _refusal_of(case: Case, code: str) -> Refuses | None:
+    """Return the predicted refusal, if it is the one of a rule."""
+    start = case.next_start
+    return start if isinstance(start, Refuses) and start.code == code else None
 
 
 def _began(case: Case, refused: Refuses) -> str:

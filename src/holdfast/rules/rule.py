@@ -17,12 +17,12 @@ from importlib import import_module
 
 from holdfast.evidence.case import Case
 from holdfast.evidence.error_causes import Cause
-from holdfast.evidence.progress import Amount
 from holdfast.evidence.stream import SinkEvidence, StreamEvidence
 from holdfast.grades import Confidence, Effect, Goal, Severity, page_in, read_page
 from holdfast.ledger.coverage import Coverage
 from holdfast.printable import printable
 from holdfast.redact import redact
+from holdfast.sources.kind import Amount
 
 _PACKAGE = "holdfast.rules"
 _OUR_CODE = re.compile(r"HF[0-9]{3}")
@@ -50,6 +50,8 @@ class Needs(StrEnum):
     """The query that is to be started: a guarded start, or `holdfast check`."""
     ERROR = "error"
     """The log or the stack trace of the last run: `--error`."""
+    HISTORY = "history"
+    """The history of the query in Spark's event log: `--event-log`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +80,10 @@ class Finding:
     """The last batch in the sink's ledger row once this is accepted; None leaves the row alone."""
     question: str | None = None
     """What it answers, where findings are alternatives: exactly one of them must be accepted."""
+    is_predicted: bool = False
+    """Whether it says what the prediction of the next start says."""
+    is_judged: bool = True
+    """False where the rule itself failed: what it looks for is not known."""
 
     def __post_init__(self) -> None:
         """Refuse a finding that names nothing it follows from."""
@@ -135,6 +141,7 @@ class Rule:
         accepted_batch: int | None = None,
         question: str | None = None,
         goal: Goal | None = None,
+        is_predicted: bool = False,
     ) -> Finding:
         """Return a finding of this rule; names and paths in its texts may come from anybody.
 
@@ -155,6 +162,7 @@ class Rule:
             sink=sink,
             accepted_batch=accepted_batch,
             question=question,
+            is_predicted=is_predicted,
         )
 
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from holdfast.errors import ConfigError
 from holdfast.ledger.decide import Apply, Decision
 from holdfast.sinks.sink import SinkSpec, SinkWriter
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
     from holdfast.ledger.row import Attempt
     from holdfast.sinks.sink import BeforeCommit
 
@@ -33,9 +35,8 @@ class ForeachBatch(SinkSpec):
     """
 
     kind: ClassVar[str] = "foreach-batch"
-    module: ClassVar[str] = __name__
 
-    function: Callable[[Any, int], None]
+    function: Callable[[DataFrame, int], object]
     _: KW_ONLY
     name: str | None = None
 
@@ -51,7 +52,7 @@ class ForeachBatch(SinkSpec):
         return str(self.name)
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """As people know it."""
         return f"the function {self.label}"
 
@@ -65,41 +66,22 @@ class ForeachBatch(SinkSpec):
         """Unknown, so no other stream is refused."""
         return False
 
+    def resolve_writer(self, df: DataFrame, *, stream: str) -> FunctionWriter:
+        """Return what calls the function: what it takes is unknown."""
+        del df, stream
+        return FunctionWriter(self)
 
-def resolve_writer(sink: ForeachBatch, df: Any, stream: str) -> FunctionWriter:
-    """Return what calls the function: what it takes is unknown."""
-    del df, stream
-    return FunctionWriter(sink)
-
-
-def open_ledger(
-    sink: ForeachBatch, spark: Any = None, *, options: Mapping[str, str] | None = None
-) -> None:
-    """Return None: nothing here can tell what has arrived."""
-    del sink, spark, options
+    def open_ledger(
+        self, spark: SparkSession | None = None, *, options: Mapping[str, str] | None = None
+    ) -> None:
+        """Return None: nothing here can tell what has arrived."""
+        del spark, options
 
 
 class FunctionWriter(SinkWriter):
     """Calls the function with each batch."""
 
-    def __init__(self, sink: ForeachBatch) -> None:
-        """Call nothing yet."""
-        self._sink = sink
-
-    @property
-    def name(self) -> str:
-        """Its label in the record."""
-        return self._sink.label
-
-    @property
-    def shown(self) -> str:
-        """As people know it."""
-        return self._sink.shown
-
-    @property
-    def place(self) -> str:
-        """Unknown: the function's own name."""
-        return self._sink.place
+    _sink: ForeachBatch
 
     @property
     def identity(self) -> str:
@@ -115,7 +97,7 @@ class FunctionWriter(SinkWriter):
         """Do nothing: what it needs is unknown."""
 
     def write(
-        self, attempt: Attempt, batch: Any, *, before_commit: BeforeCommit = lambda _: None
+        self, attempt: Attempt, batch: DataFrame, *, before_commit: BeforeCommit = lambda _: None
     ) -> Decision:
         """Call the function."""
         del before_commit  # it has no commit that is ours

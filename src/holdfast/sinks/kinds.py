@@ -11,22 +11,20 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast import sinks
+from holdfast.errors import ConfigError
 from holdfast.record.contracts import SinkContract
 from holdfast.sinks import foreach_batch
-from holdfast.sinks.merging import check_output_mode
 from holdfast.sinks.sink import KINDS, SinkSpec
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
+    from pyspark.sql import SparkSession
 
     from holdfast.ledger.store import LedgerStore
-    from holdfast.sinks.held import Held
-    from holdfast.sinks.sink import SinkWriter
 
 GROUP = "holdfast.sinks"
 MODULES = "HOLDFAST_SINKS"
@@ -49,30 +47,10 @@ def find_kinds() -> Mapping[str, type[SinkSpec]]:
     return dict(sorted(KINDS.items()))
 
 
-def resolve_writer(sink: SinkSpec, df: Any, *, stream: str, output_mode: str) -> SinkWriter:
-    """Return the writer of one start, once the sink takes the rows of a streaming DataFrame.
-
-    Nothing is created or changed. What is returned shares nothing with another start.
-
-    Raises:
-        HoldfastError: The sink does not take the rows, or cannot be reached.
-    """
-    if sink.is_appending:
-        check_output_mode(output_mode, sink.shown)
-    writer: SinkWriter = importlib.import_module(sink.module).resolve_writer(sink, df, stream)
-    return writer
-
-
-def describe_sink(sink: SinkSpec, writer: SinkWriter) -> SinkContract:
-    """Return what a contract keeps of a sink: enough to open its ledger again, nothing secret."""
-    return SinkContract(
-        kind=sink.kind,
-        place=writer.recorded_place,
-        label=writer.name,
-        keys=tuple(sink.keys),
-        sequence_by=sink.sequence_by,
-        secret=sink.secret,
-    )
+def kind_of(contract: SinkContract) -> type[SinkSpec] | None:
+    """Return the kind of the sink that a contract tells of; None when it is unknown here."""
+    # One that is loaded is not looked for: asking every installed package takes 20 ms.
+    return KINDS.get(contract.kind) or find_kinds().get(contract.kind)
 
 
 def sink_of(contract: SinkContract) -> SinkSpec | None:
@@ -80,40 +58,34 @@ def sink_of(contract: SinkContract) -> SinkSpec | None:
 
     None when its kind is unknown here, or when the contract does not suffice to open it.
     """
-    # One that is loaded is not looked for: asking every installed package takes 20 ms.
-    kind = KINDS.get(contract.kind) or find_kinds().get(contract.kind)
+    kind = kind_of(contract)
     return None if kind is None else kind.from_contract(contract)
 
 
-def open_ledger(
-    sink: SinkSpec, spark: Any = None, *, options: Mapping[str, str] | None = None
-) -> LedgerStore | None:
-    """Open the ledger of a sink without a streaming query; None when the sink has none.
+def open_recorded(
+    contract: SinkContract,
+    session: Callable[[], SparkSession] | None = None,
+    *,
+    options: Mapping[str, str],
+) -> tuple[SinkSpec, LedgerStore]:
+    """Open the ledger of a sink without its program, from the contract of the last run.
 
     Args:
-        sink: As the user wrote it.
-        spark: A session, where reading or writing the ledger needs one.
-        options: Of the store, as `--storage-option` gives them; without a session.
+        contract: What the run kept of the sink.
+        session: Gives a Spark session; called for a kind that changes with Spark only.
+        options: Of the store.
 
     Raises:
+        ConfigError: The contract does not suffice, or the sink has no ledger.
         HoldfastError: It cannot be opened.
     """
-    opening = importlib.import_module(sink.module).open_ledger
-    ledger: LedgerStore | None = opening(sink, spark, options=options)
-    return ledger
-
-
-def open_held(sink: SinkSpec, df: Any, *, stream: str) -> AbstractContextManager[Held] | None:
-    """Open what a sink holds of a stream; None when its rows cannot be read back.
-
-    Args:
-        sink: As the user wrote it.
-        df: The stream, for its columns.
-        stream: Its name.
-
-    Raises:
-        HoldfastError: On entering, when the sink cannot be read.
-    """
-    opened = getattr(importlib.import_module(sink.module), "open_held", None)
-    found: AbstractContextManager[Held] | None = opened and opened(sink, df, stream)
-    return found
+    sink = sink_of(contract)
+    needs_spark = session is not None and sink is not None and sink.settles_with_spark
+    spark = session() if session is not None and needs_spark else None
+    ledger = None if sink is None else sink.open_ledger(spark, options=options)
+    if sink is None or ledger is None:
+        raise ConfigError(
+            f"The {contract.kind} sink {contract.label} cannot be opened from here: the contract "
+            "of the last run does not suffice."
+        )
+    return sink, ledger

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from holdfast.errors import ConfigError
-from holdfast.spark.hadoop_configuration import HadoopConfiguration, default_file_system
-from holdfast.spark.hadoop_files import HadoopReader
-from holdfast.spark.hadoop_writer import HadoopWriter
+from holdfast.spark.port import find_port, port_of
 from holdfast.storage.hadoop_settings import check_identity, from_session
-from holdfast.storage.location import Location, parse_location
+from holdfast.storage.location import Location, needs_session, parse_location
 from holdfast.storage.open import open_reader
 from holdfast.storage.read import Reader
 from holdfast.storage.write import Writer, open_writer
 
-_THROUGH_THE_SESSION = ("hdfs", "viewfs")
-"""Schemes that only Hadoop's own client speaks, with tickets and addresses of the cluster."""
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
-def place_of(spark: Any, text: str) -> Location:
+def place_of(spark: SparkSession, text: str) -> Location:
     """Return the location that a user wrote: the same place for Holdfast and for Spark.
 
     Raises:
@@ -28,18 +26,19 @@ def place_of(spark: Any, text: str) -> Location:
         ConfigError: Spark would take it for another place.
     """
     location = parse_location(text)
-    is_bare = location.scheme == "file" and not location.spelt
-    if not is_bare and (location.bucket or location.scheme not in _THROUGH_THE_SESSION):
+    is_bare = location.is_local and not location.spelt
+    if not is_bare and (location.bucket or not location.kind.needs_session):
         return location
-    default = default_file_system(spark)
+    port = find_port(spark)
+    default = "file:///" if port is None else port.default_file_system(spark)
     if is_bare:
-        if default.startswith("file:"):
+        if parse_location(default).is_local:
             return location
         own = f"file:{location.path}"
         there = f"{default.rstrip('/')}{location.path}"
         raise ConfigError(
             f"{text!r} has no scheme. Spark would look for it on {default}, and Holdfast on the "
-            f"driver's disk. Give {f'{there}, or {own}' if there.startswith('hdfs:') else own}."
+            f"driver's disk. Give {f'{there}, or {own}' if needs_session(there) else own}."
         )
     theirs = parse_location(default)
     if theirs.scheme != location.scheme:
@@ -47,34 +46,34 @@ def place_of(spark: Any, text: str) -> Location:
     return replace(location, bucket=theirs.bucket)
 
 
-def reader_of(spark: Any, location: Location) -> Reader:
+def reader_of(spark: SparkSession, location: Location) -> Reader:
     """Return a reader of a location, with what the session knows of its store.
 
     Raises:
         ReadError: The session has no such file system.
         ConfigError: Its settings for the store are not accepted.
     """
-    if location.scheme in _THROUGH_THE_SESSION:
-        return HadoopReader(location, spark)
+    if location.kind.needs_session:
+        return port_of(spark).hadoop_reader(location, spark)
     return open_reader(location, _options(spark, location))
 
 
-def writer_of(spark: Any, location: Location) -> Writer:
+def writer_of(spark: SparkSession, location: Location) -> Writer:
     """Return a writer of a location, with what the session knows of its store.
 
     Raises:
         ReadError: The session has no such file system.
         ConfigError: Its settings for the store are not accepted, or nothing can be written there.
     """
-    if location.scheme in _THROUGH_THE_SESSION:
-        return HadoopWriter(location, spark)
+    if location.kind.needs_session:
+        return port_of(spark).hadoop_writer(location, spark)
     return open_writer(location, _options(spark, location))
 
 
-def _options(spark: Any, location: Location) -> dict[str, str]:
-    if location.scheme == "file":
+def _options(spark: SparkSession, location: Location) -> dict[str, str]:
+    if location.is_local:
         return {}
-    settings = HadoopConfiguration(spark)
+    settings = port_of(spark).hadoop_settings(spark)
     options = from_session(settings, location)
     check_identity(settings, location, options=options, environment=os.environ)
     return options

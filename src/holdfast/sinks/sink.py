@@ -1,24 +1,33 @@
 """What a sink is: a spec that the user writes, and the writer of one start.
 
 The third part, the ledger store, is in `holdfast.ledger.store`. A kind of sink is a subclass of
-`SinkSpec` with its own `kind`; defining it registers it (`holdfast.sinks.kinds`).
+`SinkSpec` with its own `kind`; defining it registers it (`holdfast.sinks.kinds`). Everything else
+asks the spec: no other package knows which kinds there are.
 """
 
 from __future__ import annotations
 
+import importlib
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from holdfast.complete import Complete
+from holdfast.complete import StrictABC
 from holdfast.errors import ConfigError
+from holdfast.record.contracts import SinkContract
+from holdfast.sinks.merging import check_output_mode
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from pyspark.sql import DataFrame, SparkSession
+
     from holdfast.ledger.decide import Decision
     from holdfast.ledger.row import Attempt
     from holdfast.ledger.store import LedgerStore
-    from holdfast.record.contracts import SinkContract
+    from holdfast.sinks.contents import SinkContents
 
 BeforeCommit = Callable[[int], None]
 """Called last before a commit, with the number of rows; raises when they must not be committed."""
@@ -27,23 +36,38 @@ KINDS: dict[str, type[SinkSpec]] = {}
 """The kinds of sinks that were defined; `holdfast.sinks.kinds` imports all there are."""
 
 
-class SinkWriter(Complete, abstract=True):
+class Capability(StrEnum):
+    """What a sink can do beside taking batches: it decides which plans exist for it."""
+
+    SETTLE = "settle"
+    """Rows can be taken away and put back, in the step that fences the sink."""
+    CONTENTS = "contents"
+    """Rows can be read back, as of the moment of a ledger row."""
+    VERSIONS = "versions"
+    """The sink knows what it held after each batch, and can go back to it."""
+
+
+class SinkWriter(StrictABC, abstract=True):
     """Writes the batches of one start of one stream, over its own connection."""
 
+    def __init__(self, sink: SinkSpec) -> None:
+        """Write nothing yet."""
+        self._sink = sink
+
     @property
-    @abstractmethod
     def name(self) -> str:
         """The sink's label in the ledger and in the record."""
+        return self._sink.label
 
     @property
-    @abstractmethod
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """The sink as people know it: `the PostgreSQL table public.readings`."""
+        return self._sink.display_name
 
     @property
-    @abstractmethod
     def place(self) -> str:
         """Where its rows are, as people write it."""
+        return self._sink.place
 
     @property
     def recorded_place(self) -> str:
@@ -59,6 +83,17 @@ class SinkWriter(Complete, abstract=True):
     @abstractmethod
     def ledger(self) -> LedgerStore | None:
         """The sink's ledger; None when the sink has none, and exactly-once is not claimed."""
+
+    def describe(self) -> SinkContract:
+        """Return what a contract keeps of the sink: enough to open its ledger again, no secret."""
+        return SinkContract(
+            kind=self._sink.kind,
+            place=self.recorded_place,
+            label=self.name,
+            keys=tuple(self._sink.keys),
+            sequence_by=self._sink.sequence_by,
+            secret=self._sink.secret,
+        )
 
     def warnings(self) -> tuple[str, ...]:
         """Return what people should know of the sink, logged once per start."""
@@ -80,7 +115,7 @@ class SinkWriter(Complete, abstract=True):
 
     @abstractmethod
     def write(
-        self, attempt: Attempt, batch: Any, *, before_commit: BeforeCommit = lambda _: None
+        self, attempt: Attempt, batch: DataFrame, *, before_commit: BeforeCommit = lambda _: None
     ) -> Decision:
         """Decide about a batch, and write it when it is to be applied (S2 to S6)."""
 
@@ -89,19 +124,26 @@ class SinkWriter(Complete, abstract=True):
         """Close what is open."""
 
 
-class SinkSpec(Complete, abstract=True):
+class SinkSpec(StrictABC, abstract=True):
     """What a user writes for a sink: values only, frozen and comparable, without a connection."""
 
     kind: ClassVar[str] = ""
     """Names the kind of sink in a contract, in drills and in the docs."""
-    module: ClassVar[str] = ""
-    """The module with its `resolve_writer` and `open_ledger`, imported when they are needed."""
+    package: ClassVar[str] = ""
+    """The package with its modules `writer`, `ledger` and `contents`, imported when they are used:
+    they need a driver or Spark. A kind without one has the methods that open them."""
+    capabilities: ClassVar[frozenset[Capability]] = frozenset()
+    """What it can do beside taking batches."""
     keys: tuple[str, ...] = ()
     """Columns by which rows are merged; none when they are appended."""
     sequence_by: str | None = None
     """The column that says which of two rows with one key is newer."""
     settles_with_spark: ClassVar[bool] = False
     """Whether only a Spark session can change its rows and its ledger row."""
+    drop_copy: ClassVar[str] = ""
+    """What removes the copy {copy} of rows that a plan took away; empty when it makes none."""
+    find_copies: ClassVar[str] = ""
+    """Where the names of such copies are; empty when it makes none."""
 
     def __init_subclass__(cls, *, abstract: bool = False, **options: Any) -> None:
         """Register the kind.
@@ -116,6 +158,8 @@ class SinkSpec(Complete, abstract=True):
         is_same = (other.__module__, other.__qualname__) == (cls.__module__, cls.__qualname__)
         if not _KIND.fullmatch(cls.kind):
             raise TypeError(f"{cls.__name__} needs a kind such as `sqlite`, not {cls.kind!r}.")
+        if not cls.package and cls.resolve_writer is SinkSpec.resolve_writer:
+            raise TypeError(f"{cls.__name__} needs a package, or resolve_writer and open_ledger.")
         if "kind" in vars(cls) and not is_same:
             raise TypeError(
                 f"{cls.__name__} needs a kind of its own; {cls.kind!r} is {other.__qualname__}."
@@ -130,7 +174,7 @@ class SinkSpec(Complete, abstract=True):
 
     @property
     @abstractmethod
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """The sink as people know it, before it is resolved."""
 
     @property
@@ -153,6 +197,60 @@ class SinkSpec(Complete, abstract=True):
     def is_appending(self) -> bool:
         """Whether it appends: correct only with a single writer."""
         return not self.keys
+
+    def writer_for(self, df: DataFrame, *, stream: str, output_mode: str) -> SinkWriter:
+        """Return the writer of one start, once the sink takes the rows of a streaming DataFrame.
+
+        Nothing is created or changed. What is returned shares nothing with another start.
+
+        Raises:
+            HoldfastError: The sink does not take the rows, or cannot be reached.
+        """
+        if self.is_appending:
+            check_output_mode(output_mode, self.display_name)
+        return self.resolve_writer(df, stream=stream)
+
+    def resolve_writer(self, df: DataFrame, *, stream: str) -> SinkWriter:
+        """Check a streaming DataFrame, and return what writes its batches; see `writer_for`."""
+        found: SinkWriter = self._part("writer").resolve_writer(self, df, stream)
+        return found
+
+    def open_ledger(
+        self, spark: SparkSession | None = None, *, options: Mapping[str, str] | None = None
+    ) -> LedgerStore | None:
+        """Open the ledger without a streaming query; None when the sink has none.
+
+        Args:
+            spark: A session, where reading or writing the ledger needs one.
+            options: Of the store, as `--storage-option` gives them; without a session.
+
+        Raises:
+            HoldfastError: It cannot be opened.
+        """
+        found: LedgerStore | None = self._part("ledger").open_ledger(self, spark, options=options)
+        return found
+
+    def open_contents(
+        self, df: DataFrame, *, stream: str
+    ) -> AbstractContextManager[SinkContents] | None:
+        """Open what the sink holds of a stream; None when its rows cannot be read back.
+
+        Args:
+            df: The stream, for its columns.
+            stream: Its name.
+
+        Raises:
+            HoldfastError: On entering, when the sink cannot be read.
+        """
+        if Capability.CONTENTS not in self.capabilities:
+            return None
+        found: AbstractContextManager[SinkContents] = self._part("contents").open_contents(
+            self, df, stream
+        )
+        return found
+
+    def _part(self, name: str) -> Any:
+        return importlib.import_module(f"{self.package}.{name}")
 
 
 def as_sinks(into: SinkSpec | Sequence[SinkSpec]) -> tuple[SinkSpec, ...]:

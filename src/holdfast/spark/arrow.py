@@ -1,73 +1,27 @@
-"""The rows of a DataFrame as Arrow data, in the same way on every supported version of PySpark.
-
-Two things differ between versions, and both are private API of PySpark:
-
-- `to_arrow_schema` takes a time zone only from 4.2 on; before that it always uses UTC.
-- `_load_from_socket` is a context manager only from 4.2 on, and `ArrowCollectSerializer` buffers
-  all of the data from 4.3 on.
-
-The schema is therefore requested by the parameters that the function has. The rows are read here,
-from the socket itself: what the JVM writes into it (`Dataset.collectAsArrowToPython`) is the same
-from 3.5 to 4.3.
-
-    an Arrow IPC stream       schema, record batches in the order of arrival, end-of-stream marker
-    int32, big endian         the number of record batches; -1 if the job failed
-    int32 each, or            the position of each record batch in the order of partitions
-    int32 length, UTF-8       the message of the error
-"""
+"""Spark's types as Arrow's, in the same way on every supported version of PySpark."""
 
 from __future__ import annotations
 
 import inspect
-import struct
-from collections.abc import Generator, Iterator
-from contextlib import closing
-from typing import Any, BinaryIO
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
 
 RecordBatch = Any
 """A `pyarrow.RecordBatch`; pyarrow has no types."""
 Order = list[int]
 """One number per record batch, sent after the last one: its position in the order of partitions."""
-_FAILED = -1
-_INT = struct.Struct("!i")
 
 
 class ServedError(Exception):
     """Spark ended the data with an error instead of the order of its record batches."""
 
 
-def arrow_schema(df: Any) -> Any:
-    """Return the Arrow schema of a DataFrame's rows, with timestamps in UTC.
-
-    Raises:
-        PySparkException: Arrow has no equivalent of a column's type.
-    """
-    from pyspark.sql.pandas.types import to_arrow_schema
-
-    in_utc: dict[str, Any] = {}
-    if "timezone" in inspect.signature(to_arrow_schema).parameters:
-        in_utc = {"timezone": "UTC"}
-    return to_arrow_schema(df.schema, **in_utc)
-
-
-def spark_type(kind: Any) -> str:
-    """Return the name that Spark has for an Arrow type: `bigint` for int64."""
-    from pyspark.sql.pandas.types import from_arrow_type
-
-    return str(from_arrow_type(kind).simpleString())
-
-
-class ArrowJob:
-    """A Spark job that computes a DataFrame and serves its rows on a socket of this machine."""
-
-    def __init__(self, df: Any) -> None:
-        """Start the job.
-
-        Raises:
-            PySparkException, Py4JError: Spark cannot run the query.
-        """
-        # As `DataFrame.toArrow` does. The port is a path if Spark uses Unix domain sockets.
-        self._port, self._secret, self._server = df._jdf.collectAsArrowToPython()
+class ArrowJob(Protocol):
+    """A Spark job that computes a DataFrame and serves its rows to this process."""
 
     def messages(self) -> Generator[RecordBatch | Order]:
         """Yield each record batch when it arrives, then the order of all of them.
@@ -79,9 +33,6 @@ class ArrowJob:
             ServedError: Spark sent an error.
             EOFError, OSError, ValueError: The connection was cut.
         """
-        file, socket = _connect(self._port, self._secret)
-        with closing(socket), closing(file):
-            yield from read_messages(file)
 
     def wait(self) -> None:
         """Wait until Spark has finished the job.
@@ -91,47 +42,25 @@ class ArrowJob:
         Raises:
             PySparkException, Py4JJavaError: The job failed.
         """
-        from pyspark.errors.exceptions.captured import unwrap_spark_exception
-
-        with unwrap_spark_exception():
-            self._server.getResult()
 
 
-def read_messages(file: BinaryIO) -> Iterator[RecordBatch | Order]:
-    """Yield the record batches in a stream, as they arrive, and then their order.
+def arrow_schema(df: DataFrame) -> pa.Schema:
+    """Return the Arrow schema of a DataFrame's rows, with timestamps in UTC.
 
     Raises:
-        ServedError: Spark sent an error.
-        EOFError, OSError, ValueError: The stream ends too early; the last two are pyarrow's.
+        PySparkException: Arrow has no equivalent of a column's type.
     """
-    import pyarrow as pa
+    from pyspark.sql.pandas.types import to_arrow_schema
 
-    yield from pa.ipc.open_stream(file)
-    count = _read_int(file)
-    if count == _FAILED:
-        raise ServedError(_read_exactly(file, _read_int(file)).decode(errors="replace"))
-    yield [_read_int(file) for _ in range(count)]
-
-
-def _connect(port: int | str, secret: str | None) -> tuple[Any, Any]:
-    """Return a file and its socket, connected to what Spark serves, without a time limit."""
-    try:
-        from pyspark.util import local_connect_and_auth
-    except ImportError:  # PySpark 3.5
-        from pyspark.java_gateway import local_connect_and_auth  # type: ignore[attr-defined]
-
-    file, socket = local_connect_and_auth(port, secret)
-    socket.settimeout(None)  # nobody knows how long a job takes
-    return file, socket
+    in_utc: dict[str, Any] = {}
+    # It takes a time zone only from 4.2 on; before that it always uses UTC.
+    if "timezone" in inspect.signature(to_arrow_schema).parameters:
+        in_utc = {"timezone": "UTC"}
+    return to_arrow_schema(df.schema, **in_utc)
 
 
-def _read_int(file: BinaryIO) -> int:
-    (number,) = _INT.unpack(_read_exactly(file, _INT.size))
-    return int(number)
+def spark_type(kind: pa.DataType) -> str:
+    """Return the name that Spark has for an Arrow type: `bigint` for int64."""
+    from pyspark.sql.pandas.types import from_arrow_type
 
-
-def _read_exactly(file: BinaryIO, size: int) -> bytes:
-    found = file.read(size)
-    if len(found) < size:
-        raise EOFError(f"Spark closed the connection: {len(found)} of {size} bytes arrived")
-    return found
+    return from_arrow_type(kind).simpleString()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from holdfast.redact import redact
 
 _STACK = ("at ", "Caused by", "...")
@@ -17,13 +15,19 @@ def spark_errors() -> tuple[type[Exception], ...]:
 
     Imported when needed: reading a checkpoint must work without Spark.
     """
-    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
-    return PySparkException, Py4JError, OSError
+    from holdfast.spark.classic.jvm import call_errors
+
+    return PySparkException, *call_errors(), OSError
 
 
-def condition_of(error: Any) -> str:
+def unplanned() -> tuple[type[Exception], ...]:
+    """Return what a version of Spark can raise whose planner is another one."""
+    return (*spark_errors(), AttributeError, LookupError, TypeError)
+
+
+def condition_of(error: object) -> str:
     """Return the name of Spark's error condition; empty when it has none."""
     from pyspark.errors import PySparkException
 

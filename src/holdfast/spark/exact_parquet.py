@@ -10,9 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast.proof.settings import with_settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 _TIMESTAMPS = "spark.sql.parquet.outputTimestampType"
 _LOSSY, _EXACT = "TIMESTAMP_MILLIS", "TIMESTAMP_MICROS"
@@ -34,13 +38,13 @@ _OF_THE_SOURCE = ("__CHAR_VARCHAR_TYPE_STRING", "parquet.field.id")
 """Metadata of a column that changes how Spark reads it: padded to a length, or by another id."""
 
 
-def write_exactly(frame: Any, where: str) -> None:
+def write_exactly(frame: DataFrame, where: str) -> None:
     """Write a DataFrame to Parquet, in the place of what is there."""
     with with_settings(frame.sparkSession, _WRITING):
         frame.write.mode("overwrite").option("compression", "snappy").parquet(where)
 
 
-def read_exactly(session: Any, where: str, schema: Any = None) -> Any:
+def read_exactly(session: SparkSession, where: str, schema: StructType | None = None) -> DataFrame:
     """Return the rows that `write_exactly` has written; without a schema, with the one kept there.
 
     A file that is damaged or gone is an error.
@@ -50,14 +54,14 @@ def read_exactly(session: Any, where: str, schema: Any = None) -> Any:
 
 
 @contextmanager
-def exact_timestamps(session: Any) -> Iterator[None]:
+def exact_timestamps(session: SparkSession) -> Iterator[None]:
     """Have Spark write timestamps with all their digits, if the session says otherwise."""
     is_lossy = str(session.conf.get(_TIMESTAMPS, None)).upper() == _LOSSY
     with with_settings(session, {_TIMESTAMPS: _EXACT} if is_lossy else {}):
         yield
 
 
-def plain_schema(schema: Any) -> Any:
+def plain_schema(schema: StructType) -> StructType:
     """Return a schema without what its columns were in the source they come from."""
     return type(schema).fromJson(_plain(schema.jsonValue()))
 

@@ -9,7 +9,7 @@ from holdfast.storage.location import Location
 from holdfast.storage.read import FileInfo, Listing, Page, Reader, WalkPage
 
 
-class ReaderBelow:
+class SubdirReader:
     """Reads as the reader it wraps does; its paths begin at a directory below."""
 
     def __init__(self, reader: Reader, directory: str) -> None:
@@ -68,7 +68,7 @@ class ReaderBelow:
 
 def reader_of_file(reader: Reader, path: str) -> tuple[Reader, str]:
     """Return the reader that is wrapped, and the path it knows a file by: a store knows its own."""
-    while isinstance(reader, ReaderBelow):
+    while isinstance(reader, SubdirReader):
         reader, directory = reader.wrapped
         path = f"{directory}/{path}"
     return reader, path

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
 from holdfast.errors import ConfigError
-from holdfast.storage.location import FABRIC, PUBLIC_AZURE, Location, azure_account
+from holdfast.storage.azure import FABRIC, PUBLIC_AZURE, azure_account
+from holdfast.storage.location import Location
 from holdfast.storage.options import Settings, from_hadoop
 
 # Hadoop's name below `fs.azure.` to obstore's; from hadoop-azure 3.5 `ConfigurationKeys.java`.
@@ -113,7 +114,7 @@ def _getter(settings: Settings) -> Callable[[str], str | None]:
 
 
 def _hosts(location: Location) -> tuple[str, ...]:
-    _, account, cloud = azure_account(location)
+    _, account, cloud = azure_account(location.bucket)
     return f"{account}.dfs.{cloud}", f"{account}.blob.{cloud}", account
 
 
@@ -129,7 +130,7 @@ def _of_account(settings: Settings, location: Location) -> Callable[[str], str |
 
 
 def _from_azure(settings: Settings, location: Location) -> dict[str, str]:
-    container, account, cloud = azure_account(location)
+    container, account, cloud = azure_account(location.bucket)
     get, of_account = _getter(settings), _of_account(settings, location)
     _check_azure(of_account, location)
     options = {ours: value for hadoop, ours in _AZURE.items() if (value := of_account(hadoop))}

@@ -9,7 +9,7 @@ import uuid
 _NAME = re.compile(r"\.holdfast-[0-9a-f]{32}\.tmp")
 
 
-def half_made_name() -> str:
+def temp_name() -> str:
     """Return a new name. It is hidden, and Spark does not take it for an entry of a log."""
     return f".holdfast-{uuid.uuid4().hex}.tmp"
 

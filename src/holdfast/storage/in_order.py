@@ -8,7 +8,6 @@ from operator import itemgetter
 from holdfast.errors import ReadError
 from holdfast.storage.read import FileInfo, Reader
 
-_BUCKETS = ("s3", "gs", "az")
 _UNORDERED_BUCKET = "--x-s3"
 """How the names of S3 Express One Zone's buckets end; they do not list in the order of keys."""
 
@@ -20,7 +19,7 @@ def walk_in_order(reader: Reader, directory: str = "") -> Iterator[FileInfo]:
         ReadError: The store did not let us list it.
     """
     place = reader.location
-    if place.scheme in _BUCKETS and not place.bucket.endswith(_UNORDERED_BUCKET):
+    if place.kind.lists_in_order and not place.bucket.endswith(_UNORDERED_BUCKET):
         return _in_order(reader, directory)
     return _by_directory(reader, directory)
 

@@ -11,7 +11,7 @@ import heapq
 import os
 import posixpath
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
 
@@ -188,7 +188,7 @@ class LocalReader:
 
 def is_same_place(one: Location, other: Location) -> bool:
     """Return whether two locations are one directory; on disk, links are followed."""
-    if one.scheme == other.scheme == "file":
+    if one.is_local and other.is_local:
         return os.path.realpath(one.path) == os.path.realpath(other.path)
     return one.path == other.path and is_same_store(one, other)
 
@@ -200,3 +200,9 @@ def _join(directory: str, name: str) -> str:
 def _describe(path: str, found: os.stat_result) -> FileInfo:
     etag = f"{found.st_ino:x}-{found.st_mtime_ns:x}-{found.st_size:x}"
     return FileInfo(path=path, size_bytes=found.st_size, modified=moment(found.st_mtime), etag=etag)
+
+
+def open_local_reader(place: Location, options: Mapping[str, str] | None) -> LocalReader:
+    """Return a reader of a directory on disk."""
+    del options
+    return LocalReader(place)

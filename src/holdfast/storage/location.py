@@ -10,54 +10,23 @@ import posixpath
 import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
 
 from holdfast.errors import CredentialsInLocationError, LocationError
 from holdfast.redact import has_credentials
+from holdfast.storage.schemes import SCHEMES, Scheme, find_scheme
 
-Scheme = Literal["file", "s3", "gs", "az", "hdfs", "viewfs", "webhdfs", "swebhdfs", "memory"]
-
-_SCHEMES: dict[str, Scheme] = {
-    "file": "file",
-    "s3": "s3",
-    "s3a": "s3",
-    "s3n": "s3",
-    "gs": "gs",
-    "gcs": "gs",
-    "az": "az",
-    "azure": "az",
-    "abfs": "az",
-    "abfss": "az",
-    "wasb": "az",
-    "wasbs": "az",
-    "hdfs": "hdfs",
-    "viewfs": "viewfs",
-    "webhdfs": "webhdfs",
-    "swebhdfs": "swebhdfs",
-    "memory": "memory",
-}
-_WITHOUT_AUTHORITY = ("hdfs", "viewfs")
-"""Schemes whose host the settings of a session can give: `hdfs:///streams`."""
-_WEB = {"webhdfs", "swebhdfs"}
-_HDFS = {"hdfs", "viewfs", *_WEB}
-_NAMENODE_PORT = ":8020"
-"""Hadoop's own default."""
+LOCAL = "file"
+"""The scheme of a path without one."""
 _VOLUMES = "Use the store itself: s3://, abfss:// or gs://."
-_AZURE_SERVICES = {"abfs": "dfs", "abfss": "dfs", "wasb": "blob", "wasbs": "blob"}
-PUBLIC_AZURE = "core.windows.net"
-FABRIC = "fabric.microsoft.com"
-"""Of OneLake."""
 _URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?P<rest>.*)", re.DOTALL)
-_AT_ACCOUNT = re.compile(
-    r"(?P<container>[^@/]+)@(?P<account>[^./]+)(?:\.(?:dfs|blob)\.(?P<cloud>[^/]+))?"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Location:
     """A directory: on this machine's disk, or below a prefix of a bucket."""
 
-    scheme: Scheme
+    scheme: str
+    """By which its row is found in `holdfast.storage.schemes`."""
     bucket: str = ""
     """The bucket; Azure's `container@account`, or `container@account.cloud` in other clouds than
     the public one; HDFS's `host:port`; empty on disk, and for the file system of a session."""
@@ -67,12 +36,21 @@ class Location:
     """The scheme as it was written, where Spark's settings may be for that one: `wasbs`."""
 
     def __str__(self) -> str:
-        if self.scheme == "file":
+        if self.is_local:
             return self.path
         path = f"/{self.path}" if self.path else ""
-        if self.scheme == "az" and "@" in self.bucket:
-            return f"abfss://{_azure_host(self, 'dfs')}{path}"
-        return f"{self.scheme}://{self.bucket}{path}"
+        url = self.kind.url
+        return f"{url(self.bucket) if url else f'{self.scheme}://{self.bucket}'}{path}"
+
+    @property
+    def kind(self) -> Scheme:
+        """What its scheme decides."""
+        return SCHEMES[self.scheme]
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is on a disk of this machine."""
+        return self.kind.is_local
 
     @property
     def name(self) -> str:
@@ -98,8 +76,9 @@ def is_same_store(one: Location, other: Location) -> bool:
 
     HDFS has another address over HTTP, and none in `hdfs:///streams`: then the paths must do.
     """
-    if one.scheme in _HDFS and other.scheme in _HDFS:
-        is_by_path = not (one.bucket and other.bucket) or bool({one.scheme, other.scheme} & _WEB)
+    kinds = (one.kind, other.kind)
+    if one.kind.store and one.kind.store == other.kind.store:
+        is_by_path = not (one.bucket and other.bucket) or any(row.is_other_host for row in kinds)
         return is_by_path or one.bucket == other.bucket
     return (one.scheme, one.bucket) == (other.scheme, other.bucket)
 
@@ -113,14 +92,25 @@ def is_inside(inner: Location, outer: Location) -> bool:
 def spark_location(location: Location) -> str:
     """Return a location as Spark's file systems know it: S3 is `s3a://` there."""
     text = str(location)
-    if location.scheme == "file" and location.spelt:
-        return f"file:{text}"  # a path alone is on the session's default file system
-    if location.scheme == "s3":
-        return f"s3a{text.removeprefix('s3')}"
-    if location.scheme == "az" and "@" in location.bucket and location.spelt in _AZURE_SERVICES:
-        host = _azure_host(location, _AZURE_SERVICES[location.spelt])
-        return f"{location.spelt}://{host}/{location.path}"
-    return text
+    if location.is_local and location.spelt:
+        return f"{location.spelt}:{text}"  # a path alone is on the session's default file system
+    spark_url = location.kind.spark_url
+    if spark_url is None:
+        return text
+    path = f"/{location.path}" if location.path or location.spelt else ""
+    return f"{spark_url(location.bucket, location.spelt)}{path}"
+
+
+def kind_of(text: str) -> Scheme | None:
+    """Return what the scheme of a path or URL decides; None for a scheme that is not known."""
+    matched = _URL.fullmatch(text)
+    return SCHEMES[LOCAL] if matched is None else find_scheme(matched["scheme"].lower())
+
+
+def needs_session(text: str) -> bool:
+    """Return whether only a Spark session reaches what a text names."""
+    kind = kind_of(text)
+    return kind is not None and kind.needs_session
 
 
 def parse_location(text: str) -> Location:
@@ -135,17 +125,17 @@ def parse_location(text: str) -> Location:
     refuse_credentials(text)
     matched = _URL.fullmatch(text)
     if matched is None:
-        return Location(scheme="file", path=_absolute(text))
+        return Location(scheme=LOCAL, path=_absolute(text))
     spelt = matched["scheme"].lower()
-    scheme = _SCHEMES.get(spelt)
-    if scheme is None:
+    kind = find_scheme(spelt)
+    if kind is None:
         more = f" {_VOLUMES}" if spelt == "dbfs" else ""
         raise LocationError(text, why=f"There is no reader for {spelt}: locations.{more}")
-    if scheme == "file":
+    kept = spelt if kind.keeps_spelling else ""
+    if kind.is_local:
         path = _absolute("/" + matched["rest"].lstrip("/"))
-        return Location(scheme="file", path=path, spelt=spelt)
-    found = _in_bucket(text, scheme, matched["rest"])
-    return replace(found, spelt=spelt) if scheme == "az" else found
+        return Location(scheme=kind.name, path=path, spelt=kept)
+    return replace(_in_bucket(text, kind, matched["rest"]), spelt=kept)
 
 
 def refuse_credentials(text: str) -> None:
@@ -158,57 +148,17 @@ def refuse_credentials(text: str) -> None:
         raise CredentialsInLocationError(text)
 
 
-def _in_bucket(text: str, scheme: Scheme, rest: str) -> Location:
+def _in_bucket(text: str, kind: Scheme, rest: str) -> Location:
     authority, _, key = rest.removeprefix("//").partition("/")
     if not rest.startswith("//"):
         authority, key = "", rest
-    if not authority and scheme not in _WITHOUT_AUTHORITY:
-        kind = "host" if scheme in _HDFS else "bucket"
-        raise LocationError(text, why=f"There is no {kind} between // and the next /.")
+    if not authority and kind.needs_host:
+        raise LocationError(text, why=f"There is no {kind.host} between // and the next /.")
     parts = [part for part in key.split("/") if part not in ("", ".")]
     if ".." in parts:
         raise LocationError(text, why="Its path has a '..', which a bucket takes literally.")
-    if scheme == "az":
-        authority = _azure_bucket(text, authority)
-    elif scheme in _HDFS:
-        # Upper case stays: the name of a nameservice is a name in the cluster's settings.
-        authority = authority.removesuffix(_NAMENODE_PORT if scheme == "hdfs" else "")
-    return Location(scheme=scheme, bucket=authority, path="/".join(parts))
-
-
-def _azure_bucket(text: str, authority: str) -> str:
-    """Return `container@account` for every host of an account, with the cloud if it is another.
-
-    Raises:
-        LocationError: It is a host that Azure gives in other forms: a private link, a DNS zone.
-    """
-    container, at, host = authority.rpartition("@")
-    matched = _AT_ACCOUNT.fullmatch(f"{container}{at}{host.lower()}")
-    is_short = "@" not in authority and not text.lower().startswith(tuple(_AZURE_SERVICES))
-    if matched is None and not is_short:
-        why = "It does not name container@account.dfs.cloud or container@account.blob.cloud."
-        how = "Give abfss://container@account.dfs.core.windows.net/…."
-        raise LocationError(text, why=why, how=how)
-    if matched is None:
-        return authority
-    cloud = matched["cloud"] or PUBLIC_AZURE
-    bucket = f"{matched['container']}@{matched['account']}"
-    return bucket if cloud == PUBLIC_AZURE else f"{bucket}.{cloud}"
-
-
-def azure_account(location: Location) -> tuple[str, str, str]:
-    """Return the container of an Azure location, its account, and the domain of its cloud.
-
-    The account is empty if the location does not name it: `az://container/path`.
-    """
-    container, _, rest = location.bucket.partition("@")
-    account, _, cloud = rest.partition(".")
-    return container, account, cloud or PUBLIC_AZURE
-
-
-def _azure_host(location: Location, service: str) -> str:
-    container, account, cloud = azure_account(location)
-    return f"{container}@{account}.{service}.{cloud}"
+    authority = kind.normal_host(text, authority)
+    return Location(scheme=kind.name, bucket=authority, path="/".join(parts))
 
 
 def _absolute(path: str) -> str:

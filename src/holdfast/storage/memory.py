@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from typing import NoReturn
 
-from holdfast.errors import WriteError
+from holdfast.errors import LocationError, WriteError
 from holdfast.storage.location import Location
 from holdfast.storage.read import PAGE_ENTRIES, FileInfo, Listing, Page, Reader, WalkPage, cut_page
 
@@ -97,3 +98,13 @@ class MemoryStorage:
         data = self.files[path]
         etag = hashlib.sha256(data).hexdigest()
         return FileInfo(path=path, size_bytes=len(data), modified=_EPOCH, etag=etag)
+
+
+def refuse_opening(place: Location, options: Mapping[str, str] | None) -> NoReturn:
+    """Refuse what only the process that made it has.
+
+    Raises:
+        LocationError: Always.
+    """
+    del options
+    raise LocationError(str(place), why="What is in memory has no location to open it by.")

@@ -8,21 +8,19 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import obstore
 from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
-from obstore.store import AzureStore, GCSStore, MemoryStore, S3Store
 
-from holdfast.errors import ConfigError, ReadError
+from holdfast.errors import ReadError
 from holdfast.redact import redact
-from holdfast.storage.location import FABRIC, PUBLIC_AZURE, Location, azure_account
+from holdfast.storage.location import Location
+from holdfast.storage.object_clients import Store, open_store, store_options
 from holdfast.storage.read import PAGE_ENTRIES, FileInfo, Listing, Page, WalkPage
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta
-
-Store = S3Store | GCSStore | AzureStore | MemoryStore
 
 LIST_CHUNK = 10_000
 _OF_THE_MACHINE = "169.254.169.254"
@@ -39,70 +37,6 @@ _BODY = re.compile(r":? *<.*")
 _CODE = re.compile(r"<Code>(\w+)</Code>")
 _PROVIDER = re.compile(r"External AWS credential provider: (\w+)")
 """The kind of boto3's error; what follows it can be what a user's program printed."""
-
-
-def open_store(location: Location, options: Mapping[str, Any]) -> Store:
-    """Return a client of the location's bucket, rooted at its path.
-
-    Options are obstore's and win over the environment, which obstore reads itself.
-
-    Raises:
-        ConfigError: obstore does not take the options.
-    """
-    try:
-        return _make_store(location, options)
-    except (BaseError, ValueError, TypeError):
-        # Not a cause either: obstore quotes values that it cannot parse.
-        names = ", ".join(sorted(options)) or "none given"
-    raise ConfigError(
-        f"The storage options for {location} are not accepted. Check the names and values of the "
-        f"options ({names}) and of the environment variables of its store."
-    )
-
-
-def _make_store(location: Location, options: Mapping[str, Any]) -> Store:
-    chosen: dict[str, Any] = {name.lower(): value for name, value in options.items()}
-    plain_http = any(str(value).startswith("http://") for value in chosen.values())
-    chosen["client_options"] = {"allow_http": plain_http}
-    if location.path:
-        chosen["prefix"] = location.path
-    if location.scheme == "s3":
-        return S3Store(location.bucket, **chosen)
-    if location.scheme == "gs":
-        return GCSStore(location.bucket, **chosen)
-    return _make_azure(location, chosen)
-
-
-def _make_azure(location: Location, chosen: dict[str, Any]) -> AzureStore:
-    container, account, cloud = azure_account(location)
-    if account:
-        chosen.setdefault("account_name", account)
-    if cloud == FABRIC:
-        chosen.setdefault("use_fabric_endpoint", "true")
-    elif cloud != PUBLIC_AZURE:
-        chosen.setdefault("endpoint", f"https://{account}.blob.{cloud}")
-    return AzureStore(container, **chosen)
-
-
-def whole_bucket(store: Store) -> Store:
-    """Return a client of the same bucket, with the same settings, that is not rooted at a path."""
-    if isinstance(store, MemoryStore):
-        return store
-    settings: dict[str, Any] = {
-        "config": store.config,
-        "client_options": store.client_options,
-        "retry_config": store.retry_config,
-    }
-    if store.credential_provider is not None:
-        settings["credential_provider"] = store.credential_provider
-    return type(store)(**settings)
-
-
-def has_same_settings(one: Store, other: Store) -> bool:
-    """Return whether two clients are of one bucket, with the same endpoint and credentials."""
-    if isinstance(one, MemoryStore) or isinstance(other, MemoryStore):
-        return False  # it has no prefix
-    return type(one) is type(other) and one.config == other.config
 
 
 class ObjectReader:
@@ -293,3 +227,8 @@ def _info(found: ObjectMeta) -> FileInfo:
         modified=found["last_modified"],
         etag=(found["e_tag"] or "").strip('"') or None,  # Azure quotes it in a HEAD only
     )
+
+
+def open_object_reader(place: Location, options: Mapping[str, str] | None) -> ObjectReader:
+    """Return a reader of a bucket."""
+    return ObjectReader(place, open_store(place, store_options(place, options)))

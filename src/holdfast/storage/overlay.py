@@ -20,7 +20,7 @@ from holdfast.storage.read import PAGE_ENTRIES, FileInfo, Listing, Page, Reader,
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class OverlayChange:
     """One file that is not as it was before the rehearsal."""
 
     path: str
@@ -65,7 +65,7 @@ class OverlayWriter:
         """Where it reads."""
         return self._below.location
 
-    def changes(self) -> tuple[Change, ...]:
+    def changes(self) -> tuple[OverlayChange, ...]:
         """Return how the files differ from those below, sorted by path.
 
         A file that was put with the bytes it has below has not changed.
@@ -216,16 +216,16 @@ class OverlayWriter:
             return True
         return any(info.path not in over for info in self._below.walk(directory))
 
-    def _change(self, path: str, held: _Held | None) -> Change | None:
+    def _change(self, path: str, held: _Held | None) -> OverlayChange | None:
         before = self._below.stat(path)
         was = None if before is None else before.size_bytes
         if held is None:
             if before is None:
                 return None
-            return Change(path=path, kind="deleted", bytes_before=was, bytes_after=None)
+            return OverlayChange(path=path, kind="deleted", bytes_before=was, bytes_after=None)
         size = held.info.size_bytes
         if before is None:
-            return Change(path=path, kind="created", bytes_before=None, bytes_after=size)
+            return OverlayChange(path=path, kind="created", bytes_before=None, bytes_after=size)
         is_same = held.content == _Elsewhere(self._below, path) or (
             was == size
             and isinstance(held.content, bytes)
@@ -233,7 +233,7 @@ class OverlayWriter:
         )
         if is_same:
             return None
-        return Change(path=path, kind="replaced", bytes_before=was, bytes_after=size)
+        return OverlayChange(path=path, kind="replaced", bytes_before=was, bytes_after=size)
 
 
 def _look(reader: Reader, path: str) -> _Held | None:

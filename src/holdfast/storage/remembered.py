@@ -11,7 +11,7 @@ MOST_BYTES = 1 << 20
 """Larger files are read again."""
 
 
-class RememberedReader:
+class CachingReader:
     """Reads as the reader it wraps does. What is not there is asked for again: it may come."""
 
     def __init__(self, reader: Reader) -> None:

@@ -10,15 +10,16 @@ from __future__ import annotations
 import getpass
 import os
 import posixpath
+from collections.abc import Mapping
 from http.client import HTTPException
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 from urllib.error import HTTPError
 from urllib.parse import quote, urlencode
 from urllib.request import ProxyHandler, Request, build_opener
 
 import msgspec
 
-from holdfast.errors import ReadError
+from holdfast.errors import LocationError, ReadError
 from holdfast.printable import printable
 from holdfast.redact import redact
 from holdfast.storage.directories import DirectoryReader, Entry
@@ -187,3 +188,24 @@ def _entry(path: str, found: _Status) -> Entry:
     modified = moment(found.modified_ms / 1000)
     info = FileInfo(path=path, size_bytes=found.length, modified=modified, etag=etag)
     return Entry(info=info, is_directory=found.type == "DIRECTORY")
+
+
+def open_web_reader(place: Location, options: Mapping[str, str] | None) -> WebHdfsReader:
+    """Return a reader of a directory of HDFS."""
+    del options
+    return WebHdfsReader(place)
+
+
+def refuse_writing(place: Location, options: Mapping[str, str] | None) -> NoReturn:
+    """Name the address that can be written to.
+
+    Raises:
+        LocationError: Always.
+    """
+    del options
+    raise LocationError(
+        str(place),
+        why=f"{place.scheme}:// is for reading only.",
+        how="A root is the same directory as hdfs://namenode:8020/…. To accept a finding, "
+        "start the stream with HOLDFAST_ACCEPT in the driver's environment.",
+    )

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from holdfast.errors import LocationError
 from holdfast.storage.location import Location, parse_location
-from holdfast.storage.open import store_options
+from holdfast.storage.open import load
 from holdfast.storage.read import Reader
-from holdfast.storage.write_local import LocalWriter
 
 
 class Writer(Reader, Protocol):
@@ -74,23 +72,5 @@ def open_writer(location: str | Location, options: Mapping[str, str] | None = No
         LocationError: The location is not one Holdfast can write.
     """
     place = parse_location(location) if isinstance(location, str) else location
-    if place.scheme == "file":
-        return LocalWriter(place)
-    if place.scheme in ("hdfs", "viewfs"):
-        raise LocationError(
-            str(place),
-            why=f"{place.scheme}:// is written through a Spark session, and this command has none.",
-            how="To accept a finding, start the stream with HOLDFAST_ACCEPT in the driver's "
-            "environment; on YARN: --conf spark.yarn.appMasterEnv.HOLDFAST_ACCEPT=….",
-        )
-    if place.scheme in ("webhdfs", "swebhdfs"):
-        raise LocationError(
-            str(place),
-            why=f"{place.scheme}:// is for reading only.",
-            how="A root is the same directory as hdfs://namenode:8020/…. To accept a finding, "
-            "start the stream with HOLDFAST_ACCEPT in the driver's environment.",
-        )
-    from holdfast.storage.objects import open_store  # noqa: PLC0415 - costs 12 ms
-    from holdfast.storage.write_objects import ObjectWriter  # noqa: PLC0415
-
-    return ObjectWriter(place, open_store(place, store_options(place, options)))
+    opened: Writer = load(place.kind.writer)(place, options)
+    return opened

@@ -9,12 +9,12 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from holdfast.errors import WriteError
-from holdfast.storage.half_made import half_made_name
+from holdfast.storage.half_made import temp_name
 from holdfast.storage.local import LocalReader
 from holdfast.storage.location import Location
 from holdfast.storage.read import Reader, read_chunks
@@ -87,7 +87,7 @@ class _Attempt:
     def __init__(self, location: Location, target: Path) -> None:
         self._location = location
         self.target = target
-        self.half_made = target.with_name(half_made_name())
+        self.half_made = target.with_name(temp_name())
 
     def make_directory(self) -> None:
         try:
@@ -154,3 +154,9 @@ def _sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def open_local_writer(place: Location, options: Mapping[str, str] | None) -> LocalWriter:
+    """Return a writer of a directory on disk."""
+    del options
+    return LocalWriter(place)

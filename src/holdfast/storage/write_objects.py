@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 
@@ -10,14 +10,15 @@ import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError
 
 from holdfast.errors import WriteError
-from holdfast.storage.objects import (
-    ObjectReader,
+from holdfast.storage.location import Location
+from holdfast.storage.object_clients import (
     Store,
     has_same_settings,
-    reason,
-    remedy,
+    open_store,
+    store_options,
     whole_bucket,
 )
+from holdfast.storage.objects import ObjectReader, reason, remedy
 from holdfast.storage.read import CHUNK_BYTES, Reader, read_chunks
 
 SURELY_COPIED_BYTES = 1 << 30
@@ -98,3 +99,8 @@ class ObjectWriter(ObjectReader):
             location = str(self.location.join(path))
             # Not as a cause: obstore quotes the request and the answer, with what is secret.
             raise WriteError(location, why=reason(error), how=remedy(error)) from None
+
+
+def open_object_writer(place: Location, options: Mapping[str, str] | None) -> ObjectWriter:
+    """Return a writer of a bucket."""
+    return ObjectWriter(place, open_store(place, store_options(place, options)))

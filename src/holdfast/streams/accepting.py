@@ -5,7 +5,6 @@ What accepting a finding means is decided by its rule. Here no rule is known by 
 
 from __future__ import annotations
 
-import logging
 import os
 from collections import Counter
 from collections.abc import Mapping
@@ -14,6 +13,8 @@ from dataclasses import dataclass
 from holdfast import clock
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.errors import ConfigError
+from holdfast.events import emit
+from holdfast.events.starts import FindingNoted, FindingWarned
 from holdfast.evidence.stream import SinkEvidence, StreamEvidence
 from holdfast.grades import Severity
 from holdfast.ids import BatchId
@@ -33,7 +34,6 @@ from holdfast.storage.read import Reader
 from holdfast.storage.write import Writer
 from holdfast.streams.refusal import StartRefusedError
 
-_LOG = logging.getLogger("holdfast")
 VARIABLE = "HOLDFAST_ACCEPT"
 Given = Mapping[str, tuple[str, ...]]
 """The nonces that are given, by the code that they accept."""
@@ -63,8 +63,8 @@ def say_findings(stream: str, findings: tuple[Finding, ...]) -> None:
     """Log the findings that do not refuse a start."""
     for each in findings:
         if not each.refuses_start:
-            level = logging.INFO if each.severity is Severity.NOTE else logging.WARNING
-            _LOG.log(level, "holdfast: %s: %s", stream, each)
+            said = FindingNoted if each.severity is Severity.NOTE else FindingWarned
+            emit(said(stream=stream, finding=str(each)))
 
 
 def accepted_by_operator(accept: str | None) -> Given:

@@ -2,43 +2,38 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Callable
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.errors import HoldfastError
+from holdfast.events import emit
+from holdfast.events.event import Warned
+from holdfast.events.starts import Announced, LeaseAwaited, RepairAdvised
 from holdfast.evidence.case import Case
 from holdfast.evidence.collect import collect
 from holdfast.evidence.next_start import predict_by_logs
 from holdfast.evidence.outcomes import Refuses, RunsAgain, Unknown
 from holdfast.evidence.overview import overview_of
-from holdfast.evidence.versions import version_text
 from holdfast.grades import Confidence, Severity
+from holdfast.judgement.judge import judge
 from holdfast.record.leases import SECONDS_OF_SILENCE, Waiting
-from holdfast.rules import judge_or_ask, rules_for
+from holdfast.rules import own_catalogue
+from holdfast.spark_versions import version_text
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from holdfast.evidence.stream import StreamEvidence
     from holdfast.streams.accepting import Accepted
     from holdfast.streams.guard import Guard
 
-_LOG = logging.getLogger("holdfast")
 RETENTION = "spark.sql.streaming.minBatchesToRetain"
 _ROCKSDB, _FEWEST_RETAINED = "RocksDBStateStoreProvider", 2
 """Versions of state: that which the batch in hand begins from, and the one that it makes. The other
 provider keeps one more than it is told."""
-
-
-def say(text: str, *values: object) -> None:
-    """Log at INFO; a program that has configured no logging gets it on its standard error."""
-    if _LOG.hasHandlers():
-        _LOG.info(text, *values)
-    elif _LOG.isEnabledFor(logging.WARNING):
-        record = logging.LogRecord(_LOG.name, logging.INFO, "", 0, text, values, None)
-        logging.StreamHandler().handle(record)
 
 
 class WaitingTeller:
@@ -60,35 +55,31 @@ class WaitingTeller:
         if now - self._said_at < SECONDS_OF_SILENCE:
             return
         self._said_at = now
-        _LOG.warning(
-            "holdfast: %s waits for the lease of %s (epoch %s, taken %s), for %.0f s so far. %s",
-            waiting.stream,
-            lease.owner,
-            lease.epoch,
-            lease.taken_at or "at an unknown time",
-            waiting.seconds_waited,
-            waiting.say_end("this start", refused="in LEASE_HELD"),
+        emit(
+            LeaseAwaited(
+                stream=waiting.stream,
+                owner=str(lease.owner),
+                epoch=lease.epoch,
+                taken=lease.taken_at or "at an unknown time",
+                seconds=waiting.seconds_waited,
+                ends=waiting.say_end("this start", refused="in LEASE_HELD"),
+            )
         )
 
 
-def warn(spark: Any, guard: Guard) -> None:
+def warn(spark: SparkSession, guard: Guard) -> None:
     """Say what is not wrong now and can make a later start impossible, or not exact."""
-    retained = int(spark.conf.get(RETENTION))
+    retained = int(str(spark.conf.get(RETENTION)))
     if guard.contract.state_provider == _ROCKSDB and retained < _FEWEST_RETAINED:
-        _LOG.warning(
-            "holdfast: %s is %s: Spark can delete the state that a batch begins from while"
-            " it runs, and a batch that then fails never runs again. Set it to 2 or more",
-            RETENTION,
-            retained,
-        )
+        deleted = "Spark can delete the state that a batch begins from while it runs, and a batch"
+        never = f"{deleted} that then fails never runs again. Set it to 2 or more"
+        emit(Warned(f"{RETENTION} is {retained}: {never}"))
     for sink in guard.sinks:
         for text in sink.warnings():
-            _LOG.warning("holdfast: %s", text)
+            emit(Warned(text))
         if sink.ledger is None:
-            _LOG.warning(
-                "holdfast: %s runs at least once per batch; exactly-once is not claimed for it",
-                sink.shown,
-            )
+            runs = "runs at least once per batch; exactly-once is not claimed for it"
+            emit(Warned(f"{sink.display_name} {runs}"))
 
 
 def announce(evidence: StreamEvidence, guard: Guard, accepted: Accepted) -> str:
@@ -117,19 +108,13 @@ def announce(evidence: StreamEvidence, guard: Guard, accepted: Accepted) -> str:
         doing = f"begins batch {evidence.newest_planned + 1}"
     if isinstance(sure, Unknown) and sure != predicted:
         doing += f" (whether Spark can load what it needs is unknown: {sure.because})"
-    say(
-        "holdfast: %s generation %s epoch %s %s; owner %s; spark %s",
-        evidence.stream,
-        evidence.generation.number,
-        guard.lease.epoch,
-        doing,
-        guard.lease.owner,
-        version_text(guard.spark),
-    )
+    at = (evidence.stream, evidence.generation.number, guard.lease.epoch)
+    owner, spark = str(guard.lease.owner), version_text(guard.spark)
+    emit(Announced(*at, doing=doing, owner=owner, spark=spark))
     if not isinstance(predicted, Refuses):
         return ""
     advice = find_repair(evidence, guard)
-    _LOG.warning("holdfast: %s: %s", evidence.stream, advice)
+    emit(RepairAdvised(stream=evidence.stream, advice=advice))
     return advice
 
 
@@ -147,7 +132,7 @@ def find_repair(evidence: StreamEvidence, guard: Guard) -> str:
     )
     blocking = [
         each
-        for each in judge_or_ask(case, rules_for(case))
+        for each in judge(case, own_catalogue(case)).findings
         if each.severity is Severity.BLOCKS_RESTART and each.confidence is Confidence.CERTAIN
     ]
     if not blocking:
@@ -159,7 +144,7 @@ def find_repair(evidence: StreamEvidence, guard: Guard) -> str:
 def _standing(evidence: StreamEvidence, predicted: RunsAgain, accepted: Accepted) -> str:
     """Say whether a pending batch is in the sink already."""
     holding = [
-        sink.shown
+        sink.display_name
         for sink in evidence.sinks
         if predicted.batch_id in (sink.last_batch, accepted.last_batch(sink.sink))
     ]

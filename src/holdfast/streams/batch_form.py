@@ -11,33 +11,24 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import ConfigError
-from holdfast.ledger.source_ranges import Ranges, SourceRange
-from holdfast.spark.batch_plan import (
-    SourceNode,
-    StaticSide,
-    find_doubts,
-    find_state,
-    source_nodes,
-    static_sides,
-)
+from holdfast.sources.ranges import Ranges, SourceRange
+from holdfast.sources.reading import Make, NoBatchForm, Reading
 from holdfast.spark.errors import first_line, spark_errors
-from holdfast.spark.state_shape import StateShape
+from holdfast.spark.plans import SourceNode, StateShape, StaticSide
+from holdfast.spark.port import port_of
 from holdfast.streams.batch_reader import (
     Batches,
-    Make,
-    NoBatchForm,
     Noted,
     Notes,
-    Reading,
     Session,
     SourcePart,
+    opening_of,
     stream_of,
 )
-from holdfast.streams.batch_sources import source_batch
 from holdfast.streams.declared import Declared
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 __all__ = [
     "BatchForm",
@@ -57,7 +48,7 @@ _OTHER_SESSION = "its function reads a stream other than by the session it is gi
 class BatchForm:
     """A stream as a batch job."""
 
-    df: Any
+    df: DataFrame
     """A batch DataFrame with the rows that the stream gives for the ranges."""
     doubts: tuple[str, ...]
     """Why the rows can be others than the stream gave; empty when nothing is known to vary."""
@@ -77,13 +68,13 @@ class KeptState:
     """What a query with state has done to its rows."""
 
     shape: StateShape
-    entering: Any
+    entering: DataFrame
     """The rows that went into the operator with state, with columns `c0`, `c1`, …"""
     late: int
     """How many rows it has dropped as late."""
-    given_late: Any = None
+    given_late: DataFrame | None = None
     """What it would give of these rows alone; None when there are none."""
-    unknown: Any = None
+    unknown: DataFrame | None = None
     """What it gives up to a time of which it is not known which rows were late; None without."""
     unknown_until_ms: int | None = None
 
@@ -100,17 +91,18 @@ def batch_form(
     Args:
         spark: The session.
         declared: The stream.
-        ranges: Of each source that has an offset; see `holdfast.ledger.source_ranges`.
+        ranges: Of each source that has an offset; see `holdfast.sources.ranges`.
         tag: Changes what opens a source, for a stream that may keep state; without it such a
             stream has no batch form.
     """
     try:
         notes = Notes(spark)
         stream = declared.build(Session(spark, notes.open))
-        state = find_state(stream)
+        port = port_of(spark)
+        state = port.find_state(stream)
         if state and tag is None:
             return HasState(f"it keeps state: {', '.join(state)}")
-        opened = _opened(spark, notes, source_nodes(stream), ranges=ranges, tag=tag)
+        opened = _opened(spark, notes, port.source_nodes(stream), ranges=ranges, tag=tag)
         if isinstance(opened, NoBatchForm):
             return opened
         df = declared.build(Session(spark, Batches(opened).open))
@@ -120,8 +112,8 @@ def batch_form(
         return NoBatchForm(f"it could not be built: {first_line(error)}")
     return _same(stream, df) or BatchForm(
         df=df,
-        doubts=(*find_doubts(stream), *_doubts_of(notes)),
-        sides=tuple(side for side in static_sides(stream) if not side.is_constant),
+        doubts=(*port.find_doubts(stream), *_doubts_of(notes)),
+        sides=tuple(side for side in port.static_sides(stream) if not side.is_constant),
     )
 
 
@@ -130,7 +122,7 @@ def read_sources(spark: SparkSession, declared: Declared) -> Mapping[str, Readin
     try:
         notes = Notes(spark)
         stream = declared.build(Session(spark, notes.open))
-        nodes = source_nodes(stream)
+        nodes = port_of(spark).source_nodes(stream)
     except ConfigError as error:
         return NoBatchForm(error.why)
     except spark_errors() as error:
@@ -150,8 +142,8 @@ def read_sources(spark: SparkSession, declared: Declared) -> Mapping[str, Readin
 def without_options(declared: Declared, names: Sequence[str]) -> Declared:
     """Return a stream that reads its sources without some options, given in lower case."""
 
-    def build(session: Any) -> Any:
-        def open_reading(reading: Reading) -> Any:
+    def build(session: SparkSession) -> DataFrame:
+        def open_reading(reading: Reading) -> DataFrame:
             return stream_of(session, replace(reading, options=reading.without(names)))
 
         return declared.build(Session(session, open_reading))
@@ -159,7 +151,7 @@ def without_options(declared: Declared, names: Sequence[str]) -> Declared:
     return replace(declared, build=build)
 
 
-def _same(stream: Any, df: Any) -> NoBatchForm | None:
+def _same(stream: Any, df: DataFrame) -> NoBatchForm | None:
     """Say what is different when the function is called with batches; None if nothing is."""
     if df.isStreaming:
         return NoBatchForm(_OTHER_SESSION)
@@ -185,7 +177,9 @@ def _opened(
     for number, noted in enumerate(notes.noted):
         source, found = of_readings.get(number, ("", None))
         make = (
-            _nothing(spark, noted) if found is None else source_batch(spark, noted.reading, found)
+            _nothing(spark, noted)
+            if found is None
+            else found.open(opening_of(spark, noted.reading))
         )
         if tag is not None and found is not None and not isinstance(make, NoBatchForm):
             part = SourcePart(source=source, reading=noted.reading, found=found, make=make)
@@ -229,7 +223,7 @@ def _reading_of(node: SourceNode, noted: list[Noted]) -> int | None:
     same = [
         number
         for number, each in enumerate(noted)
-        if any(known.shown == node.shown for known in each.nodes)
+        if any(known.display_name == node.display_name for known in each.nodes)
     ]
     return same[0] if len(same) == 1 else None
 
@@ -238,7 +232,7 @@ def _nothing(spark: SparkSession, noted: Noted) -> Make:
     return lambda: spark.createDataFrame([], noted.schema)
 
 
-def _columns(df: Any) -> list[tuple[str, str]]:
+def _columns(df: DataFrame) -> list[tuple[str, str]]:
     return [(field.name, field.dataType.simpleString()) for field in df.schema]
 
 

@@ -7,43 +7,28 @@ order, batch DataFrames that hold exactly a range of each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import ConfigError
-from holdfast.ledger.source_ranges import SourceRange
-from holdfast.spark.batch_plan import SourceNode, source_nodes
+from holdfast.sinks.session import reader_of
+from holdfast.sources.ranges import SourceRange
+from holdfast.sources.reading import Make, Opening, OptionValue, Reading
+from holdfast.spark.errors import first_line, spark_errors
+from holdfast.spark.plans import SourceNode
+from holdfast.spark.port import port_of
+from holdfast.storage.location import parse_location
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
 
 _SHORT = ("csv", "json", "orc", "parquet", "text", "xml")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """One stream that a function reads, as it named it."""
-
-    format: str | None = None
-    """None: the session's default, or a table's own."""
-    schema: Any = None
-    options: dict[str, Any] = field(default_factory=dict)
-    path: str | None = None
-    table: str | None = None
-    name: str | None = None
-    """As `readStream.name` gave it; None without one."""
-
-    def option(self, name: str) -> str | None:
-        """Return an option of the source, whose names have no case; None when it is not given."""
-        found = (value for key, value in self.options.items() if key.lower() == name.lower())
-        return next((_text(value) for value in found), None)
-
-    def without(self, names: Iterable[str]) -> dict[str, Any]:
-        """Return its options but for some, which are given in lower case."""
-        return {key: value for key, value in self.options.items() if key.lower() not in names}
-
-
-Open = Callable[[Reading], Any]
-Make = Callable[[], Any]
-"""Opens a batch DataFrame."""
+Open = Callable[[Reading], "DataFrame"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,17 +42,10 @@ class SourcePart:
     make: Make
 
 
-@dataclass(frozen=True, slots=True)
-class NoBatchForm:
-    """Why a stream, or one of its sources, cannot be run as a batch job."""
-
-    reason: str
-
-
 class Session:
     """Spark's session, with another `readStream`."""
 
-    def __init__(self, spark: Any, open_reading: Open) -> None:
+    def __init__(self, spark: SparkSession, open_reading: Open) -> None:
         """Read every stream by a function."""
         self._spark = spark
         self._open = open_reading
@@ -88,15 +66,17 @@ class StreamReader:
         """Know no option yet."""
         self._open = open_reading
         self._format: str | None = None
-        self._schema: Any = None
-        self._options: dict[str, Any] = {}
+        self._schema: StructType | str | None = None
+        self._options: dict[str, OptionValue] = {}
         self._name: str | None = None
 
     def __getattr__(self, name: str) -> Any:
         if name not in _SHORT:
             raise ConfigError(f"readStream.{name} is not known to Holdfast.")
 
-        def load(path: str, schema: Any = None, **options: Any) -> Any:
+        def load(
+            path: str, schema: StructType | str | None = None, **options: OptionValue
+        ) -> DataFrame:
             return self.load(path, format=name, schema=schema, **options)
 
         return load
@@ -106,16 +86,16 @@ class StreamReader:
         self._format = source
         return self
 
-    def schema(self, schema: Any) -> StreamReader:
+    def schema(self, schema: StructType | str) -> StreamReader:
         """As Spark's."""
         self._schema = schema
         return self
 
-    def option(self, key: str, value: Any) -> StreamReader:
+    def option(self, key: str, value: OptionValue) -> StreamReader:
         """As Spark's."""
         return self.options(**{key: value})
 
-    def options(self, **options: Any) -> StreamReader:
+    def options(self, **options: OptionValue) -> StreamReader:
         """As Spark's; of two that differ in case only, the later one counts."""
         for key, value in options.items():
             known = {name for name in self._options if name.lower() == key.lower()}
@@ -134,9 +114,9 @@ class StreamReader:
         self,
         path: str | None = None,
         format: str | None = None,  # noqa: A002 - Spark's own word
-        schema: Any = None,
-        **options: Any,
-    ) -> Any:
+        schema: StructType | str | None = None,
+        **options: OptionValue,
+    ) -> DataFrame:
         """Open the source."""
         self.options(**options)
         reading = Reading(
@@ -147,7 +127,7 @@ class StreamReader:
         )
         return self._open(replace(reading, path=path or reading.option("path")))
 
-    def table(self, tableName: str) -> Any:  # noqa: N803 - Spark's own word
+    def table(self, tableName: str) -> DataFrame:  # noqa: N803 - Spark's own word
         """Open a table of a catalog."""
         options = dict(self._options)
         return self._open(Reading(table=tableName, options=options, name=self._name))
@@ -158,7 +138,7 @@ class Noted:
     """One stream that a function has read."""
 
     reading: Reading
-    schema: Any
+    schema: StructType | str
     nodes: tuple[SourceNode, ...]
     """As they stand in the plan of the stream alone."""
 
@@ -167,13 +147,15 @@ class Noted:
 class Notes:
     """What a function reads, in the order in which it reads it."""
 
-    spark: Any
+    spark: SparkSession
     noted: list[Noted] = field(default_factory=list)
 
-    def open(self, reading: Reading) -> Any:
+    def open(self, reading: Reading) -> DataFrame:
         """Open a stream as it is, and note it."""
         df = stream_of(self.spark, reading)
-        self.noted.append(Noted(reading=reading, schema=df.schema, nodes=source_nodes(df)))
+        self.noted.append(
+            Noted(reading=reading, schema=df.schema, nodes=port_of(self.spark).source_nodes(df))
+        )
         return df
 
 
@@ -184,13 +166,13 @@ class Batches:
     dataframes: Sequence[Make]
     opened: int = 0
 
-    def open(self, _: Reading) -> Any:
+    def open(self, _: Reading) -> DataFrame:
         """Return the next one."""
         self.opened += 1
         return self.dataframes[self.opened - 1]()
 
 
-def stream_of(spark: Any, reading: Reading) -> Any:
+def stream_of(spark: SparkSession, reading: Reading) -> DataFrame:
     """Open a stream by Spark's own reader."""
     reader = spark.readStream
     if reading.name is not None:
@@ -205,5 +187,12 @@ def stream_of(spark: Any, reading: Reading) -> Any:
     return reader.load() if reading.path is None else reader.load(reading.path)
 
 
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def opening_of(spark: SparkSession, reading: Reading) -> Opening:
+    """Return what is needed to open a range of a stream as a batch."""
+    return Opening(
+        spark=spark,
+        reading=reading,
+        read_at=lambda location: reader_of(spark, parse_location(location)),
+        errors=spark_errors(),
+        first_line=first_line,
+    )

@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.checkpoint.layout import STATE
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.errors import HoldfastError
+from holdfast.events import emit
+from holdfast.events.batches import (
+    BatchPlanned,
+    BatchRefused,
+    BatchReturned,
+    BatchSkipped,
+    BatchWritten,
+    SinkWritten,
+    fields_of,
+)
 from holdfast.ids import BatchId
-from holdfast.ledger.coverage import Coverage, read_coverage
+from holdfast.ledger.coverage import Coverage, read_coverage, same_offsets
 from holdfast.ledger.decide import Refuse, Skip
 from holdfast.ledger.row import Attempt, Binding
-from holdfast.points import reached, tell
-from holdfast.record.read_files import InputFile, keep_input_files
-from holdfast.spark.running import RunningQuery, same_offsets
-from holdfast.streams.announce import say
-from holdfast.streams.heartbeat import Keeper
+from holdfast.record.input_files import InputFile, keep_input_files
+from holdfast.spark.port import RunningQuery
+from holdfast.streams.heartbeat import LeaseRenewer
 from holdfast.streams.query_end import StoppedError
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
     from holdfast.sinks.sink import SinkWriter
     from holdfast.storage.read import Reader
-    from holdfast.streams.fan_out import Journal
-
-_LOG = logging.getLogger("holdfast")
+    from holdfast.streams.fan_out import BatchSpool
 
 
 class BatchRefusedError(HoldfastError):
@@ -52,31 +59,30 @@ class BatchWriter:
     binding: Binding
     checkpoint: Reader
     sinks: tuple[SinkWriter, ...]
-    journal: Journal
-    keeper: Keeper
+    spool: BatchSpool
+    renewer: LeaseRenewer
 
-    def __call__(self, batch: Any, number: int) -> None:
+    def __call__(self, batch: DataFrame, number: int) -> None:
         """Write one batch: the function that Spark calls."""
         batch_id = BatchId(number)
-        with self.keeper.writing():
+        with self.renewer.writing():
             try:
                 self._write(batch, batch_id)
             except Exception as error:
                 # Spark does not bring the error itself back.
-                self.keeper.failed = batch_id, error
+                self.renewer.failed = batch_id, error
                 if isinstance(error, HoldfastError) and not isinstance(error, StoppedError):
-                    told = (error.code, error.what, error.why, error.how)
-                    _LOG.error("holdfast: %s %s %s %s", *told)
+                    told = {"code": error.code, "what": error.what, "why": error.why}
+                    emit(BatchRefused(self.stream, batch_id, **told, how=error.how))
                 raise
 
-    def _write(self, batch: Any, batch_id: BatchId) -> None:
+    def _write(self, batch: DataFrame, batch_id: BatchId) -> None:
         began = clock.monotonic()
         attempts = self._attempts(batch_id)  # S1
-        tell("batch", batch_id)
-        reached("S1")
-        if not self.keeper.holds():
+        emit(BatchPlanned(**fields_of(attempts[0])))
+        if not self.renewer.holds():
             raise BatchRefusedError(self.stream, batch_id, why="The lease is lost.")
-        if any(sink.ledger is None for sink in self.sinks) and not self.keeper.is_confirmed():
+        if any(sink.ledger is None for sink in self.sinks) and not self.renewer.is_confirmed():
             why = (
                 "The lease was not renewed for a whole term: another driver may run the stream, "
                 "and a function has no fence that would keep both apart."
@@ -85,22 +91,22 @@ class BatchWriter:
         if len(self.sinks) == 1:
             is_run = is_given = self._give(batch, attempts)
         else:
-            with self.journal.rows(batch, attempts[0]) as rows:
+            with self.spool.rows(batch, attempts[0]) as rows:
                 is_given = self._give(rows.frame, attempts)
                 is_run = is_given and rows.was_run
         if is_given:
-            told = (self.stream, batch_id, self._shown, clock.monotonic() - began)
-            _LOG.info("holdfast: %s batch %s is written to %s (%.1f s)", *told)
+            took = clock.monotonic() - began
+            emit(BatchWritten(self.stream, batch_id, sinks=self._shown, seconds=took))
         if not is_run:
             self._drain(batch, batch_id, is_given=is_given)
-        self.keeper.last_batch = batch_id
-        reached("S7")
+        self.renewer.last_batch = batch_id
+        emit(BatchReturned(self.stream, batch_id))
 
     @property
     def _shown(self) -> str:
-        return " and ".join(sink.shown for sink in self.sinks)
+        return " and ".join(sink.display_name for sink in self.sinks)
 
-    def _give(self, rows: Any, attempts: list[Attempt]) -> bool:
+    def _give(self, rows: DataFrame, attempts: list[Attempt]) -> bool:
         """Give a batch to every sink, in the order they were named; False when all held it.
 
         Raises:
@@ -110,15 +116,15 @@ class BatchWriter:
         for sink, attempt in zip(self.sinks, attempts, strict=True):
             decision = sink.write(attempt, rows, before_commit=self._check_running)  # S2 to S6
             if isinstance(decision, Refuse):
-                why = f"{sink.shown}: {decision.reason.value}."
+                why = f"{sink.display_name}: {decision.reason.value}."
                 raise BatchRefusedError(self.stream, attempt.batch_id, why=why)
             decisions.append(decision)
-            reached("sink-written")
+            emit(SinkWritten(**fields_of(attempt)))
         return not all(isinstance(decision, Skip) for decision in decisions)
 
     def _check_running(self, rows: int) -> None:
         """Refuse to commit for a query that is being stopped: `stop` does not interrupt a batch."""
-        if not self.keeper.holds() or not self.query.is_active():
+        if not self.renewer.holds() or not self.query.is_active():
             raise StoppedError(self.stream, rows)
 
     def _attempts(self, batch_id: BatchId) -> list[Attempt]:
@@ -133,13 +139,13 @@ class BatchWriter:
             # A fenced driver can still write the checkpoint; on S3 its late request replaces ours.
             why = f"offsets/{batch_id} is not what this query has planned: another driver wrote it."
             raise BatchRefusedError(self.stream, batch_id, why=why)
-        generation, record = self.generation, self.journal.record
+        generation, record = self.generation, self.spool.record
         files = {
             source: [InputFile(each.log_offset, each.timestamp_ms, each.path) for each in entries]
             for source, entries in covered.files.items()
         }
         keep_input_files(record, files, generation=generation, batch=batch_id)
-        lease = self.keeper.lease
+        lease = self.renewer.lease
         first = Attempt(
             stream=self.stream,
             sink="",
@@ -154,7 +160,7 @@ class BatchWriter:
         )
         return [replace(first, sink=sink.name) for sink in self.sinks]
 
-    def _drain(self, batch: Any, batch_id: BatchId, *, is_given: bool) -> None:
+    def _drain(self, batch: DataFrame, batch_id: BatchId, *, is_given: bool) -> None:
         """Run a batch that was not run for its rows through to nothing, when the query has state.
 
         State is written by running the batch: without it the query could never go on.
@@ -166,13 +172,7 @@ class BatchWriter:
         """
         has_state = bool(self.checkpoint.list(STATE).directories)
         if not is_given:
-            tell("skipped", batch_id)
-            say(
-                "holdfast: %s batch %s is in %s already: skipped%s",
-                self.stream,
-                batch_id,
-                self._shown,
-                " and drained" if has_state else "",
-            )
+            drained = " and drained" if has_state else ""
+            emit(BatchSkipped(self.stream, batch_id, sinks=self._shown, drained=drained))
         if has_state:
             batch.write.format("noop").mode("overwrite").save()

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from holdfast.redact import redact
-from holdfast.sinks.kinds import resolve_writer
 from holdfast.sinks.sink import SinkWriter
 from holdfast.spark.errors import spark_errors
 from holdfast.streams.declared import Declared, build_one
@@ -17,7 +16,7 @@ from holdfast.streams.graph import Node, find_reads, normal
 from holdfast.streams.start import start
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
 
@@ -26,7 +25,7 @@ class Built:
     """One stream, built."""
 
     declared: Declared
-    df: Any
+    df: DataFrame | None
     """None when it reads a table that is not there yet: built again at its own start."""
     node: Node
 
@@ -57,7 +56,7 @@ def build_streams(spark: SparkSession, streams: Mapping[str, Declared]) -> dict[
             mode = declared.options["outputMode"]
             writers = []
             for sink in declared.sinks:
-                writers.append(resolve_writer(sink, df, stream=name, output_mode=mode))
+                writers.append(sink.writer_for(df, stream=name, output_mode=mode))
                 opened.callback(writers[-1].close)
                 future.add(writers[-1].place, df.schema)
             node = _node(declared, writers, reads=(*find_reads(df), *reads))

@@ -11,27 +11,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from holdfast.errors import HoldfastError
 from holdfast.evidence.case import Case
 from holdfast.evidence.collect import StreamPlaces, collect_stream
 from holdfast.evidence.query import Query
 from holdfast.evidence.query_to_start import QueryToStart, find_unknown
+from holdfast.judgement.judge import judge
 from holdfast.record.bounds import MAX_EPOCH
 from holdfast.record.contracts import Contract, SinkContract, contract_before
 from holdfast.redact import redact
-from holdfast.rules import RULES, Needs, judge_or_ask
+from holdfast.rules import Catalogue, Needs, rules_for
 from holdfast.rules.compatibility import StreamCheck
-from holdfast.sinks.kinds import describe_sink, resolve_writer
 from holdfast.sinks.sink import SinkSpec
-from holdfast.spark.describe import describe_query
 from holdfast.spark.errors import spark_errors
+from holdfast.spark.port import port_of
 from holdfast.streams.declared import Declared, build_one
 from holdfast.streams.future_tables import FutureTables
 from holdfast.streams.place import Place, find_place
 from holdfast.streams.resolve import check_session, check_streaming
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 _LOG = logging.getLogger("holdfast.check")
 
@@ -82,7 +84,8 @@ def _check(declared: Declared, built: Any, spark: SparkSession, *, root: str | N
         return StreamCheck(stream=declared.name, unknown=(built,) if has_run else ())
     case, unseen = _case(declared, built, place, before=before)
     assert case.query is not None
-    findings = judge_or_ask(case, [rule for rule in RULES if rule.needs is Needs.QUERY])
+    of_the_code = tuple(rule for rule in rules_for(case) if rule.needs is Needs.QUERY)
+    findings = judge(case, Catalogue(rules=of_the_code)).findings
     is_new = case.newest_planned < 0
     return StreamCheck(
         stream=declared.name,
@@ -93,12 +96,14 @@ def _check(declared: Declared, built: Any, spark: SparkSession, *, root: str | N
 
 
 def _case(
-    declared: Declared, df: Any, place: Place, *, before: Contract | None
+    declared: Declared, df: DataFrame, place: Place, *, before: Contract | None
 ) -> tuple[Case, tuple[str, ...]]:
     """Return what the rules judge, and the sinks that could not be looked at."""
     mode = declared.options["outputMode"]
     labels, places, unseen = _resolve_sinks(declared, df, before)
-    now, state = describe_query(df, sinks=labels, output_mode=mode, sink_places=places)
+    now, state = port_of(df.sparkSession).describe_query(
+        df, sinks=labels, output_mode=mode, sink_places=places
+    )
     version = check_session(df.sparkSession)
     evidence = collect_stream(
         StreamPlaces(
@@ -118,7 +123,7 @@ def _case(
 
 
 def _resolve_sinks(
-    declared: Declared, df: Any, before: Contract | None
+    declared: Declared, df: DataFrame, before: Contract | None
 ) -> tuple[tuple[str, ...], tuple[SinkContract, ...], tuple[str, ...]]:
     """Return labels and contracts of the sinks, and why some could not be reached."""
     mode = declared.options["outputMode"]
@@ -126,30 +131,24 @@ def _resolve_sinks(
     with ExitStack() as opened:
         for sink in declared.sinks:
             try:
-                writer = resolve_writer(sink, df, stream=declared.name, output_mode=mode)
+                writer = sink.writer_for(df, stream=declared.name, output_mode=mode)
             except HoldfastError as error:
                 labels.append(sink.label)
-                unseen.append(f"{sink.shown} could not be looked at: {error.why}")
+                unseen.append(f"{sink.display_name} could not be looked at: {error.why}")
                 places += _as_before(sink, before)
                 continue
             opened.callback(writer.close)
             labels.append(writer.name)
-            places += [describe_sink(sink, writer)] if writer.ledger is not None else []
+            places += [writer.describe()] if writer.ledger is not None else []
     return tuple(labels), tuple(places), tuple(unseen)
 
 
 def _as_before(sink: SinkSpec, before: Contract | None) -> list[SinkContract]:
     """Return a sink that could not be reached, with the place that it had in the last run."""
     known = before.sink_places if before is not None else ()
+    asked = {"keys": tuple(sink.keys), "sequence_by": sink.sequence_by, "secret": sink.secret}
     return [
-        SinkContract(
-            kind=sink.kind,
-            place=each.place,
-            label=each.label,
-            keys=tuple(sink.keys),
-            sequence_by=sink.sequence_by,
-            secret=sink.secret,
-        )
+        msgspec.structs.replace(each, kind=sink.kind, **asked)
         for each in known
         if each.label == sink.label
     ]

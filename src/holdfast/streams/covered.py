@@ -12,18 +12,18 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from holdfast.checkpoint.layout import COMMITS, Kind, parse_name
+from holdfast.checkpoint.text import canonical
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.ids import BatchId
-from holdfast.ledger.coverage import NOTHING_READ, canonical, read_coverage
-from holdfast.ledger.merge_ranges import merge_ranges
-from holdfast.ledger.source_ranges import DeltaRange, KafkaRange, NoRange, Ranges, read_ranges
+from holdfast.ledger.coverage import NOTHING_READ, read_coverage
 from holdfast.proof.values import Fault
 from holdfast.record.backfills import read_backfills
 from holdfast.record.contracts import read_contract
 from holdfast.record.generations import CLONED, read_generations
 from holdfast.record.runs import first_run
-from holdfast.sinks.held import Held
+from holdfast.sinks.contents import SinkContents
 from holdfast.sinks.session import reader_of
+from holdfast.sources.ranges import NoRange, Ranges, merge_ranges, read_ranges
 from holdfast.storage.location import parse_location
 from holdfast.storage.read import Reader
 from holdfast.streams.batch_form import (
@@ -69,9 +69,9 @@ class Covered:
 
     @property
     def records(self) -> int | None:
-        """How many offsets of Kafka it reads; None when the source is another."""
+        """How many records it reads; None when its sources do not count them."""
         each = (each for ranges in self.ranges for each in ranges.values())
-        found = [one.records for one in each if isinstance(one, KafkaRange)]
+        found = [one.records for one in each if one.records is not None]
         return sum(found) if found else None
 
 
@@ -86,7 +86,7 @@ class Coverages:
     """Where it began to read, as somebody says; None without."""
     _known: dict[tuple[object, ...], Covered | NoBatchForm] = field(default_factory=dict)
 
-    def of(self, held: Held) -> Covered | NoBatchForm:
+    def of(self, held: SinkContents) -> Covered | NoBatchForm:
         """Return the job that gives what must be in a sink, or why there is none.
 
         Args:
@@ -129,7 +129,7 @@ class Coverages:
             end = covered.end_offsets
         return self._of(self._lineage("", end).lives, (), last=-1 if newest is None else newest)
 
-    def doubts(self, held: Held) -> Iterator[Doubt]:
+    def doubts(self, held: SinkContents) -> Iterator[Doubt]:
         """Yield why a sink may rightly hold more or less than what its stream has given.
 
         Raises:
@@ -275,7 +275,7 @@ class Coverages:
 
     def _from_options(self, ranges: Ranges) -> Ranges | NoBatchForm:
         """Return ranges from the beginning as the code has it: of a Delta table, from a version."""
-        if not any(isinstance(each, DeltaRange) and each.after < 0 for each in ranges.values()):
+        if not any(each.begins_by_options for each in ranges.values()):
             return ranges
         readings = read_sources(self.spark, self.declared)
         if isinstance(readings, NoBatchForm):
@@ -283,11 +283,8 @@ class Coverages:
         found = dict(ranges)
         for source, each in ranges.items():
             reading = readings.get(source)
-            given = None if reading is None else reading.option("startingVersion")
-            if given is None or not isinstance(each, DeltaRange) or each.after >= 0:
-                continue
-            if not given.isdecimal():
-                told = f"it reads a Delta table from startingVersion {given}, not a number"
-                return NoBatchForm(told)
-            found[source] = replace(each, after=int(given) - 1)
+            began = each if reading is None else each.by_options(reading)
+            if isinstance(began, NoBatchForm):
+                return began
+            found[source] = began
         return found

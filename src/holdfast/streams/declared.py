@@ -11,10 +11,10 @@ from holdfast.spark.errors import spark_errors
 from holdfast.streams.future_tables import FutureTables
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
-Build = Callable[[Any], Any]
-"""From a Spark session to a streaming DataFrame."""
+Build = Callable[[Any], "DataFrame"]
+"""From a Spark session, or what stands for one, to a streaming DataFrame."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,9 @@ class Declared:
     """As for `start`: trigger, outputMode."""
 
 
-def build_one(spark: SparkSession, declared: Declared, future: FutureTables) -> tuple[Any, Any]:
+def build_one(
+    spark: SparkSession, declared: Declared, future: FutureTables
+) -> tuple[DataFrame, tuple[str, ...]]:
     """Return a stream's DataFrame, and the tables it reads that are not there yet.
 
     Raises:

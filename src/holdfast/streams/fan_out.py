@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
-from holdfast.points import reached
+from holdfast.events import emit
+from holdfast.events.batches import Spooled, fields_of
 from holdfast.record.batches import (
     JournalledBatch,
     forget_before,
@@ -25,6 +26,8 @@ from holdfast.spark.exact_parquet import read_exactly, write_exactly
 from holdfast.storage.location import spark_location
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
     from holdfast.ledger.row import Attempt
     from holdfast.storage.write import Writer
 
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
 class Rows:
     """The rows of a batch, as every sink gets them."""
 
-    frame: Any
+    frame: DataFrame
     was_run: bool
     """Whether the batch itself has been run for them; else its state has not been written."""
 
@@ -52,7 +55,7 @@ class OtherColumnsError(HoldfastError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Journal:
+class BatchSpool:
     """Gives the rows of a batch to several sinks."""
 
     record: Writer
@@ -62,7 +65,7 @@ class Journal:
     """The first batch of this run: an earlier run may have materialised it."""
 
     @contextmanager
-    def rows(self, batch: Any, attempt: Attempt) -> Iterator[Rows]:
+    def rows(self, batch: DataFrame, attempt: Attempt) -> Iterator[Rows]:
         """Give the rows of a batch, the same as when it was run before."""
         is_first = attempt.batch_id == self.first_batch
         found: JournalledBatch | None = None
@@ -94,7 +97,7 @@ class Journal:
             epoch=attempt.epoch,
         )
 
-    def _write(self, batch: Any, attempt: Attempt) -> JournalledBatch:
+    def _write(self, batch: DataFrame, attempt: Attempt) -> JournalledBatch:
         path = rows_path(attempt.generation, attempt.batch_id, epoch=attempt.epoch)
         where = spark_location(self.record.location.join(path))
         write_exactly(batch, where)
@@ -105,13 +108,13 @@ class Journal:
             rows=path,
         )
         is_mine = keep_journalled(self.record, mine)
-        reached("journalled")
+        emit(Spooled(**fields_of(attempt)))
         found = mine if is_mine else self._read(attempt)
         assert found is not None
         return found
 
 
-def _check_columns(batch: Any, where: str, attempt: Attempt) -> None:
+def _check_columns(batch: DataFrame, where: str, attempt: Attempt) -> None:
     """Refuse rows of another query: a column that they lack would be read as NULL."""
     kept = read_exactly(batch.sparkSession, where).schema
     before, now = (

@@ -6,9 +6,13 @@ table, and showing a pipeline must not create it: so an empty stream with the sa
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast.streams.graph import normal
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 _OPENING = ("load", "table", "json", "csv", "parquet", "text", "orc")
 
@@ -16,16 +20,16 @@ _OPENING = ("load", "table", "json", "csv", "parquet", "text", "orc")
 class FutureTables:
     """Tables that are not there yet, with the columns they will have."""
 
-    def __init__(self, spark: Any) -> None:
+    def __init__(self, spark: SparkSession) -> None:
         """Know none yet."""
         self._spark = spark
-        self._schemas: dict[str, Any] = {}
+        self._schemas: dict[str, StructType] = {}
         self._opened: list[str] = []
 
     def __bool__(self) -> bool:
         return bool(self._schemas)
 
-    def add(self, place: str, schema: Any) -> None:
+    def add(self, place: str, schema: StructType) -> None:
         """Add a table that is not there yet."""
         self._schemas[normal(place)] = schema
 
@@ -39,7 +43,7 @@ class FutureTables:
         """The places of those that were read with the newest session."""
         return tuple(dict.fromkeys(self._opened))
 
-    def open(self, place: str) -> Any:
+    def open(self, place: str) -> DataFrame | None:
         """Return an empty stream with the columns of a table; None when it is not one of these."""
         from pyspark.sql import functions as F
 
@@ -55,7 +59,7 @@ class FutureTables:
 class _Session:
     """Spark's session, with another `readStream`."""
 
-    def __init__(self, spark: Any, tables: FutureTables) -> None:
+    def __init__(self, spark: SparkSession, tables: FutureTables) -> None:
         self._spark = spark
         self._tables = tables
 

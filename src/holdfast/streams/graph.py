@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING
 
 from holdfast.errors import ConfigError, LocationError
 from holdfast.redact import redact_location
-from holdfast.spark.plan import analysed, kind_of, walk_streaming
+from holdfast.spark.port import port_of
 from holdfast.storage.location import parse_location
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,23 +34,10 @@ class Node:
     """Why it is not known what it reads; empty when it is known."""
 
 
-def find_reads(df: Any) -> tuple[str, ...]:
+def find_reads(df: DataFrame) -> tuple[str, ...]:
     """Return the locations that a streaming DataFrame reads; those of topics have none."""
-    found: list[str] = []
-    for node in walk_streaming(analysed(df)):
-        if kind_of(node) == "StreamingRelation":
-            found += _paths(node.dataSource())
-    return tuple(dict.fromkeys(found))
-
-
-def _paths(source: Any) -> Iterator[str]:
-    options = source.options()
-    path = options.get("path")
-    table = source.catalogTable()
-    if path.isDefined():
-        yield normal(path.get())
-    elif table.isDefined() and table.get().storage().locationUri().isDefined():
-        yield normal(str(table.get().storage().locationUri().get()))
+    paths = port_of(df.sparkSession).find_reads(df)
+    return tuple(dict.fromkeys(map(normal, paths)))
 
 
 def normal(location: str) -> str:

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, replace
 
+from holdfast.events import emit
+from holdfast.events.starts import Fenced, GenerationReady, Judged, QueryChanged
 from holdfast.evidence.case import Case
 from holdfast.evidence.collect import LedgerLook, StreamPlaces, collect_again, collect_stream
 from holdfast.evidence.query import Query
 from holdfast.evidence.query_to_start import QueryToStart
-from holdfast.evidence.sources.probe import SourceProbe
 from holdfast.evidence.state_columns import PlannedState
 from holdfast.evidence.stream import SinkEvidence, StreamEvidence
-from holdfast.evidence.versions import SparkVersion
+from holdfast.judgement.judge import judge
 from holdfast.ledger.store import LedgerStore
-from holdfast.points import reached
 from holdfast.record.contracts import Contract, keep_contract, tell_changes
+from holdfast.record.input_files import merge_input_files
 from holdfast.record.leases import Lease
-from holdfast.record.read_files import merge_input_files
 from holdfast.record.repairs import unfinished_repair
-from holdfast.rules import judge_or_ask
+from holdfast.rules import own_catalogue
 from holdfast.sinks.sink import SinkWriter
+from holdfast.sources.probe import SourceProbe
+from holdfast.spark_versions import SparkVersion
 from holdfast.streams.accepting import (
     Accepted,
     Given,
@@ -37,8 +38,6 @@ from holdfast.streams.refusal import (
     UnfinishedRepairStartError,
 )
 from holdfast.streams.source_probes import SourceProbes
-
-_LOG = logging.getLogger("holdfast")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,9 +98,12 @@ class Guard:
         refuse_unfinished_repair(self.place)
         evidence = _readable(collect_stream(self._places))
         sources = self.probes.ask(evidence)
-        findings = judge_or_ask(self._case(evidence, sources))
+        case = self._case(evidence, sources)
+        findings = judge(case, own_catalogue(case)).findings
         say_findings(evidence.stream, findings)
-        reached("G3")
+        at = (evidence.stream, evidence.generation.number, self.lease.epoch)
+        codes = ", ".join(dict.fromkeys(each.code for each in findings))
+        emit(Judged(*at, findings=codes or "none"))
         accepted = accept_findings(
             self.place.record, evidence, findings, given=given, epoch=self.lease.epoch
         )
@@ -115,7 +117,7 @@ class Guard:
         self._keep_contract()
         for sink in self.sinks:
             sink.create()
-        reached("G4")
+        emit(GenerationReady(stream=self.place.stream, generation=self.place.generation.number))
         return collect_stream(self._places) if moved else evidence
 
     def fence(self, evidence: StreamEvidence, accepted: Accepted) -> None:
@@ -127,10 +129,11 @@ class Guard:
         """
         for (sink, ledger), known in zip(self.ledgers, evidence.sinks, strict=True):
             if not self._take(ledger, known, evidence, accepted=accepted):
-                raise FenceNotTakenError(self.place.stream, sink.shown)
+                raise FenceNotTakenError(self.place.stream, sink.display_name)
         # What was read before the fence is older than it: judged again.
         found = _readable(collect_again(self._places, evidence))
-        again = judge_or_ask(self._case(found, ()))
+        case = self._case(found, ())
+        again = judge(case, own_catalogue(case)).findings
         findings = tuple(each for each in again if not accepted.covers(each))
         try:
             refuse_findings(self.place.record, found, findings)
@@ -138,7 +141,7 @@ class Guard:
             so_far = "its sinks are fenced, and no batch was written"
             told = (error.stream, error.findings, error.nonces)
             raise StartRefusedError(*told, root=error.root, so_far=so_far) from None
-        reached("G5")
+        emit(Fenced(stream=self.place.stream, epoch=self.lease.epoch))
 
     def _take(
         self,
@@ -175,7 +178,7 @@ class Guard:
     def _look(self, sink: SinkWriter, ledger: LedgerStore) -> LedgerLook:
         return LedgerLook(
             sink=sink.name,
-            shown=sink.shown,
+            display_name=sink.display_name,
             store=ledger,
             is_added=lambda: self._is_added(sink),
         )
@@ -192,7 +195,7 @@ class Guard:
     def _keep_contract(self) -> None:
         """Write the contract down, and say what has changed since the last run."""
         for change in tell_changes(self.before, self.contract) if self.before else ():
-            _LOG.warning("holdfast: %s: %s", self.place.stream, change)
+            emit(QueryChanged(stream=self.place.stream, change=change))
         if self.before != self.contract:  # else it was read from its file just now
             keep_contract(self.place.record, self.contract)
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from holdfast.errors import ConfigError, without_our_frames
 from holdfast.sinks.sink import SinkSpec, as_sinks
-from holdfast.spark.stream_writer import Told, read_writer
-from holdfast.streams.refusal import UnsupportedSparkError
+from holdfast.spark.plans import WriterOptions
+from holdfast.spark.port import read_writer
 from holdfast.streams.start import Start
 
 if TYPE_CHECKING:
@@ -63,9 +63,7 @@ def guard(  # noqa: PLR0913 - what Spark and the guard need, each by name
     )
 
 
-def _read(writer: object) -> Told:
-    if type(writer).__module__.startswith("pyspark.sql.connect"):
-        raise UnsupportedSparkError("This is a Spark Connect session; the guard needs the driver.")
+def _read(writer: DataStreamWriter) -> WriterOptions:
     try:
         told = read_writer(writer)
     except AttributeError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import logging
 import queue
 import threading
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,9 @@ import msgspec
 
 from holdfast import clock
 from holdfast.errors import HoldfastError
-from holdfast.points import reached
+from holdfast.events import emit
+from holdfast.events.event import Warned
+from holdfast.events.starts import LeaseLost, LeaseNotRenewed, LeaseReleased, LeaseRenewed, RunEnded
 from holdfast.record.leases import Lease, release, renew
 from holdfast.record.runs import FAILED, FINISHED, LOST, STOPPED, Run, write_run
 from holdfast.streams.query_end import (
@@ -24,15 +25,17 @@ from holdfast.streams.query_end import (
 )
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
     from holdfast.sinks.sink import SinkWriter
     from holdfast.storage.write import Writer
 
-_LOG = logging.getLogger("holdfast")
 _RENEWALS_PER_TERM = 3
 SECONDS_TO_END = 20.0
 """How long the end of a program, or `query.stop()`, waits until the lease is released."""
 THREAD = "holdfast-lease"
-_RUNNING: dict[str, tuple[Any, Keeper]] = {}
+_RUNNING: dict[str, tuple[StreamingQuery, LeaseRenewer]] = {}
 """The queries that this process runs, by the location of their record."""
 
 
@@ -52,7 +55,7 @@ class AlreadyRunningError(HoldfastError):
         )
 
 
-class Keeper:
+class LeaseRenewer:
     """A lease that is renewed by a thread of its own: while the stream starts, and while it runs.
 
     A start can take longer than a term. Without heartbeats another driver would take it for dead.
@@ -61,15 +64,16 @@ class Keeper:
     def __init__(self, record: Writer, lease: Lease, sinks: tuple[SinkWriter, ...]) -> None:
         """Keep nothing yet."""
         self._record = record
+        self._stream = record.location.name
         self._sinks = sinks
         self._lease = lease
         self._renewed_at = clock.monotonic()
-        self._query: Any = None
+        self._query: StreamingQuery | None = None
         self._is_decided = threading.Event()
         """Set once there is a query, or none is to come."""
         self._run: Run | None = None
         self._busy = threading.Lock()
-        self._wishes: queue.SimpleQueue[bool] = queue.SimpleQueue()
+        self._stop_requests: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._has_ended, self._is_done = threading.Event(), threading.Event()
         """Set when the query has ended, and when everything is done after that."""
@@ -105,7 +109,7 @@ class Keeper:
         self._is_decided.set()
         self.wait()
         if not self._busy.acquire(timeout=SECONDS_TO_END):
-            _LOG.warning("holdfast: a batch still runs, so the lease is not released")
+            emit(Warned("a batch still runs, so the lease is not released"))
             return
         try:
             self.is_over = True
@@ -114,7 +118,7 @@ class Keeper:
         finally:
             self._busy.release()
 
-    def keep(self, query: Any, run: Run) -> None:
+    def keep(self, query: StreamingQuery, run: Run) -> None:
         """Write the run down, and renew the lease until the query has ended (G6).
 
         When the lease is lost, the query is stopped.
@@ -135,7 +139,7 @@ class Keeper:
 
     def ask_to_stop(self) -> None:
         """Have the query stopped by another thread; a signal handler may call this."""
-        self._wishes.put(True)
+        self._stop_requests.put(True)
 
     # Not `Thread.join`: one that Ctrl-C interrupts takes the thread for ended from then on.
     def wait(self, seconds: float = SECONDS_TO_END) -> bool:
@@ -150,8 +154,8 @@ class Keeper:
         """
         return self._thread is None or self._has_ended.wait(seconds)
 
-    def _stop_when_asked(self, query: Any) -> None:
-        if self._wishes.get() and is_active(query):
+    def _stop_when_asked(self, query: StreamingQuery) -> None:
+        if self._stop_requests.get() and is_active(query):
             self.is_stopping = True
             stop_query(query)
 
@@ -192,27 +196,27 @@ class Keeper:
             fresh = renew(self._record, self._lease)
         except HoldfastError as error:
             # The store does not answer: the term runs on, and the fence holds meanwhile.
-            told = (self._record.location.name, self._silence_s(), error.why)
-            _LOG.warning("holdfast: %s could not renew its lease for %.0f s: %s", *told)
+            emit(LeaseNotRenewed(self._stream, seconds=self._silence_s(), why=error.why))
             return
         self._renewed_at = asked_at
         self.is_lost = fresh is None
         self._lease = fresh or self._lease
+        if fresh is not None:
+            emit(LeaseRenewed(self._stream, epoch=fresh.epoch))
 
-    def _keep_running(self, query: Any) -> None:
+    def _keep_running(self, query: StreamingQuery) -> None:
         while not self.is_lost and not has_ended(query, self._pause_s):
             self._renew()
         if self.is_lost:
-            _LOG.error("holdfast: another driver has taken over; this query is stopped")
+            emit(LeaseLost(self._stream, epoch=self._lease.epoch))
             stop_query(query)
         self._has_ended.set()
-        self._wishes.put(False)
+        self._stop_requests.put(False)
         with self._busy:
             self.is_over = True
             for sink in self._sinks:
                 _close(sink)
-            self._write_run(**self._how_it_ended(query))
-            reached("run-ended")
+            self._end_run(query)
             if not self.is_lost:
                 self._give_up()
         if _RUNNING.get(str(self._record.location), (None, None))[1] is self:
@@ -225,7 +229,13 @@ class Keeper:
             return isinstance(error, StoppedError)
         return self.is_stopping
 
-    def _how_it_ended(self, query: Any) -> dict[str, str]:
+    def _end_run(self, query: StreamingQuery) -> None:
+        how = self._how_it_ended(query)
+        self._write_run(**how)
+        at = (self._stream, self._lease.epoch)
+        emit(RunEnded(*at, ended=how["ended"], batch=self.last_batch, error=how["error"]))
+
+    def _how_it_ended(self, query: StreamingQuery) -> dict[str, str]:
         # A batch that was interrupted by a stop ends with an error, which is none.
         error = "" if self.was_stopped() else error_of(query)
         ended = FAILED if error else STOPPED if self.was_stopped() else FINISHED
@@ -242,14 +252,14 @@ class Keeper:
         try:
             write_run(self._record, self._run)
         except HoldfastError as error:
-            _LOG.warning("holdfast: the run could not be written down: %s", error.why)
+            emit(Warned(f"the run could not be written down: {error.why}"))
 
     def _give_up(self) -> None:
         try:
             release(self._record, self._lease)
         except HoldfastError as error:
-            _LOG.warning("holdfast: the lease could not be given up: %s", error.why)
-        reached("G8")
+            emit(Warned(f"the lease could not be given up: {error.why}"))
+        emit(LeaseReleased(self._stream, epoch=self._lease.epoch))
 
 
 def _close(sink: SinkWriter) -> None:
@@ -257,21 +267,21 @@ def _close(sink: SinkWriter) -> None:
     try:
         sink.close()
     except Exception as error:  # noqa: BLE001 - a user's sink can raise anything
-        _LOG.warning("holdfast: %s could not be closed: %s", sink.shown, type(error).__name__)
+        emit(Warned(f"{sink.display_name} could not be closed: {type(error).__name__}"))
 
 
 def _end_all() -> None:
     """Stop what still runs when the program ends, and wait until the leases are released."""
-    keepers = [keeper for _, keeper in list(_RUNNING.values())]
-    for keeper in keepers:
-        keeper.ask_to_stop()
+    renewers = [renewer for _, renewer in list(_RUNNING.values())]
+    for renewer in renewers:
+        renewer.ask_to_stop()
     until = clock.monotonic() + SECONDS_TO_END
-    for keeper in keepers:
-        if not keeper.wait(max(until - clock.monotonic(), 0)):
-            _LOG.warning("holdfast: a lease was not released in time; it expires by itself")
+    for renewer in renewers:
+        if not renewer.wait(max(until - clock.monotonic(), 0)):
+            emit(Warned("a lease was not released in time; it expires by itself"))
 
 
-def refuse_second_query(spark: Any, record: Writer, stream: str) -> None:
+def refuse_second_query(spark: SparkSession, record: Writer, stream: str) -> None:
     """Refuse a start while a query of this stream runs in the same process.
 
     Waiting for it would never end, and Spark finds out only after the sinks were fenced: then
@@ -284,7 +294,7 @@ def refuse_second_query(spark: Any, record: Writer, stream: str) -> None:
         if query.name == stream:
             raise AlreadyRunningError(stream, str(query.id))
     if str(record.location) in _RUNNING:
-        query, keeper = _RUNNING[str(record.location)]
+        query, renewer = _RUNNING[str(record.location)]
         if is_active(query):
             raise AlreadyRunningError(stream, str(query.id))
-        keeper.wait()  # it has ended: its lease is about to be released
+        renewer.wait()  # it has ended: its lease is about to be released

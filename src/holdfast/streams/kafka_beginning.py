@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.checkpoint.sources import parse_offset
-from holdfast.checkpoint.sources.kafka import KafkaOffset, Partitions, parse_kafka_offset
-from holdfast.checkpoint.text import parse_json_object
-from holdfast.ledger.coverage import canonical
+from holdfast.checkpoint.text import canonical, parse_json_object
 from holdfast.record.contracts import read_contract
 from holdfast.record.runs import first_run, newest_run
+from holdfast.sources.kafka.kind import KafkaOffset, Partitions, parse_kafka_offset
+from holdfast.sources.registry import of_kind, parse_offset
 from holdfast.storage.read import Reader
 
 EARLIEST = "earliest"
@@ -42,10 +41,11 @@ def find_beginnings(
     """
     found = {}
     options = _options(record, generation)
-    for source, value in (parse_json_object(end) or {}).items():
-        offset = parse_offset(value if isinstance(value, str) else canonical(value))
-        if not isinstance(offset, KafkaOffset):
-            continue
+    ends = {
+        source: parse_offset(value if isinstance(value, str) else canonical(value))
+        for source, value in (parse_json_object(end) or {}).items()
+    }
+    for source, offset in of_kind(ends, KafkaOffset).items():
         recorded = options[int(source)] if source.isdecimal() and int(source) < len(options) else {}
         by_time = any(name in recorded for name in _BY_TIME)
         text = given or ("" if by_time else recorded.get("startingOffsets", ""))

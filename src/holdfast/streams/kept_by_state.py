@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING
 
-from holdfast.evidence.wording import count
 from holdfast.proof.kept_rows import (
     CLOSE,
     as_found_where_close,
@@ -16,12 +15,15 @@ from holdfast.proof.kept_rows import (
 )
 from holdfast.proof.row_hash import quoted
 from holdfast.proof.values import Fault
-from holdfast.sinks.held import Held
+from holdfast.sinks.contents import SinkContents
 from holdfast.sinks.sink import SinkSpec
-from holdfast.spark.aggregate_columns import Made
-from holdfast.spark.state_shape import Aggregation, Deduplication
+from holdfast.spark.plans import Aggregation, Deduplication, Made
 from holdfast.streams.batch_form import BatchForm, KeptState, NoBatchForm
 from holdfast.streams.covered import Doubt
+from holdfast.wording import count
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 _AMBIGUOUS = (
     "{keys} with rows further apart than the delay of the watermark: whether Spark let a second "
@@ -33,8 +35,8 @@ _AMBIGUOUS = (
 class Kept:
     """Both sides of a comparison."""
 
-    expected: Any
-    found: Any
+    expected: DataFrame
+    found: DataFrame
     keys: tuple[str, ...]
     """The columns that name a row; none when only the complete row does."""
     doubts: tuple[Doubt, ...] = ()
@@ -46,7 +48,7 @@ class Kept:
     """Keys of the table that only late rows have: they are no other writer's."""
 
 
-def kept_by_state(sink: SinkSpec, held: Held, form: BatchForm) -> Kept | NoBatchForm:
+def kept_by_state(sink: SinkSpec, held: SinkContents, form: BatchForm) -> Kept | NoBatchForm:
     """Return what a table must hold, and what it holds, of a stream with state.
 
     Args:
@@ -72,7 +74,9 @@ def kept_by_state(sink: SinkSpec, held: Held, form: BatchForm) -> Kept | NoBatch
     return replace(found, left_out=(told, *found.left_out), late_keys=late_keys)
 
 
-def _of_known_times(kept: Kept, held: Held, state: KeptState, *, by: tuple[str, ...]) -> Kept:
+def _of_known_times(
+    kept: Kept, held: SinkContents, state: KeptState, *, by: tuple[str, ...]
+) -> Kept:
     """Return both sides without the keys of which it is not known which rows were late.
 
     Args:
@@ -97,14 +101,14 @@ def _of_known_times(kept: Kept, held: Held, state: KeptState, *, by: tuple[str, 
     )
 
 
-def has_repeated(rows: Any, keys: tuple[str, ...]) -> bool:
+def has_repeated(rows: DataFrame, keys: tuple[str, ...]) -> bool:
     """Return whether a key comes more than once."""
     counted = rows.groupBy(*map(quoted, keys)).count()
     return bool(counted.where("count > 1").limit(1).collect())
 
 
 def _aggregated(
-    sink: SinkSpec, held: Held, form: BatchForm, *, state: KeptState
+    sink: SinkSpec, held: SinkContents, form: BatchForm, *, state: KeptState
 ) -> Kept | NoBatchForm:
     keys, shape = tuple(sink.keys), state.shape
     assert isinstance(shape, Aggregation)
@@ -134,7 +138,9 @@ def _aggregated(
     return _of_known_times(kept, held, state, by=named)
 
 
-def _as_rounded(wanted: Any, found: Any, shape: Aggregation, *, keys: tuple[str, ...]) -> Any:
+def _as_rounded(
+    wanted: DataFrame, found: DataFrame, shape: Aggregation, *, keys: tuple[str, ...]
+) -> DataFrame:
     """Return expected rows with the table's floats where only the order of rows differs."""
     floats = {
         name: CLOSE if how is Made.ROUNDED else 0.0
@@ -174,12 +180,12 @@ def _doubts(sink: SinkSpec, shape: Aggregation, rounded: list[str]) -> list[Doub
     return found
 
 
-def _is_float(df: Any, name: str) -> bool:
+def _is_float(df: DataFrame, name: str) -> bool:
     return df.schema[name].dataType.simpleString() in ("float", "double")
 
 
 def _deduplicated(
-    sink: SinkSpec, held: Held, form: BatchForm, *, shape: Deduplication
+    sink: SinkSpec, held: SinkContents, form: BatchForm, *, shape: Deduplication
 ) -> Kept | NoBatchForm:
     state = form.state
     assert state is not None
@@ -205,7 +211,9 @@ def _deduplicated(
     return replace(kept, expected=choose_kept(kept.expected, kept.found, keys=shape.keys))
 
 
-def _remembered_once(kept: Kept, held: Held, form: BatchForm, *, shape: Deduplication) -> Kept:
+def _remembered_once(
+    kept: Kept, held: SinkContents, form: BatchForm, *, shape: Deduplication
+) -> Kept:
     """Return both sides without the keys that can have been forgotten and let through again."""
     assert form.state is not None
     again = _seen_again(form.state, shape)
@@ -222,7 +230,7 @@ def _remembered_once(kept: Kept, held: Held, form: BatchForm, *, shape: Deduplic
     )
 
 
-def _seen_again(state: KeptState, shape: Deduplication) -> Any:
+def _seen_again(state: KeptState, shape: Deduplication) -> DataFrame:
     """Return the keys that can have been forgotten and remembered again within their rows."""
     from pyspark.sql import functions as F
 

@@ -9,23 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
-from holdfast.checkpoint.sources.delta import DeltaOffset
-from holdfast.checkpoint.sources.files import FileOffset
-from holdfast.checkpoint.sources.kafka import KafkaOffset
 from holdfast.ledger.batch_history import PlannedBatch, is_late_everywhere_alike
-from holdfast.ledger.source_ranges import (
-    DeltaRange,
-    FileRange,
-    KafkaRange,
-    NoRange,
-    read_file_numbers,
-)
-from holdfast.spark.late_rows import TAG
+from holdfast.sources.delta.kind import DeltaOffset
+from holdfast.sources.delta.ranges import DeltaRange, files_of_versions
+from holdfast.sources.files.ranges import FileRange, read_file_numbers
+from holdfast.sources.kafka.ranges import KafkaRange
+from holdfast.sources.reading import Make, NoBatchForm, Reading
+from holdfast.sources.registry import of_kind
+from holdfast.spark.plans import TAG
 from holdfast.storage.read import Reader
-from holdfast.streams.batch_delta import files_of_versions
-from holdfast.streams.batch_reader import Make, NoBatchForm, Reading, SourcePart
+from holdfast.streams.batch_reader import SourcePart, opening_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 _MS = "__holdfast_late_ms"
 _FILE = "__holdfast_file"
@@ -37,7 +35,7 @@ _SLASHES = ("^([^:/]+):/+", "")
 class LateTags:
     """Opens ranges whose rows know their watermark, in a hidden column."""
 
-    spark: Any
+    spark: SparkSession
     history: Sequence[PlannedBatch]
     """Every batch that has read a part of the ranges."""
     checkpoint: Reader
@@ -56,9 +54,14 @@ class LateTags:
         if isinstance(found, FileRange):
             files = file_times(self.checkpoint, source, history)
             default = None
-        else:
+        elif isinstance(found, DeltaRange):
             files = self._delta_times(part.reading, found, source)
             default = _first_time(source, history)
+        else:
+            return NoBatchForm(
+                "it keeps state, and which batch has read a row of a source of this kind cannot be "
+                "told"
+            )
         if isinstance(files, NoBatchForm):
             return files
         return lambda: _by_file(spark, make(), files, default=default)
@@ -70,8 +73,8 @@ class LateTags:
         times: dict[int, int] = {}
         through: int | None = None
         for batch in self.history:
-            end = batch.ends.get(source)
-            if not isinstance(end, DeltaOffset):
+            end = of_kind(batch.ends, DeltaOffset).get(source)
+            if end is None:
                 continue
             if end.index >= 0 and batch.late_ms != self.history[-1].late_ms:
                 return NoBatchForm(
@@ -82,7 +85,7 @@ class LateTags:
             if through is not None:
                 times |= dict.fromkeys(range(through + 1, last + 1), batch.late_ms)
             through = last
-        versions = files_of_versions(self.spark, reading, found, versions=times)
+        versions = files_of_versions(opening_of(self.spark, reading), found, versions=times)
         if isinstance(versions, NoBatchForm):
             return versions
         return {name: times[version] for name, version in versions.items()}
@@ -101,15 +104,15 @@ def kafka_spans(found: KafkaRange, source: str, history: Sequence[PlannedBatch])
             for batch in history:
                 end = batch.ends.get(source)
                 last = first
-                if isinstance(end, KafkaOffset):
-                    last = end.partitions.get(topic, {}).get(partition, first)
+                if end is not None:
+                    last = end.numbers().get((topic, partition), first)
                 if last > first:
                     spans.append((topic, partition, first, last, batch.late_ms))
                     first = last
     return spans
 
 
-def _by_offset(spark: Any, rows: Any, spans: list[Span]) -> Any:
+def _by_offset(spark: SparkSession, rows: DataFrame, spans: list[Span]) -> DataFrame:
     from pyspark.sql import functions as F
 
     of = "span_topic string, span_partition int, span_first long, span_last long"
@@ -135,12 +138,13 @@ def file_times(
     first = 0
     for batch in history:
         end = batch.ends.get(source)
-        last = end.log_offset + 1 if isinstance(end, FileOffset) else first
+        index = None if end is None else end.log_index
+        last = first if index is None else index + 1
         times |= dict.fromkeys(range(first, last), batch.late_ms)
         first = max(first, last)
     numbers = read_file_numbers(checkpoint, source, range(first))
-    if isinstance(numbers, NoRange):
-        return NoBatchForm(str(numbers))
+    if isinstance(numbers, str):
+        return NoBatchForm(f"source {source}: {numbers}")
     return {re.sub(*_SLASHES, path): times[number] for path, number in numbers.items()}
 
 
@@ -149,7 +153,9 @@ def _first_time(source: str, history: Sequence[PlannedBatch]) -> int:
     return next((batch.late_ms for batch in history if source in batch.ends), 0)
 
 
-def _by_file(spark: Any, rows: Any, files: Mapping[str, int], *, default: int | None) -> Any:
+def _by_file(
+    spark: SparkSession, rows: DataFrame, files: Mapping[str, int], *, default: int | None
+) -> DataFrame:
     """Return rows with the time of their file: by its name in a Delta table, else by its path."""
     from pyspark.sql import functions as F
 
@@ -166,7 +172,7 @@ def _by_file(spark: Any, rows: Any, files: Mapping[str, int], *, default: int | 
     return _hidden(rows, joined, default=default)
 
 
-def _hidden(rows: Any, joined: Any, *, default: int | None) -> Any:
+def _hidden(rows: DataFrame, joined: DataFrame, *, default: int | None) -> DataFrame:
     """Return rows with their columns alone; below them is the time."""
     from pyspark.sql import functions as F
 
@@ -177,7 +183,7 @@ def _hidden(rows: Any, joined: Any, *, default: int | None) -> Any:
     return tagged.drop(TAG)
 
 
-def _tagged(rows: Any, late_ms: int) -> Any:
+def _tagged(rows: DataFrame, late_ms: int) -> DataFrame:
     from pyspark.sql import functions as F
 
     return rows.withColumn(TAG, F.timestamp_millis(F.lit(late_ms).cast("long"))).drop(TAG)

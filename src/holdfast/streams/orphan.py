@@ -8,19 +8,17 @@ only then deleted.
 
 from __future__ import annotations
 
-import logging
 import posixpath
 from typing import TYPE_CHECKING
 
 from holdfast.checkpoint.layout import COMMITS, OFFSETS
-from holdfast.points import reached
+from holdfast.events import emit
+from holdfast.events.starts import OrphanCopied, OrphanMoved
 from holdfast.record.layout import REMOVED
 
 if TYPE_CHECKING:
     from holdfast.checkpoint.read import Checkpoint
     from holdfast.storage.write import Writer
-
-_LOG = logging.getLogger("holdfast")
 
 
 def move_orphans_aside(checkpoint: Checkpoint, there: Writer, record: Writer) -> bool:
@@ -44,8 +42,8 @@ def move_orphans_aside(checkpoint: Checkpoint, there: Writer, record: Writer) ->
         record.put(kept, content)
         if record.read(kept) != content:
             return False
-        reached("orphan-copied")
+        emit(OrphanCopied(path=path, kept=kept))
         there.delete(path)
         there.delete(f"{posixpath.dirname(path)}/.{posixpath.basename(path)}.crc")
-        _LOG.info("holdfast: %s, left by a killed first batch, was moved to %s", path, kept)
+        emit(OrphanMoved(path=path, kept=kept))
     return bool(orphans)

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import ConfigError, HoldfastError
+from holdfast.events import emit
+from holdfast.events.starts import NotStarted
 from holdfast.proof.values import Proof
 from holdfast.record.layout import check_stream_name
 from holdfast.redact import redact
 from holdfast.sinks.sink import SinkSpec, as_sinks
-from holdfast.streams.backfill.prepare import BackfillRequest
-from holdfast.streams.backfill.run import StreamBackfill, as_text
+from holdfast.streams.backfill.positions import as_text
 from holdfast.streams.building import build_streams, nodes_of
 from holdfast.streams.checking import check_streams
 from holdfast.streams.declared import Build, Declared
+from holdfast.streams.external_table import ExternalTable
 from holdfast.streams.graph import draw, find_edges
-from holdfast.streams.own_table import OwnTable
 from holdfast.streams.proving import prove_streams
 from holdfast.streams.resolve import check_reset, check_trigger
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from holdfast.rules.compatibility import StreamCheck
 
-_LOG = logging.getLogger("holdfast")
-
 
 class PipelineStartError(HoldfastError):
     """Some streams of a pipeline were not started; the others run."""
@@ -36,7 +34,7 @@ class PipelineStartError(HoldfastError):
     code = "PIPELINE_START"
 
     def __init__(
-        self, pipeline: str, *, queries: dict[str, Any], errors: dict[str, Exception]
+        self, pipeline: str, *, queries: dict[str, StreamingQuery], errors: dict[str, Exception]
     ) -> None:
         self.queries = queries
         """Those that run, by their stream's name."""
@@ -161,7 +159,7 @@ class Pipeline:
                 queries[name] = built[name].start(spark, given)
             except Exception as error:  # noqa: BLE001 - the others run, and must not be forgotten
                 # The whole reason is in what is raised, once.
-                _LOG.error("holdfast: %s was not started: %s", name, _kind_of(error))
+                emit(NotStarted(stream=name, why=_kind_of(error)))
                 errors[name] = error
         if errors:
             raise PipelineStartError(self.name, queries=queries, errors=errors)
@@ -183,32 +181,19 @@ class Pipeline:
         wanted = self._named(only)
         return check_streams(self._streams, spark, only=wanted, root=root or self._root)
 
-    def backfill(
-        self,
-        spark: SparkSession,
-        stream: str,
-        *,
-        start: str | int | Mapping[str, Any],
-        end: str | int | Mapping[str, Any],
-        chunk: int | None = None,
-    ) -> StreamBackfill:
-        """Return a backfill of a stream, to be planned and run: see `StreamBackfill`.
-
-        Args:
-            spark: The session.
-            stream: Its name.
-            start: `earliest`, Kafka offsets, or a version of a Delta table.
-            end: Where it ends; not part of it.
-            chunk: How much of each source a chunk has at most.
+    def declared(self, stream: str) -> Declared:
+        """Return one stream as it was declared.
 
         Raises:
-            ConfigError: A value is not one, or the pipeline has no such stream.
+            ConfigError: The pipeline has no such stream.
         """
         self._named([stream])
-        request = BackfillRequest(
-            start=as_text(start), end=as_text(end), chunk=chunk, root=self._root
-        )
-        return StreamBackfill(spark=spark, declared=self._streams[stream], request=request)
+        return self._streams[stream]
+
+    @property
+    def root(self) -> str | None:
+        """Of its streams; None: that of the session."""
+        return self._root
 
     def prove(
         self,
@@ -216,8 +201,8 @@ class Pipeline:
         *,
         only: Iterable[str] | None = None,
         root: str | None = None,
-        own: Mapping[str, OwnTable] | None = None,
-        began: str | int | Mapping[str, Any] | None = None,
+        own: Mapping[str, ExternalTable] | None = None,
+        began: str | int | Mapping[str, object] | None = None,
     ) -> Proof:
         """Prove from the data that the sinks hold exactly what they must; nothing is written.
 

@@ -8,10 +8,9 @@ it. Nothing is ever created in an adopted checkpoint.
 
 from __future__ import annotations
 
-import logging
 import uuid
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -22,7 +21,9 @@ from holdfast.checkpoint.read import read_checkpoint
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.checkpoint.whole import read_whole
 from holdfast.errors import ConfigError, HoldfastError, UnsafePathError
-from holdfast.points import reached
+from holdfast.events import emit
+from holdfast.events.event import Warned
+from holdfast.events.starts import GenerationOpened
 from holdfast.record.documents import refuse_directory
 from holdfast.record.generations import (
     ADOPTED,
@@ -46,13 +47,14 @@ from holdfast.record.neighbours import NeighbourError, find_conflict
 from holdfast.record.repairs import unfinished_repair
 from holdfast.record.shape import check_shape
 from holdfast.sinks.session import place_of, writer_of
-from holdfast.storage.location import Location, parse_location
+from holdfast.storage.location import Location, needs_session, parse_location
 from holdfast.storage.read import Reader
 from holdfast.storage.write import Writer
 from holdfast.streams.refusal import UnfinishedRepairStartError
 
-_LOG = logging.getLogger("holdfast")
-_NEEDS_A_SESSION = ("hdfs:", "viewfs:")
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 ROOT_SETTING = "spark.holdfast.root"
 
 
@@ -86,7 +88,7 @@ class Place:
     def plan_root(self) -> str | None:
         """The root as `holdfast plan` takes it; None where only a Spark session can write."""
         root = str(self.record.location).removesuffix(f"/{HOME}/{self.stream}")
-        return None if root.startswith(_NEEDS_A_SESSION) else root
+        return None if needs_session(root) else root
 
     def refreshed(self) -> Place:
         """Return the place as of now: another start may have opened the stream meanwhile.
@@ -113,7 +115,8 @@ class Place:
         if not self.is_written_down:
             if not open_generation(self.record, self.generation):
                 raise self._overtaken()
-            reached("generation-opened")
+            place, number = str(self.checkpoint.location), self.generation.number
+            emit(GenerationOpened(stream=self.stream, generation=number, checkpoint=place))
         if self.generation.why != ADOPTED:
             # Written by us, so that the query id is known before Spark starts.
             content = msgspec.json.encode({"id": self.generation.query_id})
@@ -125,7 +128,7 @@ class Place:
 
 
 def find_place(
-    spark: Any, stream: str, root: str | None, *, checkpoint: str | None = None
+    spark: SparkSession, stream: str, root: str | None, *, checkpoint: str | None = None
 ) -> Place:
     """Find the current generation of a stream, or decide on its first. Nothing is written.
 
@@ -172,22 +175,18 @@ def _as_spelt(generation: Generation, *given: Location | None) -> Location:
     return next((each for each in given if each == place), place)
 
 
-def _find_root(spark: Any, root: str | None) -> Location:
+def _find_root(spark: SparkSession, root: str | None) -> Location:
     text = root or spark.conf.get(ROOT_SETTING, None)
     if not text:
         raise ConfigError(f"Give root=, or set {ROOT_SETTING} in the session.")
     home = place_of(spark, text)
-    if home.scheme == "az" and "@" not in home.bucket:
-        raise ConfigError(f"{text}: Spark must know the account: abfss://container@account.….")
+    if home.kind.with_account and "@" not in home.bucket:
+        raise ConfigError(f"{text}: Spark must know the account: {home.kind.with_account}.")
     if is_temporary(home):
-        _LOG.warning("holdfast: %s is a temporary directory; a reboot may delete it", home)
+        emit(Warned(f"{home} is a temporary directory; a reboot may delete it"))
     if (part := changing_part(home)) is not None:
-        _LOG.warning(
-            "holdfast: the root %s holds %s. If that changes, every start is a new stream, which "
-            "reads everything again: use one root for good",
-            home,
-            part,
-        )
+        changing = "If that changes, every start is a new stream, which reads everything again"
+        emit(Warned(f"the root {home} holds {part}. {changing}: use one root for good"))
     return home
 
 
@@ -201,7 +200,7 @@ def _check_place(place: Place, root: Reader, own: Location) -> None:
 
 def _check_confined(root: Reader, checkpoint: Location) -> None:
     """Refuse a checkpoint below the root that is a link to elsewhere: Spark would write there."""
-    if root.location.scheme != "file":
+    if not root.location.is_local:
         return
     try:
         root.stat(checkpoint.name)
@@ -240,7 +239,9 @@ def _refuse_unfinished(record: Reader, stream: str) -> None:
         raise UnfinishedRepairStartError(stream, goal=found.goal, journal=found.journal)
 
 
-def _first(spark: Any, home: Location, stream: str, *, adopted: Location | None) -> Generation:
+def _first(
+    spark: SparkSession, home: Location, stream: str, *, adopted: Location | None
+) -> Generation:
     """Return what the first generation of a stream will be."""
     if adopted is not None:
         return _adopt(spark, home, stream, place=adopted)
@@ -255,7 +256,7 @@ def _first(spark: Any, home: Location, stream: str, *, adopted: Location | None)
         if listing.files or listing.directories:
             raise
         # Nothing is there, so no other stream runs there, whatever its record says.
-        _LOG.warning("holdfast: %s %s %s", error.what, error.why, error.how)
+        emit(Warned(f"{error.what} {error.why} {error.how}"))
     if there.list(OFFSETS).files or there.list(COMMITS).files:
         why = f"{place} is a checkpoint already, and no record says whose."
         how = f'If it is this stream\'s, take it over: checkpoint="{place}".'
@@ -263,7 +264,7 @@ def _first(spark: Any, home: Location, stream: str, *, adopted: Location | None)
     return _generation(place, query_id or str(uuid.uuid4()), why=OPENED)
 
 
-def _adopt(spark: Any, home: Location, stream: str, *, place: Location) -> Generation:
+def _adopt(spark: SparkSession, home: Location, stream: str, *, place: Location) -> Generation:
     """Return a generation with a checkpoint that ran without Holdfast, anywhere."""
     found = read_checkpoint(writer_of(spark, place))
     metadata = found.metadata

@@ -5,13 +5,9 @@ from __future__ import annotations
 import json
 from shlex import quote
 
-from holdfast.checkpoint.sources.delta import DeltaOffset
-from holdfast.checkpoint.sources.files import FileOffset
-from holdfast.checkpoint.sources.kafka import KafkaOffset
-from holdfast.ledger.source_ranges import DeltaRange, FileRange, KafkaRange, SourceRange
 from holdfast.proof.values import PIPELINE, Comparison
 from holdfast.sinks.sink import SinkSpec
-from holdfast.streams.backfill.positions import ReadableOffset, decode_position
+from holdfast.streams.backfill.positions import decode_position
 from holdfast.streams.covered import Covered
 from holdfast.streams.place import Place
 
@@ -65,9 +61,10 @@ def _backfill(stream: str, covered: Covered, end: str) -> str | None:
         return None
     starts, stops = {}, {}
     for source, found in covered.ranges[0].items():
-        span = _span(found, ends[source])
+        span = found.given(ends[source])
         # The first entry of a seeded log of files has what was read before.
-        if span is None or (covered.is_seeded and isinstance(found, FileRange)):
+        is_log = ends[source].log_index is not None
+        if span is None or (covered.is_seeded and is_log):
             return None
         starts[source], stops[source] = span
     first, last = (
@@ -78,26 +75,11 @@ def _backfill(stream: str, covered: Covered, end: str) -> str | None:
     return f"holdfast backfill {PIPELINE} {stream} {options}"
 
 
-def _span(found: SourceRange, end: ReadableOffset) -> tuple[object, object] | None:
-    """Return the beginning and the end of a range, as people write them."""
-    match found, end:
-        case KafkaRange(), KafkaOffset():
-            return found.start, found.end
-        case DeltaRange(), DeltaOffset():
-            return found.after + 1, found.through + 1
-        case _, FileOffset():
-            return 0, end.log_offset + 1
-        case _:
-            return None
-
-
 def _reset(place: Place, covered: Covered) -> str:
     root = f" --root {quote(place.plan_root)}" if place.plan_root else ""
     start = "earliest"
     ranges = covered.ranges[0] if len(covered.ranges) == 1 else {}
     (found,) = ranges.values() if len(ranges) == 1 else (None,)
-    if isinstance(found, KafkaRange) and any(
-        at for each in found.start.values() for at in each.values()
-    ):
-        start = quote(json.dumps(found.start))
+    if found is not None and found.begins_later is not None:
+        start = quote(json.dumps(found.begins_later))
     return f"holdfast plan reset {place.stream}{root} --from {start} --output truncate --cascade"

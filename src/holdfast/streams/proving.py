@@ -11,30 +11,29 @@ import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
 from holdfast.proof.tables import coordinates, prove_tables
-from holdfast.proof.values import Comparison, CounterExample, Fault, TableProof, Verdict
+from holdfast.proof.values import Comparison, CounterExample, Fault, ProofVerdict, TableProof
 from holdfast.record.documents import RecordError
 from holdfast.redact import redact
-from holdfast.sinks.held import BEYOND, Held
-from holdfast.sinks.kinds import open_held
+from holdfast.sinks.contents import BEYOND, SinkContents
 from holdfast.sinks.sink import SinkSpec
 from holdfast.spark.errors import first_line, spark_errors
-from holdfast.spark.state_shape import Aggregation
+from holdfast.spark.plans import Aggregation
 from holdfast.streams.batch_form import BatchForm, NoBatchForm
 from holdfast.streams.covered import Coverages, Covered, Doubt
 from holdfast.streams.declared import Declared
+from holdfast.streams.external_table import ExternalTable
 from holdfast.streams.kept_by_state import Kept, has_repeated, kept_by_state
-from holdfast.streams.own_table import OwnTable
 from holdfast.streams.place import Place, find_place
 from holdfast.streams.proof_advice import advise, advise_unknown
 from holdfast.streams.resolve import check_session
 from holdfast.streams.static_sides import changed_sides
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 _LOG = logging.getLogger("holdfast.proof")
 
@@ -44,7 +43,7 @@ def prove_streams(
     spark: SparkSession,
     *,
     root: str | None,
-    own: Mapping[str, OwnTable],
+    own: Mapping[str, ExternalTable],
     began: str | None = None,
 ) -> tuple[TableProof, ...]:
     """Compare what the sinks of streams hold with what they must hold.
@@ -78,7 +77,7 @@ class _Prover:
     spark: SparkSession
     declared: Declared
     root: str | None
-    own: OwnTable | None
+    own: ExternalTable | None
     began: str | None
 
     def prove(self) -> Iterator[TableProof]:
@@ -97,7 +96,7 @@ class _Prover:
             spark=self.spark, declared=self.declared, place=place, began=self.began
         )
         for sink in self.declared.sinks:
-            _LOG.info("%s: comparing %s", name, sink.shown)
+            _LOG.info("%s: comparing %s", name, sink.display_name)
             proof = _unproved(name, sink, "it was never started under this root")
             if place.is_written_down:
                 proof = self._prove(sink, coverages)
@@ -107,7 +106,7 @@ class _Prover:
         name = self.declared.name
         try:
             df = self.declared.build(self.spark)
-            opened = open_held(sink, df, stream=name)
+            opened = sink.open_contents(df, stream=name)
             if opened is None:
                 return self._prove_own(sink, coverages)
             with opened as held:
@@ -117,7 +116,7 @@ class _Prover:
         except HoldfastError as error:
             return _unproved(name, sink, error.why)
 
-    def _compare(self, sink: SinkSpec, held: Held, coverages: Coverages) -> TableProof:
+    def _compare(self, sink: SinkSpec, held: SinkContents, coverages: Coverages) -> TableProof:
         if held.row is None:
             return _unproved(self.declared.name, sink, "its ledger has no row of this stream")
         covered = coverages.of(held)
@@ -140,7 +139,7 @@ class _Prover:
     def _compare_state(
         self,
         sink: SinkSpec,
-        held: Held,
+        held: SinkContents,
         covered: Covered,
         *,
         place: Place,
@@ -152,12 +151,12 @@ class _Prover:
             return _unproved(self.declared.name, sink, kept.reason)
         proof = self._prove_kept(sink, held, covered, kept=kept, place=place)
         proof = _doubted(proof, (*doubts, *kept.doubts))
-        if proof.verdict is Verdict.EXACT and kept.open_question:
+        if proof.verdict is ProofVerdict.EXACT and kept.open_question:
             return replace(proof, reason=f"the rest is exact; {kept.open_question}")
         return proof
 
     def _prove_kept(
-        self, sink: SinkSpec, held: Held, covered: Covered, *, kept: Kept, place: Place
+        self, sink: SinkSpec, held: SinkContents, covered: Covered, *, kept: Kept, place: Place
     ) -> TableProof:
         assert held.row is not None
         compared = _with_beyond(prove_tables(kept.expected, kept.found, keys=kept.keys))
@@ -167,7 +166,7 @@ class _Prover:
             compared = _without_others(compared, but=kept.late_keys)
         return TableProof(
             stream=self.declared.name,
-            table=sink.shown,
+            table=sink.display_name,
             compared=compared,
             by=kept.keys or coordinates(kept.expected.columns),
             keys=tuple(sink.keys),
@@ -182,7 +181,7 @@ class _Prover:
         """Compare what the user's own code has written, up to the newest commit."""
         name = self.declared.name
         if self.own is None:
-            reason = f"{sink.shown} gives no way to read its rows back: give own= for {name}"
+            reason = f"{sink.display_name} gives no way to read its rows back: give own= for {name}"
             return _unproved(name, sink, reason)
         covered = coverages.until_newest_commit()
         if isinstance(covered, NoBatchForm):
@@ -195,8 +194,8 @@ class _Prover:
         wanted = self.own.expected(covered.form.df)
         proof = TableProof(
             stream=name,
-            table=sink.shown,
-            compared=prove_tables(wanted, self.own.found(self.spark), keys=self.own.keys),
+            table=sink.display_name,
+            compared=prove_tables(wanted, self.own.actual(self.spark), keys=self.own.keys),
             by=tuple(self.own.keys) or coordinates(wanted.columns),
             records=covered.records,
         )
@@ -209,7 +208,7 @@ class _Prover:
 
 
 def _unproved(stream: str, sink: SinkSpec, reason: str) -> TableProof:
-    return TableProof(stream=stream, table=sink.shown, compared=None, reason=redact(reason))
+    return TableProof(stream=stream, table=sink.display_name, compared=None, reason=redact(reason))
 
 
 def _doubted(proof: TableProof, doubts: Sequence[Doubt]) -> TableProof:
@@ -223,7 +222,7 @@ def _doubted(proof: TableProof, doubts: Sequence[Doubt]) -> TableProof:
     return replace(proof, reason=reason, next_step="")
 
 
-def _ties(proof: TableProof, held: Held, rows: Any) -> Iterator[Doubt]:
+def _ties(proof: TableProof, held: SinkContents, rows: DataFrame) -> Iterator[Doubt]:
     """Yield that a sink orders rows by rules of its own, if there are any that it has to order."""
     is_exact = proof.compared is None or proof.compared.exact
     if is_exact or not held.ties or proof.sequence_by is None:
@@ -233,7 +232,7 @@ def _ties(proof: TableProof, held: Held, rows: Any) -> Iterator[Doubt]:
         yield Doubt(held.ties, {Fault.ALTERED})
 
 
-def _has_order(rows: Any) -> bool:
+def _has_order(rows: DataFrame) -> bool:
     """Return whether Spark can compare rows, which it cannot if they have a map."""
     return "map<" not in rows.schema.simpleString()
 
@@ -248,11 +247,11 @@ def _shown_beyond(example: CounterExample) -> CounterExample:
     found = _without(BEYOND, example.found)
     beyond = None if example.found is None else example.found.get(BEYOND)
     if beyond is not None and found is not None:
-        found = {**found, **json.loads(beyond)}
+        found = {**found, **json.loads(str(beyond))}
     return replace(example, expected=expected, found=found)
 
 
-def _without(name: str, row: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+def _without(name: str, row: Mapping[str, object] | None) -> Mapping[str, object] | None:
     return None if row is None else {key: row[key] for key in row if key != name}
 
 

@@ -6,17 +6,16 @@ import os
 import signal
 from typing import TYPE_CHECKING, Any
 
+from pyspark.sql.streaming.query import StreamingQuery
+
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.spark.errors import spark_errors
-from holdfast.spark.query import SameQuery
 from holdfast.streams.heartbeat import SECONDS_TO_END
 
 if TYPE_CHECKING:
     from types import FrameType
 
-    from pyspark.sql.streaming.query import StreamingQuery
-
-    from holdfast.streams.heartbeat import Keeper
+    from holdfast.streams.heartbeat import LeaseRenewer
 
 
 class LeaseLostError(HoldfastError):
@@ -32,24 +31,24 @@ class LeaseLostError(HoldfastError):
         )
 
 
-class GuardedQuery(SameQuery):
+class GuardedQuery(StreamingQuery):
     """Spark's query, which also releases its lease, and says what a failure means."""
 
     def __init__(
-        self, query: StreamingQuery, *, stream: str, keeper: Keeper, advice: str = ""
+        self, query: StreamingQuery, *, stream: str, renewer: LeaseRenewer, advice: str = ""
     ) -> None:
         """Stand for a query that was started.
 
         Args:
             query: Spark's own.
             stream: Its name.
-            keeper: Keeps its lease.
+            renewer: Keeps its lease.
             advice: What repairs the checkpoint, if the start saw that Spark will refuse it.
         """
-        super().__init__(query)
+        vars(self).update(vars(query))
         self._advice = advice
         self._stream = stream
-        self._keeper = keeper
+        self._renewer = renewer
 
     def awaitTermination(self, timeout: int | None = None) -> bool | None:  # noqa: N802
         """Wait as Spark's does; a batch that a stop has interrupted is no error.
@@ -61,11 +60,11 @@ class GuardedQuery(SameQuery):
         try:
             ended = self._await(timeout)
         except spark_errors() as error:
-            if not self._keeper.is_lost and not self._keeper.was_stopped():
-                error.add_note(describe_failure(self._stream, self._keeper, self._advice))
+            if not self._renewer.is_lost and not self._renewer.was_stopped():
+                error.add_note(describe_failure(self._stream, self._renewer, self._advice))
                 raise
             ended = True
-        if self._keeper.is_lost and not self.isActive:
+        if self._renewer.is_lost and not self.isActive:
             raise LeaseLostError(self._stream)
         return ended
 
@@ -76,34 +75,34 @@ class GuardedQuery(SameQuery):
         makes another call on the same connection, and both wait for ever.
         """
         is_to_wait = timeout is None or (isinstance(timeout, int | float) and timeout > 0)
-        if is_to_wait and not self._keeper.wait_for_end(timeout):
+        if is_to_wait and not self._renewer.wait_for_end(timeout):
             return False
         if is_to_wait:
             # Until its sinks are closed: a task that still runs for one of them would fail loudly
             # when the program stops the session.
-            self._keeper.wait(SECONDS_TO_END if timeout is None else min(timeout, SECONDS_TO_END))
+            self._renewer.wait(SECONDS_TO_END if timeout is None else min(timeout, SECONDS_TO_END))
         return super().awaitTermination(timeout)
 
     def stop(self) -> None:
         """Stop as Spark's does, and release the lease: the next start need not wait."""
         if self.isActive:
-            self._keeper.is_stopping = True
+            self._renewer.is_stopping = True
         super().stop()
-        self._keeper.wait()
+        self._renewer.wait()
 
     @property
     def is_kept(self) -> bool:
         """Whether its lease is not released yet."""
-        return not self._keeper.wait(0)
+        return not self._renewer.wait(0)
 
     def ask_to_stop(self) -> None:
         """Have another thread stop it, and return at once."""
-        self._keeper.ask_to_stop()
+        self._renewer.ask_to_stop()
 
 
-def describe_failure(stream: str, keeper: Keeper, advice: str = "") -> str:
+def describe_failure(stream: str, renewer: LeaseRenewer, advice: str = "") -> str:
     """Say what became of the batch that failed: the last lines of a long traceback."""
-    batch, error = keeper.failed or (None, None)
+    batch, error = renewer.failed or (None, None)
     if batch is None:
         said = f"holdfast: {stream} failed, and not while a batch was written to its sinks."
         return f"{said}\n  The start foresaw it. {advice}" if advice else said
@@ -112,7 +111,7 @@ def describe_failure(stream: str, keeper: Keeper, advice: str = "") -> str:
         lines += [f"  {error.code}: {error.what}", f"  {error.why}", f"  {error.how}"]
     else:
         lines.append(f"  {type(error).__name__}: see above.")
-    done = keeper.last_batch
+    done = renewer.last_batch
     lines.append(
         f"  The last batch that reached every sink in this run: {'none' if done is None else done}."
     )

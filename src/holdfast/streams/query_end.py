@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 import time
-from typing import Any
+from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
+from holdfast.events import emit
+from holdfast.events.event import Warned
 from holdfast.spark.errors import condition_of, spark_errors
-from holdfast.spark.jvm import is_certainly_gone
+from holdfast.spark.port import is_certainly_gone
 
-_LOG = logging.getLogger("holdfast")
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
 
 class StoppedError(HoldfastError):
@@ -26,10 +29,10 @@ class StoppedError(HoldfastError):
         )
 
 
-def has_ended(query: Any, seconds: float) -> bool:
+def has_ended(query: StreamingQuery, seconds: float) -> bool:
     """Wait for the end of a query; return whether it has come."""
     try:
-        return bool(query.awaitTermination(seconds))
+        return bool(query.awaitTermination(seconds))  # type: ignore[arg-type] # takes floats
     except spark_errors():  # the query's own, or that of a call that did not get through
         still_runs = is_active(query)
         if still_runs:
@@ -37,7 +40,7 @@ def has_ended(query: Any, seconds: float) -> bool:
         return not still_runs
 
 
-def stop_named(spark: Any, stream: str) -> None:
+def stop_named(spark: SparkSession, stream: str) -> None:
     """Stop the query of a stream, if Spark has one."""
     try:
         running = [query for query in spark.streams.active if query.name == stream]
@@ -47,26 +50,26 @@ def stop_named(spark: Any, stream: str) -> None:
         stop_query(query)
 
 
-def is_active(query: Any) -> bool:
+def is_active(query: StreamingQuery) -> bool:
     """Return whether a query runs, or may; one of a JVM that is gone does not.
 
     A query that cannot be asked may run: its lease must not be released.
     """
     try:
-        return query is not None and bool(query.isActive)
+        return bool(query.isActive)
     except spark_errors() as error:
         return not is_certainly_gone(query, error)
 
 
-def stop_query(query: Any) -> None:
+def stop_query(query: StreamingQuery) -> None:
     """Stop a query; one that is slow to stop cannot commit any more."""
     try:
         query.stop()
     except spark_errors() as error:
-        _LOG.warning("holdfast: the query is slow to stop: %s", type(error).__name__)
+        emit(Warned(f"the query is slow to stop: {type(error).__name__}"))
 
 
-def error_of(query: Any) -> str:
+def error_of(query: StreamingQuery) -> str:
     """Return the class of the error that ended a query; empty when none did."""
     try:
         error = query.exception()

@@ -8,9 +8,7 @@ from holdfast.errors import HoldfastError
 from holdfast.grades import Goal
 from holdfast.record.repairs import say_how_to_end
 from holdfast.rules import Finding
-from holdfast.spark.versions import SUPPORTED
-
-_NEEDS_A_SESSION = ("hdfs:", "viewfs:")
+from holdfast.storage.location import needs_session
 
 
 class StartRefusedError(HoldfastError):
@@ -58,7 +56,7 @@ class StartRefusedError(HoldfastError):
         """Return how to accept it from outside the program: one command for each answer."""
         answers = self._answers()
         # The command could not write there.
-        is_far = self.root.startswith(_NEEDS_A_SESSION)
+        is_far = needs_session(self.root)
         how = "set HOLDFAST_ACCEPT for one start" + ("" if is_far else ", or run")
         if len(answers) == 1:
             return [f"  To accept without editing code, {how}:", self._command(*answers[0][1:])]
@@ -71,7 +69,7 @@ class StartRefusedError(HoldfastError):
 
     def _command(self, *codes: str) -> str:
         given = " ".join(f"{code}:{self.nonces[code]}" for code in codes)
-        if self.root.startswith(_NEEDS_A_SESSION):
+        if needs_session(self.root):
             return f"    HOLDFAST_ACCEPT={quote(given)}"
         return f"    holdfast accept {self.stream} {given} --root {quote(self.root or 'ROOT')}"
 
@@ -142,17 +140,4 @@ class LeaseLostAtStartError(HoldfastError):
             why="This start was paused for longer than its lease lasts, and another driver or "
             "`holdfast apply` has taken the lease.",
             how="Make sure that no other driver is to run it, then start again.",
-        )
-
-
-class UnsupportedSparkError(HoldfastError):
-    """This Spark session cannot run a guarded stream."""
-
-    code = "UNSUPPORTED_SPARK"
-
-    def __init__(self, why: str) -> None:
-        super().__init__(
-            what="The stream was not started; nothing was written.",
-            why=why,
-            how=f"Use a classic session of PySpark {', '.join(SUPPORTED)}.",
         )

@@ -8,43 +8,44 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING
 
 from holdfast.errors import ConfigError
-from holdfast.evidence.versions import SparkVersion, parse_version
 from holdfast.ledger.row import LedgerRow
 from holdfast.ledger.store import LedgerStore, Unreadable
-from holdfast.sinks.kinds import resolve_writer
 from holdfast.sinks.sink import SinkSpec, SinkWriter
-from holdfast.spark.session import is_classic
-from holdfast.spark.versions import supported
+from holdfast.spark.port import UnsupportedSparkError, port_of, refuse_connect
+from holdfast.spark_versions import SparkVersion, parse_version, supported
 from holdfast.storage.location import refuse_credentials
-from holdfast.streams.refusal import UnsupportedSparkError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 FORBIDDEN = "forbidden"
 _TRIGGERS = {"processingTime", "once", "continuous", "availableNow", "realTime"}
 
 
-def check_session(spark: Any) -> SparkVersion:
+def check_session(spark: SparkSession) -> SparkVersion:
     """Return the version of a session that can run a guarded stream.
 
     Raises:
         UnsupportedSparkError: It cannot.
     """
-    if not is_classic(spark):
-        raise UnsupportedSparkError("This is a Spark Connect session; the guard needs the driver.")
+    port_of(spark)  # refuses one of Spark Connect
     version = parse_version(spark.version)
     if version is None or supported(spark.version) is None:
         raise UnsupportedSparkError(f"This is Spark {spark.version}.")
     return version
 
 
-def check_streaming(df: Any) -> None:
+def check_streaming(df: DataFrame) -> None:
     """Refuse what is not a streaming DataFrame.
 
     Raises:
+        UnsupportedSparkError: It is one of Spark Connect.
         ConfigError: It is not.
     """
+    refuse_connect(df)
     if hasattr(df, "foreachBatch"):
         raise ConfigError(
             "hf.start takes the streaming DataFrame itself, without .writeStream. To keep a chain "
@@ -83,7 +84,7 @@ def check_reset(reset: str | None) -> str:
 
 
 def resolve_sinks(
-    sinks: Sequence[SinkSpec], df: Any, *, stream: str, output_mode: str, undone: ExitStack
+    sinks: Sequence[SinkSpec], df: DataFrame, *, stream: str, output_mode: str, undone: ExitStack
 ) -> tuple[SinkWriter, ...]:
     """Return the writers of a start, in the order of its sinks.
 
@@ -101,7 +102,7 @@ def resolve_sinks(
     check_labels([sink.label for sink in sinks])
     writers: list[SinkWriter] = []
     for sink in sinks:
-        writers.append(resolve_writer(sink, df, stream=stream, output_mode=output_mode))
+        writers.append(sink.writer_for(df, stream=stream, output_mode=output_mode))
         undone.callback(writers[-1].close)
     check_labels([writer.name for writer in writers])
     for writer in writers:
@@ -134,8 +135,8 @@ def check_identities(writers: Sequence[SinkWriter]) -> None:
     for writer, other in combinations(writers, 2):
         if writer.identity == other.identity:
             raise ConfigError(
-                f"Two sinks of the stream are the same, {writer.shown}: every row would be in it "
-                "twice. Name it once."
+                f"Two sinks of the stream are the same, {writer.display_name}: every row would be "
+                "in it twice. Name it once."
             )
 
 

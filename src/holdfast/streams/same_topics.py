@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holdfast.ledger.source_ranges import KafkaRange, Ranges
 from holdfast.record.contracts import read_contract
 from holdfast.record.runs import first_run
+from holdfast.sources.kafka.ranges import KafkaRange
+from holdfast.sources.ranges import Ranges
 from holdfast.storage.read import Reader
 
 _SERVERS = "kafka.bootstrap.servers"

@@ -6,16 +6,15 @@ and asks brokers, takes that long on a healthy day.
 
 from __future__ import annotations
 
-import logging
 import threading
 from types import TracebackType
 from typing import Self
 
 from holdfast import clock
+from holdfast.events import emit
+from holdfast.events.starts import StartIsSlow, StartTakesTime
 from holdfast.record.leases import SECONDS_OF_SILENCE
-from holdfast.streams.announce import say
 
-_LOG = logging.getLogger("holdfast")
 FIRST_LINE_S = 2.0
 
 
@@ -60,10 +59,9 @@ class SlowStart:
         if self._is_done.wait(self._first_s):
             return
         if self._doing:
-            say("holdfast: %s is starting: it %s", self._stream, self._doing)
+            emit(StartTakesTime(stream=self._stream, doing=self._doing))
         while not self._is_done.wait(self._pause_s):
             if not self._doing:
                 continue
             waited = clock.monotonic() - self._began
-            told = (self._stream, waited, self._doing)
-            _LOG.warning("holdfast: %s has been starting for %.0f s: it %s", *told)
+            emit(StartIsSlow(stream=self._stream, seconds=waited, doing=self._doing))

@@ -5,32 +5,37 @@ A source that does not answer is not looked at: that is logged, and the start go
 
 from __future__ import annotations
 
-import logging
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
-from holdfast.checkpoint.sources import Offset
-from holdfast.checkpoint.sources.kafka import KafkaOffset
+from holdfast import clock
 from holdfast.errors import HoldfastError
-from holdfast.evidence.sources.kafka import KafkaQuery, KafkaSource, kafka_query
-from holdfast.evidence.sources.kafka_probe import probe_kafka
-from holdfast.evidence.sources.needed import find_needed
-from holdfast.evidence.sources.probe import NotProbed, SourceProbe
+from holdfast.events import emit
+from holdfast.events.event import Informed, Warned
+from holdfast.evidence.progress import find_needed
 from holdfast.evidence.stream import StreamEvidence
 from holdfast.record.contracts import Contract
 from holdfast.record.runs import bounded_topic_ids, last_topic_ids
+from holdfast.sources.kafka.found import KafkaQuery, KafkaSource, kafka_query
+from holdfast.sources.kafka.kind import KafkaOffset
+from holdfast.sources.kafka.probe import probe_kafka
+from holdfast.sources.kind import Offset
+from holdfast.sources.probe import NotProbed, Question, SourceLooks, SourceProbe, ask
+from holdfast.sources.registry import of_kind
 from holdfast.spark.errors import spark_errors
-from holdfast.spark.kafka_client import find_kafka_clients
+from holdfast.spark.port import port_of
 from holdfast.storage.read import Reader
 
-_LOG = logging.getLogger("holdfast")
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceProbes:
     """How to ask the sources of one start."""
 
-    df: Any
+    df: DataFrame
     record: Reader
     epoch: int
     contract: Contract
@@ -38,11 +43,11 @@ class SourceProbes:
     """That of the last run; None when there was none, or it is unknown."""
 
     def ask(self, evidence: StreamEvidence) -> tuple[SourceProbe, ...]:
-        """Return what each source can still give; those of other kinds are not asked."""
+        """Return what each source can still give; kinds that cannot be asked are left out."""
         try:
-            clients = find_kafka_clients(self.df)
+            clients = port_of(self.df.sparkSession).find_kafka_clients(self.df)
         except spark_errors() as error:
-            _LOG.info("holdfast: its sources were not looked at: %s", type(error).__name__)
+            emit(Informed(f"its sources were not looked at: {type(error).__name__}"))
             return ()
         needed = find_needed(evidence.checkpoint)
         recorded: dict[str, dict[str, str]] | str = {}
@@ -56,11 +61,26 @@ class SourceProbes:
                 continue  # a pattern, and nothing was read yet: there is no name to ask about
             ids = recorded if isinstance(recorded, str) else recorded.get(str(number), {})
             probes.append(probe_kafka(str(number), offset, client, recorded=ids, query=query))
+        probes += self._ask_others(needed)
         for each in probes:
             if isinstance(each.found, NotProbed):
-                told = (evidence.stream, each.source, each.shown, each.found.why)
-                _LOG.info("holdfast: %s: source %s, %s, was not looked at: %s", *told)
+                source = f"source {each.source}, {each.display_name}, was not looked at"
+                emit(Informed(f"{evidence.stream}: {source}: {each.found.why}"))
         return tuple(probes)
+
+    def _ask_others(self, needed: Mapping[str, Offset]) -> Iterator[SourceProbe]:
+        """Ask sources that need no client of the session."""
+        looks = SourceLooks(
+            given={},
+            options={},
+            kafka_config=None,
+            contract=self.contract,
+            topic_ids={},
+            now=clock.now(),
+        )
+        for source, offset in needed.items():
+            if offset.kind.asked_at_start:
+                yield ask(Question(source=source, needed=offset, looks=looks))
 
     def _query(self, number: int) -> KafkaQuery:
         options = self.contract.source_options
@@ -76,7 +96,7 @@ class SourceProbes:
         try:
             return last_topic_ids(self.record, before=self.epoch, generation=number)
         except HoldfastError as error:
-            _LOG.warning("holdfast: the topic ids of the last run are unknown: %s", error.why)
+            emit(Warned(f"the topic ids of the last run are unknown: {error.why}"))
             return error.why
 
 
@@ -97,8 +117,7 @@ def _offset_of(number: int, needed: dict[str, Offset], *, is_alone: bool) -> Kaf
 
     Entries that name their sources do not number them: there a single Kafka source is known.
     """
-    found = needed.get(str(number))
-    named = [each for each in needed.values() if isinstance(each, KafkaOffset)]
-    if found is None and is_alone and len(named) == 1:
-        found = named[0]
-    return found if isinstance(found, KafkaOffset) else KafkaOffset(partitions={})
+    topics = of_kind(needed, KafkaOffset)
+    if str(number) not in needed and is_alone and len(topics) == 1:
+        return next(iter(topics.values()))
+    return topics.get(str(number), KafkaOffset(partitions={}))

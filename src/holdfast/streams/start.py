@@ -10,27 +10,25 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from holdfast import clock
-from holdfast.errors import without_our_frames
-from holdfast.evidence.sources.probe import SourceProbe
+from holdfast.errors import HoldfastError, without_our_frames
+from holdfast.events import emit
+from holdfast.events.starts import LeaseTaken, QueryStarted, Refused, Resolved
 from holdfast.evidence.stream import StreamEvidence
-from holdfast.evidence.versions import version_text
-from holdfast.points import reached, tell
 from holdfast.record.contracts import contract_before
 from holdfast.record.leases import Lease, take_lease
 from holdfast.record.owner import this_process
 from holdfast.record.runs import Run
-from holdfast.sinks.kinds import describe_sink
 from holdfast.sinks.sink import SinkSpec, SinkWriter, as_sinks
-from holdfast.spark.describe import describe_query
-from holdfast.spark.repeatable import is_repeatable
-from holdfast.spark.running import RunningQuery
+from holdfast.sources.probe import SourceProbe
+from holdfast.spark.port import port_of
+from holdfast.spark_versions import version_text
 from holdfast.storage.location import spark_location
 from holdfast.streams.accepting import Given, accepted_by_operator
 from holdfast.streams.announce import WaitingTeller, announce, warn
 from holdfast.streams.batches import BatchWriter
-from holdfast.streams.fan_out import Journal
+from holdfast.streams.fan_out import BatchSpool
 from holdfast.streams.guard import Guard
-from holdfast.streams.heartbeat import Keeper, refuse_second_query
+from holdfast.streams.heartbeat import LeaseRenewer, refuse_second_query
 from holdfast.streams.place import Place, find_place
 from holdfast.streams.query_end import stop_named
 from holdfast.streams.refusal import LeaseLostAtStartError
@@ -76,7 +74,7 @@ def start(  # noqa: PLR0913 - what Spark and the guard need, each by name
         trigger: As for Spark: `{"processingTime": "10 seconds"}`.
         outputMode: As for Spark.
         checkpoint: An existing checkpoint that this stream takes over, wherever it is.
-        accept: A refusal to go on past, once, as it was printed: `HF604:7c1f`.
+        accept: Waive one refusal, for this start only, as it was printed: `HF604:7c1f`.
         takeover: Do not wait for another driver that still holds the lease.
         reset: `"forbidden"` locks the stream: `holdfast plan reset` and `rewind` are refused.
 
@@ -107,8 +105,8 @@ def _write(df: DataFrame, trigger: dict[str, Any] | None, output_mode: str) -> D
 class Start:
     """A start of a stream: what was asked for, and the way from there to a running query."""
 
-    df: Any
-    writer: Any
+    df: DataFrame
+    writer: DataStreamWriter
     """Spark's `DataStreamWriter`, with trigger and output mode; the sink is set here."""
     stream: str
     sinks: tuple[SinkSpec, ...]
@@ -128,8 +126,12 @@ class Start:
         spark = self.df.sparkSession
         given = accepted_by_operator(self.accept)
         check_session(spark)
-        with SlowStart(self.stream) as slow:
-            return self._go(given, slow)
+        try:
+            with SlowStart(self.stream) as slow:
+                return self._go(given, slow)
+        except HoldfastError as error:
+            emit(Refused(stream=self.stream, code=error.code))
+            raise
 
     def _go(self, given: Given, slow: SlowStart) -> StreamingQuery:
         from holdfast.streams.query import GuardedQuery
@@ -141,12 +143,12 @@ class Start:
         with ExitStack() as undone:
             named = {"stream": self.stream, "output_mode": self.output_mode}
             sinks = resolve_sinks(self.sinks, self.df, **named, undone=undone)
-            reached("G1")
+            emit(_resolved(place, sinks))
             slow.at("takes the lease")
             lease = self._take_lease(place, sinks, slow)  # G2
-            keeper = Keeper(place.record, lease, sinks)
-            keeper.begin()
-            undone.callback(keeper.abandon)
+            renewer = LeaseRenewer(place.record, lease, sinks)
+            renewer.begin()
+            undone.callback(renewer.abandon)
             slow.at("reads the checkpoint and the ledgers, and asks the sources")
             guard = self._guard(place, sinks, lease)
             checked = guard.check(given)  # G3
@@ -156,17 +158,18 @@ class Start:
             guard.fence(evidence, checked.accepted)  # G5
             advice = announce(evidence, guard, checked.accepted)
             warn(spark, guard)
-            writer = self._writer(evidence, guard, keeper)
-            if not keeper.holds():  # a plan may be changing the checkpoint
+            writer = self._writer(evidence, guard, renewer)
+            if not renewer.holds():  # a plan may be changing the checkpoint
                 raise LeaseLostAtStartError(self.stream)
             # First of all, should anything fail from here on: also a Ctrl-C while Spark starts it.
             undone.callback(stop_named, spark, self.stream)
             slow.at("waits until Spark has started the query")
             query = self._begin(guard.place, writer)  # G6
-            keeper.keep(query, _run(query, evidence, guard, sources=checked.sources))
+            renewer.keep(query, _run(query, evidence, guard, sources=checked.sources))
             undone.pop_all()
-        reached("G6")
-        return GuardedQuery(query, stream=self.stream, keeper=keeper, advice=advice)
+        at = (self.stream, guard.place.generation.number, lease.epoch)
+        emit(QueryStarted(*at, query=str(query.id)))
+        return GuardedQuery(query, stream=self.stream, renewer=renewer, advice=advice)
 
     def _take_lease(self, place: Place, sinks: tuple[SinkWriter, ...], slow: SlowStart) -> Lease:
         """Take the next epoch, above what sinks hold: a record may be older than its sinks."""
@@ -177,17 +180,15 @@ class Start:
             after=highest_epoch(sinks, self.stream),
             tell=WaitingTeller(slow.pause),
         )
-        tell("epoch", lease.epoch)
-        reached("G2")
+        emit(LeaseTaken(stream=self.stream, epoch=lease.epoch, owner=str(lease.owner)))
         return lease
 
     def _guard(self, place: Place, sinks: tuple[SinkWriter, ...], lease: Lease) -> Guard:
         for sink in sinks:
             sink.look_again()  # as with the place: who held the lease may have created it
         names = tuple(sink.name for sink in sinks)
-        both = zip(self.sinks, sinks, strict=True)
-        places = tuple(describe_sink(*each) for each in both if each[1].ledger is not None)
-        contract, state = describe_query(
+        places = tuple(sink.describe() for sink in sinks if sink.ledger is not None)
+        contract, state = port_of(self.df.sparkSession).describe_query(
             self.df, sinks=names, output_mode=self.output_mode, sink_places=places
         )
         contract = msgspec.structs.replace(contract, reset=self.reset)
@@ -210,31 +211,45 @@ class Start:
             ),
         )
 
-    def _writer(self, evidence: StreamEvidence, guard: Guard, keeper: Keeper) -> BatchWriter:
-        journal = Journal(
+    def _writer(self, evidence: StreamEvidence, guard: Guard, renewer: LeaseRenewer) -> BatchWriter:
+        port = port_of(self.df.sparkSession)
+        spool = BatchSpool(
             record=guard.place.record,
-            is_needed=len(self.sinks) > 1 and not is_repeatable(self.df),
+            is_needed=len(self.sinks) > 1 and not port.is_repeatable(self.df),
             first_batch=max(evidence.newest_planned, evidence.newest_committed + 1),
         )
         return BatchWriter(
-            query=RunningQuery(self.df.sparkSession, evidence.binding.query_id),
+            query=port.running_query(self.df.sparkSession, evidence.binding.query_id),
             stream=evidence.stream,
             generation=evidence.generation.number,
             binding=evidence.binding,
             checkpoint=guard.place.checkpoint,
             sinks=guard.sinks,
-            journal=journal,
-            keeper=keeper,
+            spool=spool,
+            renewer=renewer,
         )
 
-    def _begin(self, place: Place, writer: BatchWriter) -> Any:
+    def _begin(self, place: Place, writer: BatchWriter) -> StreamingQuery:
         location = spark_location(place.checkpoint.location)
         stream = self.writer.foreachBatch(writer).queryName(self.stream)
         return stream.option("checkpointLocation", location).start()
 
 
+def _resolved(place: Place, sinks: tuple[SinkWriter, ...]) -> Resolved:
+    return Resolved(
+        stream=place.stream,
+        generation=place.generation.number,
+        checkpoint=str(place.checkpoint.location),
+        sinks=" and ".join(sink.display_name for sink in sinks),
+    )
+
+
 def _run(
-    query: Any, evidence: StreamEvidence, guard: Guard, *, sources: tuple[SourceProbe, ...]
+    query: StreamingQuery,
+    evidence: StreamEvidence,
+    guard: Guard,
+    *,
+    sources: tuple[SourceProbe, ...],
 ) -> Run:
     return Run(
         epoch=guard.lease.epoch,

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.errors import ConfigError
 from holdfast.ledger.batch_history import History, read_history
-from holdfast.ledger.source_ranges import Ranges
-from holdfast.spark.aggregate_columns import NotDecided
-from holdfast.spark.errors import first_line
-from holdfast.spark.late_rows import OnTime, Times, on_time
-from holdfast.spark.state_columns import unplanned
-from holdfast.spark.state_shape import Aggregation, StateShape, state_shape
+from holdfast.sources.ranges import Ranges
+from holdfast.spark.errors import first_line, unplanned
+from holdfast.spark.plans import Aggregation, NotDecided, OnTime, StateShape, Times
+from holdfast.spark.port import port_of
 from holdfast.storage.read import Reader
 from holdfast.streams.batch_form import BatchForm, KeptState, NoBatchForm, batch_form
 from holdfast.streams.declared import Declared
@@ -46,7 +44,7 @@ def state_form(
     """
     try:
         stream = declared.build(spark)
-        shape = state_shape(stream, output_mode=declared.options["outputMode"])
+        shape = port_of(spark).state_shape(stream, output_mode=declared.options["outputMode"])
         if isinstance(shape, NotDecided):
             return NoBatchForm(shape.reason)
         history = _history(shape, batches)
@@ -80,7 +78,7 @@ def _without_late(plain: BatchForm, shape: StateShape, history: History) -> Batc
         closed_ms=history.closed_ms if is_closing else None,
         unknown_until_ms=history.unknown_until_ms,
     )
-    found = on_time(plain.df, shape, times)
+    found = port_of(plain.df.sparkSession).on_time(plain.df, shape, times)
     if isinstance(found, NotDecided):
         return NoBatchForm(found.reason)
     late = _count_late(found, history)
@@ -98,5 +96,4 @@ def _without_late(plain: BatchForm, shape: StateShape, history: History) -> Batc
 def _count_late(found: OnTime, history: History) -> int:
     if found.late is None or not any(batch.late_ms for batch in history.batches):
         return 0
-    late: Any = found.late
-    return int(late.count())
+    return found.late.count()

@@ -10,7 +10,7 @@ from holdfast.errors import HoldfastError
 from holdfast.record.generations import OPENED
 from holdfast.record.layout import generation_path
 from holdfast.sinks.session import reader_of
-from holdfast.spark.batch_plan import StaticSide
+from holdfast.spark.plans import StaticSide
 from holdfast.storage.location import is_same_store, parse_location
 from holdfast.storage.read import Reader
 

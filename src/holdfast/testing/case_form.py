@@ -13,10 +13,11 @@ from holdfast.evidence.outputs.delta import DeltaOutput
 from holdfast.evidence.outputs.files import FileOutput
 from holdfast.evidence.outputs.iceberg import IcebergOutput
 from holdfast.evidence.refusal_codes import RefusalCode
-from holdfast.evidence.sources.delta import DeltaSource
-from holdfast.evidence.sources.files import FileSource
-from holdfast.evidence.sources.iceberg import IcebergSource
-from holdfast.evidence.sources.kafka import KafkaSource
+from holdfast.formats.event_log.history import EventLogHistory
+from holdfast.sources.delta.found import DeltaSource
+from holdfast.sources.files.found import FileSource
+from holdfast.sources.iceberg.found import IcebergSource
+from holdfast.sources.kafka.found import KafkaSource
 from holdfast.testing.query_cases import QueryCase, StateCase
 
 STREAM = "readings"
@@ -114,6 +115,8 @@ class RuleCase(CasePart, frozen=True, kw_only=True):
     neighbours: tuple[Neighbour, ...] = ()
     error: str | None = None
     """The log or the message that is given with the checkpoint."""
+    event_log: EventLogHistory | None = None
+    """What Spark's event log tells of the query."""
     flow: FlowPlace | None = None
     """The flow of Spark Declarative Pipelines whose checkpoint it is."""
     generation: int = 1

@@ -13,17 +13,16 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 
 from holdfast.evidence.query_to_start import QueryToStart
 from holdfast.evidence.state_columns import Column, PlannedState, StoreColumns
-from holdfast.evidence.versions import parse_version
 from holdfast.record.contracts import Contract
+from holdfast.spark_versions import parse_version
 
 _REQUIRED = " not null"
-_EMPTY: dict[str, Any] = {
+_EMPTY: dict[str, object] = {
     "format": "holdfast.contract",
     "sources": [],
     "sinks": [],
@@ -45,9 +44,9 @@ class StateCase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 class QueryCase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The query that is to be started."""
 
-    now: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    now: Mapping[str, object] = msgspec.field(default_factory=dict)
     """Its contract."""
-    before: Mapping[str, Any] | None = None
+    before: Mapping[str, object] | None = None
     """That of the last run; by default it is unknown."""
     state: tuple[StateCase, ...] = ()
     spark: str = "4.2"
@@ -72,7 +71,7 @@ def make_query(case: QueryCase | None) -> QueryToStart | None:
     )
 
 
-def _contract(given: Mapping[str, Any]) -> Contract:
+def _contract(given: Mapping[str, object]) -> Contract:
     return msgspec.convert({**_EMPTY, **given}, type=Contract)
 
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import pickle
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 
@@ -34,16 +34,16 @@ from holdfast.evidence.checkpoint_evidence import Evidence
 from holdfast.evidence.collect import collect
 from holdfast.evidence.outcomes import Refuses
 from holdfast.evidence.overview import overview_of
-from holdfast.evidence.sources.probe import Found, NotProbed, SourceProbe
 from holdfast.evidence.spark_error import read_spark_error
 from holdfast.evidence.stream import SinkEvidence, StreamEvidence
-from holdfast.evidence.versions import parse_version
 from holdfast.ids import BatchId, QueryId
 from holdfast.ledger.coverage import Coverage
 from holdfast.ledger.row import Binding, LedgerRow
 from holdfast.ledger.store import Unreadable
 from holdfast.record.generations import ADOPTED, OPENED, Generation
-from holdfast.rules import Finding, Needs, Rule
+from holdfast.rules import RULES, Finding, Needs, Rule
+from holdfast.sources.probe import Found, NotProbed, SourceProbe
+from holdfast.spark_versions import parse_version
 from holdfast.storage.location import parse_location
 from holdfast.storage.memory import MemoryStorage
 from holdfast.testing.case_form import (
@@ -67,6 +67,7 @@ __all__ = [
     "SinkCase",
     "case_files",
     "find_differences",
+    "findings_in",
     "make_case",
     "make_evidence",
     "read_cases",
@@ -84,6 +85,11 @@ def read_cases(text: str) -> tuple[RuleCase, ...]:
         ValueError: It is not TOML, or not of this form.
     """
     return msgspec.convert(tomllib.loads(text), type=_File).case
+
+
+def findings_in(case: Case, rules: Iterable[Rule] = RULES) -> tuple[Finding, ...]:
+    """Return what rules find, in the order of their codes; a rule that fails raises."""
+    return tuple(finding for rule in rules for finding in rule.judge(case))
 
 
 def make_case(case: RuleCase) -> Case:
@@ -107,14 +113,15 @@ def make_case(case: RuleCase) -> Case:
         times=case.times,
         neighbours=case.neighbours,
         error=None if case.error is None else read_spark_error(case.error),
+        event_log=case.event_log,
         flow=case.flow,
         query=make_query(case.query),
     )
 
 
 def _probe(found: Found, lossless_for: timedelta | None) -> SourceProbe:
-    shown = "source 0" if isinstance(found, NotProbed) else found.shown
-    return SourceProbe(source="0", shown=shown, found=found, lossless_for=lossless_for)
+    shown = "source 0" if isinstance(found, NotProbed) else found.display_name
+    return SourceProbe(source="0", display_name=shown, found=found, lossless_for=lossless_for)
 
 
 def _evidence(case: RuleCase) -> Evidence:
@@ -203,7 +210,7 @@ def _sink_evidence(sink: SinkCase, case: RuleCase) -> SinkEvidence:
         )
     return SinkEvidence(
         sink=sink.name,
-        shown=f"the PostgreSQL table {sink.name}",
+        display_name=f"the PostgreSQL table {sink.name}",
         row=None if row is None else _ledger_row(row, sink),
         held=held,
         contradicts=sink.contradicts,

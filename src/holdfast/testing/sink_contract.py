@@ -14,58 +14,31 @@ A `spark` fixture must give a session.
 from __future__ import annotations
 
 import pickle
-from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from holdfast.ids import BatchId, QueryId
-from holdfast.ledger import NO_BATCH, Apply, Attempt, Binding, LedgerRow, Reason, Refuse, Skip
-from holdfast.ledger.store import LedgerStore
-from holdfast.sinks.kinds import find_kinds, open_ledger, resolve_writer
+from holdfast.ids import BatchId
+from holdfast.ledger import Apply, LedgerRow, Reason, Refuse, Skip
+from holdfast.sinks.kinds import find_kinds
 from holdfast.sinks.sink import SinkSpec, SinkWriter
-
-STREAM = "contract"
-SCHEMA = "id bigint, name string"
-FIRST = [(1, "a"), (2, None), (3, "ü'\n\t\\"), (3, "ü'\n\t\\")]
-SECOND = [(4, "d")]
-_BINDING = Binding(query_id=QueryId("6f0c"), checkpoint="s3://lake/streams/contract")
+from holdfast.testing.sink_batches import (
+    BINDING,
+    FIRST,
+    SECOND,
+    STREAM,
+    Batches,
+    ledger_of,
+)
+from holdfast.testing.sink_capabilities import CapabilityContract
 
 
 class StoppedWritingError(Exception):
     """Raised by a test in the middle of a write."""
 
 
-class SinkContract:
+class SinkContract(CapabilityContract):
     """The contract of a sink's three parts: spec, ledger store, writer."""
-
-    @pytest.fixture
-    def sink(self) -> SinkSpec:
-        """Return a sink that appends into an empty place, or into one that is not there yet."""
-        raise NotImplementedError
-
-    def rows(self, sink: SinkSpec, spark: Any) -> list[tuple[Any, ...]]:
-        """Return every row that the sink holds."""
-        raise NotImplementedError
-
-    @pytest.fixture
-    def batches(self, spark: Any) -> Batches:
-        """Return what makes batches."""
-        return Batches(spark)
-
-    @pytest.fixture
-    def writer(self, sink: SinkSpec, batches: Batches) -> Iterator[SinkWriter]:
-        """Return the writer of a start, with a ledger row and no batch."""
-        found = batches.start(sink)
-        assert ledger_of(found).replace(None, batches.row(found))
-        yield found
-        found.close()
-
-    def check_rows(self, sink: SinkSpec, spark: Any, *expected: tuple[Any, ...]) -> None:
-        """Compare what is there with what must be, as multisets."""
-        assert Counter(self.rows(sink, spark)) == Counter(expected)
 
     def test_a_spec_is_a_value(self, sink: SinkSpec) -> None:
         """It is comparable, hashable, picklable and registered."""
@@ -113,7 +86,7 @@ class SinkContract:
             Reason.OTHER_CONTENT: replace(first, digest="x"),
             Reason.EPOCH_AHEAD: replace(batches.attempt(writer, 1), epoch=2),
             Reason.OTHER_BINDING: replace(
-                batches.attempt(writer, 1), binding=replace(_BINDING, checkpoint="elsewhere")
+                batches.attempt(writer, 1), binding=replace(BINDING, checkpoint="elsewhere")
             ),
         }
         for reason, attempt in refused.items():
@@ -173,7 +146,7 @@ class SinkContract:
     ) -> None:
         """From the spec alone, and of one stream only."""
         assert writer.write(batches.attempt(writer, 0), batches.frame(FIRST)) == Apply()
-        ledger = open_ledger(sink, batches.spark)
+        ledger = sink.open_ledger(batches.spark)
         assert ledger is not None
         row = ledger.read(STREAM)
         assert row == ledger_of(writer).read(STREAM)
@@ -184,60 +157,3 @@ class SinkContract:
         ledger.close()
         assert ledger.read(STREAM) == row
         ledger.close()
-
-
-class Batches:
-    """Batches of one stream, and the starts that write them."""
-
-    def __init__(self, spark: Any) -> None:
-        """Make frames with a session."""
-        self.spark = spark
-
-    def frame(self, rows: list[Any]) -> Any:
-        """Return rows as a batch has them."""
-        return self.spark.createDataFrame(rows, SCHEMA)
-
-    def resolve(self, sink: SinkSpec) -> SinkWriter:
-        """Return the writer of a start that has created nothing yet."""
-        return resolve_writer(sink, self.frame([]), stream=STREAM, output_mode="append")
-
-    def start(self, sink: SinkSpec) -> SinkWriter:
-        """Return the writer of a start."""
-        writer = self.resolve(sink)
-        writer.create()
-        return writer
-
-    def row(self, writer: SinkWriter) -> LedgerRow:
-        """Return the ledger row before the first batch."""
-        return LedgerRow(
-            stream=STREAM,
-            sink=writer.name,
-            generation=1,
-            epoch=1,
-            nonce="n1",
-            binding=_BINDING,
-            last_batch=NO_BATCH,
-            digest=None,
-            end_offsets="{}",
-        )
-
-    def attempt(self, writer: SinkWriter, number: int) -> Attempt:
-        """Return a batch that follows the one before it."""
-        return Attempt(
-            stream=STREAM,
-            sink=writer.name,
-            generation=1,
-            epoch=1,
-            nonce="n1",
-            binding=_BINDING,
-            batch_id=BatchId(number),
-            digest=f"d{number}",
-            start_offsets="{}" if number == 0 else f"e{number - 1}",
-            end_offsets=f"e{number}",
-        )
-
-
-def ledger_of(writer: SinkWriter) -> LedgerStore:
-    """Return the ledger that the sink must have."""
-    assert writer.ledger is not None
-    return writer.ledger

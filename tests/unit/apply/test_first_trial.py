@@ -17,9 +17,9 @@ from holdfast.apply.undo import plan_undo
 from holdfast.checkpoint.offsets import OffsetEntry, parse_offset_entry
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.main import _run
-from holdfast.diagnosis.case import Looks
 from holdfast.errors import ConfigError
 from holdfast.ids import BatchId
+from holdfast.judgement.case import DiagnoseRequest
 from holdfast.ledger.store import Since, Unreadable
 from holdfast.plan.make import make_plan
 from holdfast.plan.plan_file import Need, NoPlan, Plan, encode_plan
@@ -76,7 +76,7 @@ def test_rows_that_are_taken_away_and_not_read_again_must_be_allowed(
     "request_", [RESUME, GOALS["replay"][0], GOALS["snapshot"][0], GOALS["clone"][0]]
 )
 def test_a_place_without_a_checkpoint_is_not_fine(tmp_path: Path, request_: Request) -> None:
-    found = make_plan(request_, Looks(location=str(tmp_path / "orders")))
+    found = make_plan(request_, DiagnoseRequest(location=str(tmp_path / "orders")))
     assert isinstance(found, NoPlan)
     assert not found.is_fine
     assert "There is no checkpoint" in found.reason

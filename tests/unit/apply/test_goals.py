@@ -9,15 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.apply import stores as apply_stores
 from holdfast.apply.apply import apply_plan
 from holdfast.apply.errors import InterruptedPlanError, StalePlanError, StreamRunsError
 from holdfast.apply.rehearse import rehearse
 from holdfast.apply.stores import RehearsalStores, Stores
 from holdfast.apply.undo import plan_undo
-from holdfast.diagnosis.case import Looks
 from holdfast.errors import ConfigError, ReadError
 from holdfast.ids import BatchId
+from holdfast.judgement.case import DiagnoseRequest
 from holdfast.ledger.output import EmptyOutput, ExchangeOutput, KeepOutput
 from holdfast.ledger.row import LedgerRow
 from holdfast.plan import world
@@ -27,10 +26,11 @@ from holdfast.plan.requests import Request
 from holdfast.record.generations import current_generation
 from holdfast.record.leases import LeaseHeldError, release, take_lease
 from holdfast.record.owner import this_process
-from holdfast.sinks.kinds import open_ledger, sink_of
+from holdfast.sinks.kinds import sink_of
 from holdfast.storage.open import open_reader
 from holdfast.storage.write import open_writer
 from tests.docs.repair_root import NEWEST, STREAM, make_root
+from tests.stand_ins import stand_in
 from tests.unit.apply.memory_ledger import MemoryLedger
 
 
@@ -45,7 +45,7 @@ class Bench:
         return self.home / self.at
 
     def plan(self, request: Request) -> Plan | NoPlan:
-        return make_plan(request, Looks(location=STREAM, root=str(self.root), probe=True))
+        return make_plan(request, DiagnoseRequest(location=STREAM, root=str(self.root), probe=True))
 
     def planned(self, request: Request) -> Plan:
         found = self.plan(request)
@@ -53,7 +53,7 @@ class Bench:
         return found
 
     def apply(self, plan: Plan) -> str:
-        return apply_plan(plan, Stores(session=object), allowed=plan.words)
+        return apply_plan(plan, Stores(session=stand_in(object)), allowed=plan.words)
 
     def generation(self) -> int:
         found = current_generation(open_reader(str(self.root / "_holdfast" / STREAM)))
@@ -71,18 +71,16 @@ class Bench:
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     make_root(tmp_path)
-    looks = Looks(location=STREAM, root=str(tmp_path / "streams"))
+    looks = DiagnoseRequest(location=STREAM, root=str(tmp_path / "streams"))
     (sink,) = world.look_at_stream(looks).sinks
     spec = sink_of(sink.contract)
     assert spec is not None
-    opened = open_ledger(spec)
+    opened = spec.open_ledger()
     assert opened is not None
     row = opened.read(STREAM)
     assert isinstance(row, LedgerRow)
     ledger = MemoryLedger(row)
-    for module in (world, apply_stores):
-        monkeypatch.setattr(module, "open_ledger", lambda *_, **__: ledger)
-    monkeypatch.setattr("holdfast.diagnosis.ledgers.open_ledger", lambda *_, **__: ledger)
+    monkeypatch.setattr(type(spec), "open_ledger", lambda *_, **__: ledger)
     return Bench(tmp_path, ledger)
 
 

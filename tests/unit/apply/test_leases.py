@@ -12,7 +12,7 @@ from holdfast import clock, points
 from holdfast.apply import leases
 from holdfast.apply.apply import continue_plan
 from holdfast.apply.errors import InterruptedPlanError, StreamRunsError
-from holdfast.apply.sink_steps import SinkNotSettledError, change_sink, fence_sink
+from holdfast.apply.steps.sinks import SinkNotSettledError, change_sink, fence_sink
 from holdfast.apply.stores import Stores
 from holdfast.ledger.output import KeepOutput
 from holdfast.ledger.row import LedgerRow
@@ -50,7 +50,7 @@ def test_a_lease_that_is_lost_in_the_middle_stops_the_plan(
         if seen.count("A7") == 2 and not held[0]._lost:
             take_lease(record, this_process(), takeover=True)
             while not held[0]._lost:  # its heartbeat finds it
-                held[0]._keeper.join(0.01)
+                held[0]._renewer.join(0.01)
 
     points.listen(lose)
     try:

@@ -17,7 +17,7 @@ from holdfast.apply.stores import Stores
 from holdfast.apply.undo import plan_undo
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.main import run
-from holdfast.diagnosis.case import Looks
+from holdfast.judgement.case import DiagnoseRequest
 from holdfast.plan.make import make_plan
 from holdfast.plan.plan_file import Plan, encode_plan
 from holdfast.plan.requests import Request
@@ -104,7 +104,7 @@ MOVES = [
 
 
 def plan_resume(home: Path) -> Plan:
-    found = make_plan(Request(goal="resume"), Looks(location=str(home)))
+    found = make_plan(Request(goal="resume"), DiagnoseRequest(location=str(home)))
     assert isinstance(found, Plan)
     return found
 

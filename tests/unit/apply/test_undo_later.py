@@ -14,7 +14,7 @@ from holdfast.apply.apply import apply_plan, continue_plan
 from holdfast.apply.errors import InterruptedPlanError, StalePlanError
 from holdfast.apply.stores import Stores
 from holdfast.apply.undo import plan_undo
-from holdfast.diagnosis.case import Looks
+from holdfast.judgement.case import DiagnoseRequest
 from holdfast.ledger.output import EmptyOutput, ExchangeOutput, Output
 from holdfast.ledger.row import LedgerRow
 from holdfast.ledger.store import Since, Unreadable
@@ -261,7 +261,7 @@ def test_a_resume_is_not_taken_back_from_a_query_that_has_run_since(tmp_path: Pa
         (home / f"offsets/{batch}").write_text(entry)
         (home / f"commits/{batch}").write_text('v1\n{"nextBatchWatermarkMs":0}')
     (home / "offsets/2").unlink()  # Spark asks for it
-    plan = make_plan(Request(goal="resume"), Looks(location=str(home)))
+    plan = make_plan(Request(goal="resume"), DiagnoseRequest(location=str(home)))
     assert isinstance(plan, Plan)
     apply(plan)
     (home / "offsets/4").write_text(f'v1\n{LINE}\n{{"topic":{{"0":4}}}}')  # it runs on

@@ -112,7 +112,7 @@ def test_it_is_inspected_like_the_checkpoint(
     in_bundle = run_verb("inspect", bundle, "--format", "json")
     found = json.loads(capsys.readouterr().out)
     if fixture.name in UNKNOWN:
-        assert found["nextStart"]["kind"] == "unknown"
+        assert found["next_start"]["kind"] == "unknown"
     else:
         assert (found, in_bundle) == (there, code)
 

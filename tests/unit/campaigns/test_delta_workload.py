@@ -14,7 +14,7 @@ from campaigns.judging import OF_ROWS, judge
 from campaigns.streams.delta_workload import UNLIKE, Workload, make_workload
 from holdfast.drills.builtin.workload import ROWS_PER_FILE
 from holdfast.drills.drill import Recording
-from holdfast.drills.verdict import Verdict
+from holdfast.drills.verdict import DrillVerdict
 
 
 def plant(work: Workload, *, version: int, rows: Sequence[int], table: str = "table") -> None:
@@ -40,7 +40,7 @@ def test_a_reader_sees_a_commit_with_half_of_a_batch(tmp_path: Path) -> None:
     plant(work, version=1, rows=range(ROWS_PER_FILE, ROWS_PER_FILE + half))
     recording.write(look())
     told = {each.check: each for each in recording.check()}["complete-batches"]
-    assert told.verdict == Verdict.FAIL
+    assert told.verdict == DrillVerdict.FAIL
     assert f"{ROWS_PER_FILE + half} rows in table, not those of 2 parts" in told.told
 
 

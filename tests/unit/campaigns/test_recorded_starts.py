@@ -29,7 +29,7 @@ def start(way: str) -> Start:
 
 def listed(way: str, **changes: Any) -> dict[str, Any]:
     ended = None if way == KILLED else (NOON + timedelta(seconds=20)).isoformat()
-    times = {"beganAt": (NOON + timedelta(seconds=5)).isoformat(), "endedAt": ended}
+    times = {"started_at": (NOON + timedelta(seconds=5)).isoformat(), "ended_at": ended}
     return {**expected(1, start(way)), **times, **changes}
 
 
@@ -42,16 +42,16 @@ def test_what_is_equal_has_no_difference(way: str) -> None:
     "changes",
     [
         {"ended": "lost"},
-        {"runId": "8a20"},
+        {"run_id": "8a20"},
         {"epoch": 2},
         {"spark": "4.1.4"},
         {"error": "Y"},
-        {"firstBatch": 3},
-        {"lastBatch": None},
-        {"beganAt": (NOON + timedelta(seconds=10)).isoformat()},
-        {"beganAt": (NOON - timedelta(seconds=1)).isoformat()},
-        {"endedAt": (NOON + timedelta(seconds=31)).isoformat()},
-        {"endedAt": None},
+        {"first_batch": 3},
+        {"last_batch": None},
+        {"started_at": (NOON + timedelta(seconds=10)).isoformat()},
+        {"started_at": (NOON - timedelta(seconds=1)).isoformat()},
+        {"ended_at": (NOON + timedelta(seconds=31)).isoformat()},
+        {"ended_at": None},
         {"more": 1},
     ],
 )
@@ -60,7 +60,7 @@ def test_everything_else_is_a_difference(changes: dict[str, Any]) -> None:
 
 
 def test_an_end_of_a_killed_driver_and_a_missing_start_are_differences() -> None:
-    assert differences([start(KILLED)], [listed(KILLED, endedAt=NOON.isoformat())])
+    assert differences([start(KILLED)], [listed(KILLED, ended_at=NOON.isoformat())])
     assert differences([start(KILLED)], [])
 
 

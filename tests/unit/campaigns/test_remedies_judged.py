@@ -23,7 +23,7 @@ from holdfast.proof.multiset import Difference
 from holdfast.rules import RULES
 from tests.unit.rules.test_remedies import OFFERED
 
-EXACT = Difference(expected=6, missing=0, doubled=0, foreign=0)
+EXACT = Difference(expected=6, missing=0, duplicated=0, foreign=0)
 PLAN = Plan(
     id="20261116-101500-7c1f02",
     goal="resume",
@@ -49,7 +49,7 @@ DONE = CarriedOut(command="", plan=PLAN, difference=EXACT)
 REPEATS = replace(
     DONE,
     plan=msgspec.structs.replace(PLAN, needs=NEEDS),
-    difference=replace(EXACT, doubled=2),
+    difference=replace(EXACT, duplicated=2),
     repeats=2,
 )
 
@@ -63,7 +63,7 @@ def test_what_ends_as_it_says_is_fine(done: CarriedOut) -> None:
     "done",
     [
         replace(DONE, difference=replace(EXACT, missing=1)),
-        replace(DONE, difference=replace(EXACT, doubled=1)),
+        replace(DONE, difference=replace(EXACT, duplicated=1)),
         replace(DONE, difference=replace(EXACT, foreign=1)),
         replace(DONE, plan=msgspec.structs.replace(PLAN, goal="reset")),
         replace(REPEATS, plan=PLAN),

@@ -12,7 +12,7 @@ from campaigns.repair_kills.killing import Killing, Share, Tally
 from campaigns.repair_kills.scenes import SCENES, Scene
 from campaigns.repair_kills.tables import Rows, Tables
 from campaigns.repair_kills.world import BATCHES, State, World
-from holdfast.apply import file_steps
+from holdfast.apply.steps import files as file_steps
 from holdfast.apply.stores import Stores
 
 LINE = '{"batchWatermarkMs":0,"batchTimestampMs":1700000000000,"conf":{}}'

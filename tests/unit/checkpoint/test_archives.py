@@ -16,10 +16,14 @@ from holdfast.checkpoint import (
     read_checkpoint,
 )
 from holdfast.checkpoint.layout import Kind, parse_name
-from holdfast.checkpoint.sources import OpaqueOffset, parse_offset
-from holdfast.checkpoint.sources.files import FileEntry, FileOffset, parse_file_log
-from holdfast.checkpoint.sources.kafka import KafkaOffset, parse_initial_offset
-from holdfast.checkpoint.sources.rate import parse_start_time
+from holdfast.checkpoint.sources.files import FileEntry, parse_file_log
+from holdfast.sources.files.kind import FileOffset
+from holdfast.sources.kafka.kind import KafkaOffset, parse_initial_offset
+from holdfast.sources.kind import StartTime
+from holdfast.sources.rate.kind import NUMBER
+from holdfast.sources.registry import parse_offset
+from holdfast.sources.unknown.kind import OpaqueOffset
+from holdfast.spark_versions import SUPPORTED
 from holdfast.storage.read import read_chunks
 from tests.unit.checkpoint.archives import ARCHIVES, Archive, open_archive
 
@@ -40,7 +44,7 @@ def offsets_of(checkpoint: Checkpoint) -> dict[int, OffsetEntry]:
 
 
 def test_there_are_archives_of_every_version() -> None:
-    assert {name.split("-")[0] for name in ARCHIVES} == {"3.5", "4.0", "4.1", "4.2", "4.3"}
+    assert {name.split("-")[0] for name in ARCHIVES} == set(SUPPORTED)
 
 
 def test_every_entry_is_understood_and_nothing_is_foreign(checkpoint: Checkpoint) -> None:
@@ -117,7 +121,7 @@ def test_every_source_log_is_read_whole(archive: Archive) -> None:
         if raw.startswith(b"\0"):
             assert isinstance(parse_initial_offset(info.path, raw), KafkaOffset)
         elif raw[3:].isdigit():
-            assert isinstance(parse_start_time(info.path, raw), int)
+            assert isinstance(NUMBER.parse_beginning(info.path, raw), StartTime)
         else:
             entries = list(parse_file_log(info.path, read_chunks(archive.checkpoint, info.path)))
             assert all(isinstance(entry, FileEntry) for entry in entries), info.path

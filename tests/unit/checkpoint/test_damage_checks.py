@@ -115,7 +115,7 @@ def test_a_file_that_inspect_does_not_name_is_seen(monkeypatch: pytest.MonkeyPat
 
 def test_only_what_is_wrong_counts_as_named() -> None:
     document = {
-        "leftovers": ["a"], "forgottenChecksums": [], "edited": ["b"], "foreign": [],
+        "leftovers": ["a"], "forgotten_checksums": [], "edited": ["b"], "foreign": [],
         "operators": [{"missing": ["c"], "damaged": []}], "stores": None,
         "unparsed": [{"path": "d", "reason": "why"}], "files": [{"path": "e"}],
     }  # fmt: skip

@@ -23,10 +23,7 @@ from holdfast.checkpoint.offsets import (
     SourceOffset,
     parse_offset_entry,
 )
-from holdfast.checkpoint.sources import parse_offset
-from holdfast.checkpoint.sources.files import FileEntry, FileOffset, parse_file_log
-from holdfast.checkpoint.sources.kafka import KafkaOffset, parse_initial_offset
-from holdfast.checkpoint.sources.rate import CountOffset, parse_start_time
+from holdfast.checkpoint.sources.files import FileEntry, parse_file_log
 from holdfast.checkpoint.state import Chain, StateFileKind, count_rows
 from holdfast.checkpoint.state.files import StateFile, parse_state_name
 from holdfast.checkpoint.state.operators import OperatorMetadata, parse_operator_metadata
@@ -35,6 +32,11 @@ from holdfast.checkpoint.state.rocksdb import RocksSnapshot, parse_rocks_snapsho
 from holdfast.checkpoint.state.schema import StateSchema, parse_state_schema
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.ids import BatchId, QueryId
+from holdfast.sources.files.kind import FileOffset
+from holdfast.sources.kafka.kind import KafkaOffset, parse_initial_offset
+from holdfast.sources.kind import StartTime
+from holdfast.sources.rate.kind import NUMBER, CountOffset
+from holdfast.sources.registry import parse_offset
 from holdfast.storage.memory import MemoryStorage
 from tests.fuzz import writers
 from tests.fuzz.damages import Damage
@@ -209,8 +211,8 @@ def test_kafkas_offsets_come_back(topics: dict[str, dict[int, int]]) -> None:
 def test_offsets_that_are_numbers_come_back(number: int) -> None:
     assert parse_offset(str(number)) == CountOffset(value=number)
     assert parse_offset(f'{{"logOffset":{number}}}') == FileOffset(log_offset=number)
-    started = parse_start_time("sources/0/0", writers.versioned(1, str(abs(number))))
-    assert started == abs(number)
+    started = NUMBER.parse_beginning("sources/0/0", writers.versioned(1, str(abs(number))))
+    assert started == StartTime(epoch_ms=abs(number))
 
 
 @some

@@ -16,6 +16,7 @@ from holdfast.checkpoint.state.unsafe_row import NotDecoded
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.evidence.next_start import needed_version
 from holdfast.evidence.state import ROCKSDB, provider_of, unique_ids
+from holdfast.spark_versions import SUPPORTED
 from holdfast.storage.memory import MemoryStorage
 from tests.unit.checkpoint.archives import ARCHIVES, Archive, open_archive
 from tests.unit.checkpoint.test_state_archives import answers, is_a_store, operator_of
@@ -131,7 +132,7 @@ def decoded(name: str) -> Counter[str]:
     return rows
 
 
-@pytest.mark.parametrize("spark", ["3.5", "4.0", "4.1", "4.2", "4.3"])
+@pytest.mark.parametrize("spark", SUPPORTED)
 @pytest.mark.parametrize("same", SAME)
 def test_the_same_query_has_the_same_rows_in_both_providers(
     spark: str, same: tuple[str, str]

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from holdfast.cli import check as command
-from holdfast.cli.check_form import CheckJson
+from holdfast.cli.check_json import CheckJson
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules import Finding
@@ -126,10 +126,10 @@ def test_json_says_the_same(call: Call, pipeline: Any) -> None:
     code, lines = call("checked_lake:pipeline", "--format", "json")
     told = json.loads("\n".join(lines))
     assert code == ExitCode.FOUND
-    assert (told["format"], told["version"]) == ("holdfast.check/json-v1", 1)
+    assert (told["format"], told["version"]) == ("holdfast.check", 2)
     assert (told["pipeline"], told["verdict"]) == ("lake", "incompatible")
     assert [each["verdict"] for each in told["streams"]] == ["compatible", "incompatible"]
-    assert told["streams"][1]["findings"][0]["followsFrom"] == ["offsets/4"]
+    assert told["streams"][1]["findings"][0]["follows_from"] == ["offsets/4"]
     assert msgspec.convert(told, type=CheckJson).streams[1].newest_batch == 4
 
 

@@ -126,11 +126,11 @@ def test_the_json_has_the_same_answer(call: Call, healthy: Path) -> None:
     code, out = call("diagnose", healthy, "--format", "json")
     found = json.loads(out)
     assert code == ExitCode.DONE
-    assert found["format"] == "holdfast.diagnose/json-v1"
+    assert (found["format"], found["version"]) == ("holdfast.diagnose", 2)
     assert found["verdict"] == "safe"
     assert found["summary"] == text.splitlines()[0]
     assert [each["number"] for each in found["facts"]] == list(range(1, 10))
-    assert found["notAsked"] == ["source", "output"]
+    assert found["not_asked"] == ["source", "output"]
 
 
 def test_the_sarif_names_every_rule(call: Call, healthy: Path) -> None:

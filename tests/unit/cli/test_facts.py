@@ -241,7 +241,7 @@ def test_a_sink_that_cannot_be_read_is_said_and_not_judged(
     code, found = facts(checkpoint, "--sink", table)
     assert code == ExitCode.NOT_JUDGED
     assert by_name(found)["output mode"]["value"] is None
-    assert any("damaged" in each for each in found["notRead"])
+    assert any("damaged" in each for each in found["not_read"])
     code, out, _ = calling.call(capsys, "facts", str(checkpoint), "--sink", str(table))
     assert code == ExitCode.NOT_JUDGED
     assert "is damaged" in out.splitlines()[-1]
@@ -250,10 +250,12 @@ def test_a_sink_that_cannot_be_read_is_said_and_not_judged(
 def test_a_source_that_does_not_answer_is_not_known(
     facts: Facts, checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from holdfast.evidence.sources.probe import NotProbed, SourceProbe  # noqa: PLC0415
+    from holdfast.sources.probe import NotProbed, SourceProbe  # noqa: PLC0415
 
-    silent = SourceProbe(source="0", shown="kafka fixtures", found=NotProbed(why="no answer"))
-    monkeypatch.setattr("holdfast.diagnosis.probing.probe_sources", lambda *_: (silent,))
+    silent = SourceProbe(
+        source="0", display_name="kafka fixtures", found=NotProbed(why="no answer")
+    )
+    monkeypatch.setattr("holdfast.judgement.probing.probe_sources", lambda *_: (silent,))
     code, found = facts(checkpoint, "--probe")
     assert code == ExitCode.NOT_JUDGED
     assert by_name(found)["lossless for"]["value"] is None

@@ -76,22 +76,22 @@ def test_twenty_starts_with_five_kinds_of_ends_are_listed(
     expected = [
         {
             "epoch": run.epoch,
-            "runId": run.run_id,
+            "run_id": run.run_id,
             "ended": ENDS.get(run.ended, run.ended),
             "where": run.path,
             "generation": 1,
             "spark": run.spark,
-            "beganAt": run.started_at,
-            "endedAt": run.ended_at or None,
+            "started_at": run.started_at,
+            "ended_at": run.ended_at or None,
             "error": run.error or None,
-            "firstBatch": run.first_batch,
-            "lastBatch": run.last_batch,
-            "notKnown": None,
+            "first_batch": run.first_batch,
+            "last_batch": run.last_batch,
+            "not_known": None,
         }
         for run in map(run_of, range(20, 0, -1))
     ]
     assert found["starts"] == expected
-    assert found["olderStarts"] == 0
+    assert found["older_starts"] == 0
     assert restarts(found).startswith(
         "20 starts: 4 finished, 4 stopped, 4 failed, 4 lost to another driver, "
         "4 without a recorded end; the newest began 2026-11-16T10:20:00+00:00, finished"
@@ -141,7 +141,7 @@ def test_a_damaged_run_is_not_known_and_hides_no_other(
     assert len(ends) == 20
     assert [epoch for epoch, ended in ends.items() if ended == "unknown"] == [7]
     (damaged,) = (each for each in found["starts"] if each["epoch"] == 7)
-    assert damaged["notKnown"]
+    assert damaged["not_known"]
     assert "1 not known" in restarts(found)
 
 
@@ -194,5 +194,5 @@ def test_runs_that_cannot_be_listed_are_said(
     code, found = facts(capsys, tmp_path)
     assert code == ExitCode.NOT_JUDGED
     assert found["starts"] is None
-    assert "the runs of the stream: The store answered 403" in found["notRead"]
+    assert "the runs of the stream: The store answered 403" in found["not_read"]
     assert restarts(found).startswith("not all known: The store answered 403; the newest began ")

@@ -40,10 +40,10 @@ SINKS_AND_PROBES = (
     "holdfast.evidence.query_to_start",
     "holdfast.evidence.spark_error",
     "importlib.metadata",
-    "holdfast.diagnosis.ledgers",
-    "holdfast.diagnosis.outputs",
-    "holdfast.diagnosis.probing",
-    "holdfast.evidence.sources.kafka_client",
+    "holdfast.judgement.ledgers",
+    "holdfast.judgement.outputs",
+    "holdfast.judgement.probing",
+    "holdfast.sources.kafka.client",
     "holdfast.sinks",
 )
 RUN = "from holdfast.cli.main import _run; import sys; _run(sys.argv[1:])"
@@ -68,6 +68,10 @@ def rules_in(modules: set[str]) -> set[str]:
     return {each for each in modules if each.startswith(FOLDERS)}
 
 
+def families_in(modules: set[str]) -> set[str]:
+    return {each.split(".")[2] for each in rules_in(modules)}
+
+
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> str:
     target = tmp_path_factory.mktemp("recorded")
@@ -76,15 +80,19 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(target / "checkpoint")
 
 
-def test_inspect_imports_neither_rules_nor_the_diagnosis(checkpoint: str) -> None:
+def test_inspect_imports_the_rules_of_the_checkpoint_and_neither_facts_nor_probes(
+    checkpoint: str,
+) -> None:
     modules = modules_after(RUN, "inspect", checkpoint)
     assert "holdfast.cli.inspect" in modules
-    assert rules_in(modules) == set()
+    assert families_in(modules) == {"checkpoint"}
     unused = (
+        *SINKS_AND_PROBES,
         "configparser",
         "holdfast.bundle.unpack",
-        "holdfast.diagnosis",
-        "holdfast.sinks",
+        "holdfast.evidence.declarative",
+        "holdfast.judgement.case",
+        "holdfast.judgement.facts",
         "zipfile",
     )
     assert loaded(modules, *unused, *HEAVY, *TOOLS) == set()
@@ -92,15 +100,15 @@ def test_inspect_imports_neither_rules_nor_the_diagnosis(checkpoint: str) -> Non
 
 def test_inspect_imports_the_probes_when_they_are_asked_for(checkpoint: str) -> None:
     modules = modules_after(RUN, "inspect", checkpoint, "--probe")
-    assert "holdfast.diagnosis.probing" in modules
-    assert rules_in(modules) == set()
+    assert "holdfast.judgement.probing" in modules
+    assert families_in(modules) == {"checkpoint", "source"}
 
 
 def test_diagnose_imports_the_rules_of_a_bare_checkpoint_and_no_sink_or_probe(
     checkpoint: str,
 ) -> None:
     modules = modules_after(RUN, "diagnose", checkpoint)
-    assert {each.split(".")[2] for each in rules_in(modules)} == {"checkpoint"}
+    assert families_in(modules) == {"checkpoint"}
     assert loaded(modules, *SINKS_AND_PROBES, *HEAVY, *TOOLS) == set()
 
 
@@ -108,13 +116,13 @@ def test_state_is_read_without_the_rules_and_small_files_without_pyarrow(checkpo
     modules = modules_after(RUN, "state", checkpoint, "--key", "k0")
     assert "holdfast.cli.state" in modules
     assert rules_in(modules) == set()
-    unused = ("holdfast.diagnosis", "holdfast.sinks", "holdfast.cli.state_json", "zipfile")
+    unused = ("holdfast.judgement", "holdfast.sinks", "holdfast.cli.state_json", "zipfile")
     assert loaded(modules, *unused, *HEAVY, *TOOLS) == set()
 
 
 def test_facts_are_found_without_the_rules(checkpoint: str) -> None:
     modules = modules_after(RUN, "facts", checkpoint)
-    assert "holdfast.diagnosis.facts" in modules
+    assert "holdfast.judgement.facts" in modules
     assert rules_in(modules) == set()
 
 

@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from holdfast.cli.exit_codes import ExitCode
-from holdfast.cli.inspect_form import FORMAT, InspectJson
-from holdfast.evidence.sources.kafka import KafkaSource
-from holdfast.evidence.sources.probe import Found, NotProbed, SourceProbe
+from holdfast.cli.inspect_json import InspectJson
+from holdfast.sources.kafka.found import KafkaSource
+from holdfast.sources.probe import Found, NotProbed, SourceProbe
 from tests.unit.checkpoint.archives import ARCHIVES
 from tests.unit.cli.inspecting import Inspect, unpack
 
@@ -51,7 +51,7 @@ def test_a_refusal_names_the_file_and_sparks_words(inspect: Inspect, tmp_path: P
     assert lines[1] == "Spark's error will contain: batch 5 doesn't exist"
     assert lines[2] == "Code: HF203 previous-offset-entry-missing (docs/reference/refusals.md)."
     _, document = inspect(checkpoint, "--format", "json")
-    assert json.loads("\n".join(document))["nextStart"]["code"] == "HF203"
+    assert json.loads("\n".join(document))["next_start"]["code"] == "HF203"
 
 
 def test_a_state_file_that_is_gone_is_the_first_thing_said(
@@ -100,7 +100,7 @@ def test_a_path_that_is_a_file_is_said_as_spark_says_it(inspect: Inspect, tmp_pa
         "Spark will refuse to start: the checkpoint location is a file, not a directory.",
         "Spark's error will contain: FileAlreadyExistsException",
         "Code: HF105 location-is-a-file (docs/reference/refusals.md).",
-        "What to do: Check checkpointLocation. If the path is right, move the file aside.",
+        "What to do: Check `checkpointLocation`. If the path is right, move the file aside.",
     ]
 
 
@@ -172,7 +172,7 @@ def documents(inspect: Inspect, tmp_path: Path, *names: str) -> list[dict[str, A
 def test_the_json_is_of_the_committed_form(inspect: Inspect, tmp_path: Path) -> None:
     names = [name for name in ARCHIVES if name.startswith("4.2")]
     for document in documents(inspect, tmp_path, *names):
-        assert document["format"] == FORMAT
+        assert (document["format"], document["version"]) == ("holdfast.inspect", 2)
         msgspec.convert(document, InspectJson, strict=True)
 
 
@@ -182,11 +182,11 @@ def test_json_and_text_say_the_same_first(inspect: Inspect, tmp_path: Path) -> N
     _, lines = inspect(checkpoint, "--format", "json")
     document = json.loads("\n".join(lines))
     assert document["summary"] == text[:2]
-    assert document["nextStart"] == {
+    assert document["next_start"] == {
         "kind": "runs-again",
         "spark": "4.2",
-        "followsFrom": ["offsets/2", "commits/1"],
-        "batchId": 2,
+        "follows_from": ["offsets/2", "commits/1"],
+        "batch_id": 2,
     }
 
 
@@ -213,7 +213,7 @@ def test_where_nothing_tells_of_state_the_answer_says_for_whom_it_holds(
     assert any(line.startswith("  state      no state/ directory") for line in lines)
     _, shown = inspect(checkpoint, "--format", "json")
     document = json.loads("\n".join(shown))
-    assert document["nextStart"]["unless"] == "the query is stateful: there is no state/ directory"
+    assert document["next_start"]["unless"] == "the query is stateful: there is no state/ directory"
 
 
 def test_sinks_that_commit_entries_name_are_shown(inspect: Inspect, tmp_path: Path) -> None:
@@ -227,12 +227,12 @@ def test_sinks_that_commit_entries_name_are_shown(inspect: Inspect, tmp_path: Pa
     ]
     _, shown = inspect(checkpoint, "--format", "json")
     assert json.loads("\n".join(shown))["sinks"] == [
-        {"name": "first_sink", "provider": provider, "isActive": False},
-        {"name": "second_sink", "provider": provider, "isActive": True},
+        {"name": "first_sink", "provider": provider, "is_active": False},
+        {"name": "second_sink", "provider": provider, "is_active": True},
     ]
 
 
-_ASKED = KafkaSource(shown="kafka sensors")
+_ASKED = KafkaSource(display_name="kafka sensors")
 _NOT_ASKED = NotProbed(why="it does not answer")
 
 
@@ -249,10 +249,10 @@ def test_a_source_that_could_not_be_asked_is_not_checked(
     is_unchecked: bool,
 ) -> None:
     probes = tuple(
-        SourceProbe(source=f"{number}", shown="kafka sensors", found=each)
+        SourceProbe(source=f"{number}", display_name="kafka sensors", found=each)
         for number, each in enumerate(found)
     )
-    monkeypatch.setattr("holdfast.diagnosis.probing.probe_sources", lambda *_: probes)
+    monkeypatch.setattr("holdfast.judgement.probing.probe_sources", lambda *_: probes)
     code, lines = inspect(unpack("4.2-kafka", tmp_path), "--probe")
     _, _, unchecked = lines[-1].partition("Not checked: ")
     assert ("whether the source still has the data" in unchecked) == is_unchecked
@@ -265,8 +265,8 @@ def test_a_broker_that_does_not_answer_is_named_and_nothing_is_judged(
     inspect: Inspect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     silent = NotProbed(why="the broker did not answer (_TIMED_OUT)")
-    probes = (SourceProbe(source="0", shown="kafka fixtures", found=silent),)
-    monkeypatch.setattr("holdfast.diagnosis.probing.probe_sources", lambda *_: probes)
+    probes = (SourceProbe(source="0", display_name="kafka fixtures", found=silent),)
+    monkeypatch.setattr("holdfast.judgement.probing.probe_sources", lambda *_: probes)
     checkpoint = unpack("4.2-kafka", tmp_path)
     code, lines = inspect(checkpoint, "--source", "127.0.0.1:1")
     assert code == ExitCode.NOT_JUDGED

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from holdfast.cli.exit_codes import ExitCode
-from holdfast.cli.inspect_form import InspectJson
+from holdfast.cli.inspect_json import InspectJson
 from tests.unit.checkpoint.archives import ARCHIVES
 from tests.unit.cli.inspecting import Inspect, unpack
 
@@ -54,7 +54,7 @@ def test_what_is_not_known_names_what_would_tell(inspect: Inspect, tmp_path: Pat
     assert 'spark.conf.get("spark.sql.streaming.minBatchesToRetain")' in text
     found = document(inspect(checkpoint, "--cost", "--format", "json")[1])
     assert found["times"] is None
-    assert set(found["notKnown"]) >= {"times", "minBatchesToRetain"}
+    assert set(found["not_known"]) >= {"times", "minBatchesToRetain"}
 
 
 def test_sparks_own_progress_tells_the_share(inspect: Inspect, tmp_path: Path) -> None:
@@ -67,11 +67,13 @@ def test_sparks_own_progress_tells_the_share(inspect: Inspect, tmp_path: Path) -
     found = document(inspect(checkpoint, "--cost", "--progress", str(file), "--format", "json")[1])
     assert found["times"] == {
         "batches": 5,
-        "batchMs": 1000,
-        "logsMs": 200,
-        "share": {"median": 0.2, "lowest": 0.2, "highest": 0.2},
+        "batch_ms": 1000,
+        "logs_ms": 200,
+        "share": 0.2,
+        "lowest": 0.2,
+        "highest": 0.2,
     }
-    assert "times" not in found["notKnown"]
+    assert "times" not in found["not_known"]
 
 
 def test_progress_of_another_query_is_said(inspect: Inspect, tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ import pytest
 
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.inspect_directory import DirectoryInspection, inspect_directory
-from holdfast.cli.inspect_form import DIRECTORY_FORMAT, AnyInspectJson, DirectoryJson
+from holdfast.cli.inspect_directory_json import DirectoryJson
+from holdfast.cli.inspect_json import AnyInspectJson
 from holdfast.cli.inspection import inspect_checkpoint
 from holdfast.errors import ReadError
 from holdfast.evidence import checkpoints_below
@@ -80,7 +81,10 @@ def test_an_action_is_named_for_each_that_needs_one(inspect: Inspect, tmp_path: 
     _, lines = inspect(write_to(tmp_path, MIXED))
     start = lines.index("What to do:")
     assert lines[start + 1].startswith("  orders/eu: will not start (HF203)")
-    assert lines[start + 2].startswith("    Restore the missing entry from a backup.")
+    assert lines[start + 2].startswith("    Run `holdfast plan resume ")
+    assert lines[start + 2].endswith(
+        "it writes the missing entry again. Do not delete the newest one."
+    )
     assert lines[start + 3].startswith("  orders/us: repeats batch 6")
     assert not any("raw:" in line for line in lines)
 
@@ -108,12 +112,12 @@ def test_the_json_is_of_the_committed_form(inspect: Inspect, tmp_path: Path) -> 
     code, lines = inspect(write_to(tmp_path, MIXED), "--format", "json", "--check")
     assert code == ExitCode.FOUND
     document = json.loads("\n".join(lines))
-    assert document["format"] == DIRECTORY_FORMAT
+    assert document["format"] == "holdfast.inspect-directory"
     parsed = msgspec.convert(document, AnyInspectJson, strict=True)
     assert isinstance(parsed, DirectoryJson)
-    assert parsed.totals == {"fails": 1, "repeats": 1, "resumes": 1}
+    assert parsed.totals == {"will-not-start": 1, "repeats-data": 1, "safe": 1}
     first = parsed.checkpoints[0]
-    assert (first.path, first.verdict, first.passes_check) == ("orders/eu", "fails", False)
+    assert (first.path, first.verdict, first.passes_check) == ("orders/eu", "will-not-start", False)
     assert first.location == f"{tmp_path}/orders/eu"
     assert first.next_start is not None
     assert first.next_start.code == "HF203"
@@ -238,7 +242,7 @@ def test_state_of_many_partitions_is_listed_up_to_a_limit(monkeypatch: pytest.Mo
     monkeypatch.setattr("holdfast.checkpoint.state.bounded.MOST_STORES", 1)
     (row,) = look(stored({"raw": (CLEAN, every())})).rows
     assert row.summary is not None
-    assert row.summary.verdict == "resumes"
+    assert row.summary.verdict == "safe"
     monkeypatch.setattr("holdfast.evidence.collect.MOST_STATE_FILES", 5)
     (row,) = look(stored({"raw": (CLEAN, every())})).rows
     assert row.summary is not None
@@ -252,7 +256,10 @@ def test_each_checkpoint_gets_the_verdict_that_it_gets_alone(tmp_path: Path) -> 
     names = [name for name in ARCHIVES if name.startswith(("3.5", "4.2"))]
     write_to(tmp_path, stored({name: (name, every()) for name in names}))
     found = look(open_reader(str(tmp_path)))
-    alone = {name: inspect_checkpoint(open_reader(str(tmp_path / name))).verdict for name in names}
+    alone = {
+        name: inspect_checkpoint(open_reader(str(tmp_path / name))).judgement.verdict
+        for name in names
+    }
     assert {row.path: row.summary.verdict for row in found.rows if row.summary} == alone
 
 

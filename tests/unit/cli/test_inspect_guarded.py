@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from holdfast.cli.exit_codes import ExitCode
-from holdfast.cli.inspect_form import InspectJson
+from holdfast.cli.inspect_json import InspectJson
 from holdfast.record.documents import read_document, replace
 from holdfast.record.generations import Generation
 from holdfast.record.leases import release
@@ -136,10 +136,10 @@ def test_a_program_gets_the_same_facts(inspect: Inspect, guarded: Guarded) -> No
     _, lines = inspect(guarded.checkpoint, "--format", "json")
     document = json.loads("\n".join(lines))
     msgspec.convert(document, InspectJson, strict=True)
-    assert document["verdict"] == "recognised"
+    assert document["verdict"] == "safe"
     assert document["record"]["stream"] == "readings"
-    assert document["record"]["hasLedgers"] is True
-    assert document["record"]["isRunning"] is True
+    assert document["record"]["has_ledgers"] is True
+    assert document["record"]["is_running"] is True
     assert document["record"]["lease"]["owner"] == "etl-7/4411"
     assert document["record"]["run"]["ended"] == "running"
 

@@ -190,7 +190,7 @@ def test_the_json_is_what_its_schema_says(lint: Lint) -> None:
     Path("jobs/two.py").write_text("print 'writeStream'")
     read = json.loads(lint("jobs", "--format", "json")[1])
     check(read, SCHEMA)
-    assert (len(read["findings"]), len(read["notChecked"])) == (2, 1)
+    assert (len(read["findings"]), len(read["not_checked"])) == (2, 1)
 
 
 def test_github_and_sarif_name_the_place(lint: Lint) -> None:

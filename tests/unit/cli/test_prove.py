@@ -14,8 +14,8 @@ import pytest
 
 from holdfast.cli import prove as command
 from holdfast.cli.exit_codes import ExitCode
-from holdfast.cli.prove_form import ProofJson
-from holdfast.proof.values import Comparison, CounterExample, Fault, Proof, TableProof, Verdict
+from holdfast.cli.prove_json import ProofJson
+from holdfast.proof.values import Comparison, CounterExample, Fault, Proof, ProofVerdict, TableProof
 from tests import calling
 
 MODULE = """\
@@ -175,7 +175,7 @@ def test_json_says_the_same(call: Call, pipeline: Any) -> None:
     code, lines = call("proved_lake:pipeline", "--format", "json")
     told = json.loads("\n".join(lines))
     assert code == ExitCode.FOUND
-    assert (told["format"], told["version"]) == ("holdfast.prove/json-v1", 1)
+    assert (told["format"], told["version"]) == ("holdfast.prove", 2)
     assert (told["pipeline"], told["verdict"]) == ("lake", "not exact")
     answer = msgspec.convert(told, type=ProofJson)
     assert [each.verdict for each in answer.tables] == ["exact", "not exact", "not compared"]
@@ -217,6 +217,6 @@ def test_secrets_and_escape_codes_do_not_reach_the_terminal(
 
 
 def test_not_exact_is_worse_than_not_compared() -> None:
-    assert proof(BAD, AWAY).verdict is Verdict.NOT_EXACT
+    assert proof(BAD, AWAY).verdict is ProofVerdict.NOT_EXACT
     assert not proof(RAW, AWAY).exact
     assert proof(RAW, GOLD).exact

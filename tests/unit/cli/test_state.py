@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from holdfast.cli.exit_codes import ExitCode
-from holdfast.cli.state_form import StateJson
+from holdfast.cli.state_json import StateJson
 from tests import calling
 from tests.fuzz import writers
 from tests.hostile_strings import HOSTILE, breaks_terminal

@@ -9,7 +9,7 @@ import pytest
 from holdfast.cli.main import run
 from holdfast.cli.status_line import status_line
 from holdfast.cli.watch import show_wait, watch
-from holdfast.diagnosis import collect_case
+from holdfast.judgement.case import collect_case
 from holdfast.storage.memory import MemoryStorage
 from tests.unit.cli.inspecting import unpack
 

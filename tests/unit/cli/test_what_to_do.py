@@ -9,14 +9,15 @@ from typing import cast
 
 import pytest
 
-from holdfast.cli import what_to_do
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.main import VERBS, run
-from holdfast.cli.what_to_do import say_what_to_do
 from holdfast.evidence import Refuses, Unknown
 from holdfast.evidence.guard_record import GuardRecord
 from holdfast.evidence.outcomes import UnknownCause
 from holdfast.evidence.refusal_codes import RefusalCode
+from holdfast.judgement.advice import advise
+from holdfast.judgement.judge import judge
+from holdfast.rules.commands import WITHOUT_BACKUP
 from holdfast.storage.memory import MemoryStorage
 from tests.house.repository import ROOT
 from tests.unit.evidence.damaged import (
@@ -33,17 +34,22 @@ from tests.unit.evidence.damaged import (
 from tests.unit.evidence.test_refusal_codes import DAMAGES
 
 COUNTS = "4.2-aggregation"
-OVERVIEW = inspected(damaged(COUNTS)).overview
+JUDGED = inspected(damaged(COUNTS)).judgement
+
+
+def after(start: Refuses | Unknown) -> str:
+    overview = replace(JUDGED.overview, next_start=start)
+    return advise(judge(replace(JUDGED.case, overview=overview)))
 
 
 def after_refusal(code: RefusalCode) -> str:
     refused = Refuses(code=code, error="", because="", follows_from=("offsets/5", "offsets/.6.crc"))
-    return say_what_to_do(replace(OVERVIEW, next_start=refused))
+    return after(refused)
 
 
 def after_unknown(cause: UnknownCause) -> str:
     unknown = Unknown(cause=cause, because="", follows_from=("offsets/5",))
-    return say_what_to_do(replace(OVERVIEW, next_start=unknown))
+    return after(unknown)
 
 
 SENTENCES = [*map(after_refusal, RefusalCode), *map(after_unknown, UnknownCause)]
@@ -61,14 +67,16 @@ def test_every_refusal_and_every_unknown_has_an_action_that_can_be_done(said: st
 
 
 def test_the_pages_that_the_sentences_name_exist() -> None:
-    assert (ROOT / what_to_do.RESET_GUIDE).exists()
+    assert (ROOT / re.findall(r"docs/[a-z/]+\.md", WITHOUT_BACKUP)[0]).exists()
     assert (ROOT / "docs/reference/refusals.md").exists()
 
 
 def test_a_checksum_in_the_way_is_the_file_to_move() -> None:
-    overview = inspected(damaged(COUNTS, write("offsets/.6.crc", b"crc\0"))).overview
-    assert say_what_to_do(overview) == (
-        "Check that no query runs, move offsets/.6.crc aside, then inspect again."
+    judged = inspected(damaged(COUNTS, write("offsets/.6.crc", b"crc\0"))).judgement
+    assert advise(judged) == (
+        "Check that no query runs. If the sink holds the batch, restore its offset entry: planned "
+        "anew, the batch has another range. Only if the sink does not hold it, run `holdfast plan "
+        "resume memory://memory -o plan.json`: it takes the `.crc` file away."
     )
 
 
@@ -76,26 +84,29 @@ SAID: dict[str, tuple[Damage, str]] = {
     "clean": (every(), "Nothing. Start the query."),
     "pending": (
         remove("commits/5"),
-        "Nothing, if the sink is idempotent. Otherwise check whether batch 5 is in the sink before "
-        "you start the query.",
+        "Nothing, if the sink is idempotent. Otherwise check whether the sink holds rows of batch "
+        "5, and remove them before you start the query.",
     ),
     "skipped": (
         remove("commits/[345]"),
-        "Check which of the batches 3 … 5 are in the sink before you start the query.",
+        "Check that the sink holds batches 3 to 4, then restore the commit entries. To load what "
+        "is missing, use a bounded job.",
     ),
     "reread": (
         rewrite("offsets/5", on_line(2, "-")),
-        "Restore offsets/5 from a backup. If there is no backup, reset the stream "
+        "Restore offsets/5 with the line of every source. If there is no backup, reset the stream "
         "(docs/guides/reset.md).",
     ),
     "orphaned-commit": (
         remove("commits/5", sidecars=False),
-        "Check that no query runs, move commits/.5.crc aside, then inspect again.",
+        "Check that no query runs, then run `holdfast plan resume memory://memory -o plan.json`: "
+        "it takes the `.crc` file of the missing commit entry away. Spark runs the batch once "
+        "more: if the sink does not recognise it, remove its rows first.",
     ),
     "offsets-deleted": (
         remove("offsets/5"),
-        "Restore the deleted entries of offsets/ from a backup. If there is no backup, reset the "
-        "stream (docs/guides/reset.md).",
+        "Stop the restarts, and restore the offset entries that were deleted. If there is no "
+        "backup, reset the stream (docs/guides/reset.md).",
     ),
     "never-ran": (
         remove("offsets", "commits", "state", "sources"),
@@ -106,7 +117,7 @@ SAID: dict[str, tuple[Damage, str]] = {
 
 @pytest.mark.parametrize(("damage", "sentence"), SAID.values(), ids=SAID)
 def test_the_action_fits_the_outcome(damage: Damage, sentence: str) -> None:
-    assert say_what_to_do(inspected(damaged(COUNTS, damage)).overview) == sentence
+    assert advise(inspected(damaged(COUNTS, damage)).judgement) == sentence
 
 
 CHECKED: dict[str, tuple[MemoryStorage, ExitCode]] = {
@@ -147,7 +158,7 @@ def test_check_lets_only_a_safe_start_pass(
         last = out.splitlines()[-1]
         assert last == "Check passed." if passes else last.startswith("Check failed: ")
     else:
-        assert f'"passesCheck": {str(passes).lower()}' in out
+        assert f'"passes_check": {str(passes).lower()}' in out
 
 
 def test_a_query_that_never_ran_passes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,9 +180,9 @@ def test_older_versions_that_would_begin_again_do_not_pass(monkeypatch: pytest.M
 
 
 def test_a_checkpoint_that_is_gone_is_not_to_be_started_when_the_record_says_that_it_ran() -> None:
-    overview = inspected(MemoryStorage()).overview
-    assert say_what_to_do(overview).startswith("Check the path.")
+    judged = inspected(MemoryStorage()).judgement
+    assert advise(judged).startswith("Check the path.")
     has_run = SimpleNamespace(stream="readings", run=object(), is_replaced=False)
-    said = say_what_to_do(overview, cast("GuardRecord", has_run))
+    said = advise(replace(judged, case=replace(judged.case, record=cast("GuardRecord", has_run))))
     assert said.startswith("Restore the checkpoint from a backup: readings has run")
     assert "start it" not in said

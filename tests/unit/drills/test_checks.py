@@ -9,7 +9,7 @@ import pytest
 from holdfast.drills import checks
 from holdfast.drills.checks import JUDGE, KEPT, READER, check_history, count_rows
 from holdfast.drills.history import FILE, Ended, History, Looked, Planned, Reached, Row, Started
-from holdfast.drills.verdict import Verdict, worst
+from holdfast.drills.verdict import DrillVerdict, worst
 
 CONTENTS: list[list[Row]] = [[], [(1, 10), (2, 10)], [(1, 20), (2, 10), (3, 20)]]
 """A key and its newest value, after each part of the source."""
@@ -51,7 +51,7 @@ class Made:
         self.history.append(planned)
         return self
 
-    def bad(self) -> dict[str, Verdict]:
+    def bad(self) -> dict[str, DrillVerdict]:
         """Return the checks that do not pass."""
         found = check_history(self.history)
         assert [each.check for each in found] == list(checks.CHECKS)
@@ -75,52 +75,52 @@ def test_rows_are_compared_in_any_order(made: Made) -> None:
 
 def test_a_kill_that_did_not_fire_shows_nothing(made: Made) -> None:
     made.run("at:S6:1", fired=None, is_killed=False).look(CONTENTS[1], 1)
-    assert made.run().look(CONTENTS[2], 2).bad() == {"fired": Verdict.UNKNOWN}
+    assert made.run().look(CONTENTS[2], 2).bad() == {"fired": DrillVerdict.UNKNOWN}
 
 
 def test_a_kill_at_another_point_shows_nothing(made: Made) -> None:
     made.run("at:S6:1", fired="at:S5:1")
-    assert made.run().look(CONTENTS[2], 2).bad() == {"fired": Verdict.UNKNOWN}
+    assert made.run().look(CONTENTS[2], 2).bad() == {"fired": DrillVerdict.UNKNOWN}
 
 
 def test_a_driver_ended_by_the_clock_was_not_killed(made: Made) -> None:
     made.run("at:S6:1", is_killed=False)
-    assert made.run().look(CONTENTS[2], 2).bad() == {"fired": Verdict.UNKNOWN}
+    assert made.run().look(CONTENTS[2], 2).bad() == {"fired": DrillVerdict.UNKNOWN}
 
 
 def test_a_run_without_an_end_shows_nothing(made: Made) -> None:
     made.run().look(CONTENTS[2], 2)
     made.history.append(Started(at=2, run=2))
     bad = made.bad()
-    assert bad["fired"] == Verdict.UNKNOWN
-    assert bad["starts-again"] == Verdict.UNKNOWN
+    assert bad["fired"] == DrillVerdict.UNKNOWN
+    assert bad["starts-again"] == DrillVerdict.UNKNOWN
 
 
 def test_a_stream_that_does_not_start_again_is_stuck(made: Made) -> None:
     made.run("at:S6:1").look(CONTENTS[1], 1).run(is_well=False, error="no").look(CONTENTS[1], 1)
-    assert made.bad() == {"starts-again": Verdict.FAIL, "goes-on": Verdict.FAIL}
+    assert made.bad() == {"starts-again": DrillVerdict.FAIL, "goes-on": DrillVerdict.FAIL}
 
 
 def test_a_stream_that_never_ran_is_not_known_to_be_stuck(made: Made) -> None:
     """Without Delta's jars, say."""
     made.run("at:S6:1", fired=None, is_killed=False).run(is_well=False).look([], 0)
-    assert made.bad()["starts-again"] == Verdict.UNKNOWN
+    assert made.bad()["starts-again"] == DrillVerdict.UNKNOWN
 
 
 def test_a_lost_row_is_found(made: Made) -> None:
     bad = made.run().look(CONTENTS[2][1:], 2).bad()
-    assert bad == {"nothing-lost": Verdict.FAIL, "complete-batches": Verdict.FAIL}
+    assert bad == {"nothing-lost": DrillVerdict.FAIL, "complete-batches": DrillVerdict.FAIL}
     assert count_rows(made.history) == (1, 0, 0)
 
 
-def test_a_doubled_row_is_found(made: Made) -> None:
+def test_a_duplicated_row_is_found(made: Made) -> None:
     """Which sets and counts of keys do not show."""
     bad = made.run().look([*CONTENTS[2], CONTENTS[2][0]], 2).bad()
-    assert bad == {"nothing-duplicated": Verdict.FAIL, "complete-batches": Verdict.FAIL}
+    assert bad == {"nothing-duplicated": DrillVerdict.FAIL, "complete-batches": DrillVerdict.FAIL}
     assert count_rows(made.history) == (0, 1, 0)
 
 
-def test_one_lost_and_one_doubled_are_both_found(made: Made) -> None:
+def test_one_lost_and_one_duplicated_are_both_found(made: Made) -> None:
     """Which the number of rows does not show."""
     bad = made.run().look([*CONTENTS[2][1:], CONTENTS[2][1]], 2).bad()
     assert {"nothing-lost", "nothing-duplicated"} <= bad.keys()
@@ -128,29 +128,29 @@ def test_one_lost_and_one_doubled_are_both_found(made: Made) -> None:
 
 def test_a_row_that_was_never_sent_is_found(made: Made) -> None:
     bad = made.run().look([*CONTENTS[2], (9, 9)], 2).bad()
-    assert bad == {"nothing-unexpected": Verdict.FAIL, "complete-batches": Verdict.FAIL}
+    assert bad == {"nothing-unexpected": DrillVerdict.FAIL, "complete-batches": DrillVerdict.FAIL}
 
 
 def test_what_is_wrong_after_a_death_and_right_later_is_found(made: Made) -> None:
     made.run("at:S6:1").look(CONTENTS[1][:1], 1)
     bad = made.run().look(CONTENTS[2], 2).bad()
-    assert bad == {"nothing-lost": Verdict.FAIL, "complete-batches": Verdict.FAIL}
+    assert bad == {"nothing-lost": DrillVerdict.FAIL, "complete-batches": DrillVerdict.FAIL}
 
 
 def test_a_ledger_that_tells_of_too_little_is_found(made: Made) -> None:
     bad = made.run().look(CONTENTS[1], 1).bad()
-    assert bad == {"goes-on": Verdict.FAIL}
+    assert bad == {"goes-on": DrillVerdict.FAIL}
 
 
 def test_a_part_of_a_batch_that_a_reader_sees_is_found(made: Made) -> None:
     made.run("at:S6:1").look([(1, 20), (2, 10)], 1, by=READER).look(CONTENTS[1], 1)
     bad = made.run().look(CONTENTS[2], 2).bad()
-    assert bad["complete-batches"] == Verdict.FAIL
+    assert bad["complete-batches"] == DrillVerdict.FAIL
 
 
 def test_a_key_that_goes_back_is_found(made: Made) -> None:
     made.run("at:S6:1").look(CONTENTS[2], 2).run("at:S6:1").look(CONTENTS[1], 1)
-    assert made.run().look(CONTENTS[2], 2).bad() == {"in-order": Verdict.FAIL}
+    assert made.run().look(CONTENTS[2], 2).bad() == {"in-order": DrillVerdict.FAIL}
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_key_that_goes_back_is_found(made: Made) -> None:
 def test_state_that_diverged_is_found(made: Made, kept: list[Row]) -> None:
     """Which the tables do not show until it is used."""
     made.plan_state().run("at:S6:1").look(CONTENTS[1], 1).run().look(CONTENTS[2], 2)
-    assert made.look(kept, None, sink=KEPT).bad() == {"same-state": Verdict.FAIL}
+    assert made.look(kept, None, sink=KEPT).bad() == {"same-state": DrillVerdict.FAIL}
     assert count_rows(made.history) == (0, 0, 0)
 
 
@@ -172,38 +172,38 @@ def test_stores_that_differ_every_time_are_left_out_and_the_others_compared(made
     made.plan_state("0/timers").run().look(CONTENTS[2], 2)
     made.look([*STATE, ("0/timers", [1], [5])], None, sink=KEPT)
     *_, same_state = check_history(made.history)
-    assert (same_state.check, same_state.verdict) == ("same-state", Verdict.PASS)
+    assert (same_state.check, same_state.verdict) == ("same-state", DrillVerdict.PASS)
     assert same_state.told.startswith("2 rows of state are the same; not compared, because ")
     assert same_state.told.endswith(": 0/timers")
     made.look([*STATE[1:], ("0/timers", [1], [5])], None, sink=KEPT)
-    assert made.bad() == {"same-state": Verdict.FAIL}
+    assert made.bad() == {"same-state": DrillVerdict.FAIL}
 
 
 def test_state_of_which_everything_was_left_out_is_not_said_to_be_right(made: Made) -> None:
     made.plan_state("0/default").run().look(CONTENTS[2], 2).look(STATE[1:], None, sink=KEPT)
-    assert check_history(made.history)[-1].verdict == Verdict.NOT_CHECKED
+    assert check_history(made.history)[-1].verdict == DrillVerdict.NOT_CHECKED
 
 
 def test_state_that_nobody_looked_at_is_not_known_to_be_the_same(made: Made) -> None:
     made.plan_state().run().look(CONTENTS[2], 2)
-    assert made.bad() == {"same-state": Verdict.UNKNOWN}
+    assert made.bad() == {"same-state": DrillVerdict.UNKNOWN}
 
 
 def test_state_that_was_not_compared_is_said_to_be_so(made: Made) -> None:
     found = check_history(made.run().look(CONTENTS[2], 2).history)
-    assert found[-1].verdict == Verdict.NOT_CHECKED
+    assert found[-1].verdict == DrillVerdict.NOT_CHECKED
 
 
 def test_a_sink_without_a_ledger_is_judged_in_the_end_only(made: Made) -> None:
     made.run("at:S6:1").look([], None)
     assert made.run().look(CONTENTS[2], None).bad() == {}
-    assert made.run().look(CONTENTS[1], None).bad()["nothing-lost"] == Verdict.FAIL
+    assert made.run().look(CONTENTS[1], None).bad()["nothing-lost"] == DrillVerdict.FAIL
 
 
 def test_a_sink_that_nobody_looked_at_is_not_known_to_be_whole(made: Made) -> None:
     bad = made.run().bad()
     for check in ("goes-on", "nothing-lost", "nothing-duplicated", "nothing-unexpected"):
-        assert bad[check] == Verdict.UNKNOWN
+        assert bad[check] == DrillVerdict.UNKNOWN
 
 
 def test_what_there_was_nothing_to_compare_for_is_not_said_to_pass(tmp_path: Path) -> None:
@@ -212,22 +212,22 @@ def test_what_there_was_nothing_to_compare_for_is_not_said_to_pass(tmp_path: Pat
     made.history.append(Planned(at=0, sink=KEPT, contents=[made.history.keep([])] * 2))
     made.run("at:S6:1").look([], None).run().look(CONTENTS[2], None).look([], None, sink=KEPT)
     found = {each.check: each.verdict for each in check_history(made.history)}
-    unchecked = [check for check, verdict in found.items() if verdict == Verdict.NOT_CHECKED]
+    unchecked = [check for check, verdict in found.items() if verdict == DrillVerdict.NOT_CHECKED]
     assert unchecked == ["goes-on", "complete-batches", "in-order", "same-state"]
-    assert worst(found.values()) == Verdict.PASS
+    assert worst(found.values()) == DrillVerdict.PASS
 
 
 @pytest.mark.parametrize(
     ("points", "verdict"),
     [
-        (["batch=0", "S1", "S7", "batch=1"], Verdict.UNKNOWN),
-        (["entry=checkpoint/offsets/0", "entry=checkpoint/commits/0"], Verdict.UNKNOWN),
-        (["batch=0", "S1"], Verdict.FAIL),
-        ([], Verdict.FAIL),
+        (["batch=0", "S1", "S7", "batch=1"], DrillVerdict.UNKNOWN),
+        (["entry=checkpoint/offsets/0", "entry=checkpoint/commits/0"], DrillVerdict.UNKNOWN),
+        (["batch=0", "S1"], DrillVerdict.FAIL),
+        ([], DrillVerdict.FAIL),
     ],
 )
 def test_a_restart_that_reaches_its_time_limit_is_stuck_unless_it_ran_batches(
-    made: Made, points: list[str], verdict: Verdict
+    made: Made, points: list[str], verdict: DrillVerdict
 ) -> None:
     made.run("at:S6:1").look(CONTENTS[1], 1).run(is_well=False, timed_out=True)
     for point in points:
@@ -237,13 +237,13 @@ def test_a_restart_that_reaches_its_time_limit_is_stuck_unless_it_ran_batches(
 
 def test_a_check_that_crashes_shows_nothing(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(checks.CHECKS, "in-order", lambda _: 1 / 0)
-    assert made.run().look(CONTENTS[2], 2).bad() == {"in-order": Verdict.UNKNOWN}
+    assert made.run().look(CONTENTS[2], 2).bad() == {"in-order": DrillVerdict.UNKNOWN}
 
 
 def test_the_worst_verdict_counts() -> None:
-    assert worst([Verdict.PASS, Verdict.FAIL, Verdict.UNKNOWN]) == Verdict.FAIL
-    assert worst([Verdict.PASS, Verdict.UNKNOWN]) == Verdict.UNKNOWN
-    assert worst([]) == Verdict.UNKNOWN
+    assert worst([DrillVerdict.PASS, DrillVerdict.FAIL, DrillVerdict.UNKNOWN]) == DrillVerdict.FAIL
+    assert worst([DrillVerdict.PASS, DrillVerdict.UNKNOWN]) == DrillVerdict.UNKNOWN
+    assert worst([]) == DrillVerdict.UNKNOWN
 
 
 def test_a_line_that_was_cut_did_not_happen(made: Made, tmp_path: Path) -> None:

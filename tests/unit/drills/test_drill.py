@@ -21,7 +21,7 @@ from holdfast.drills.kill.driver import Driver
 from holdfast.drills.kill.points import Named, Rename
 from holdfast.drills.summary import RESULT, About, SummaryJson, summarize, write_summary
 from holdfast.drills.timeline_rows import timeline_rows
-from holdfast.drills.verdict import Verdict
+from holdfast.drills.verdict import DrillVerdict
 from holdfast.report.timeline import DriverRow
 
 PARTS = 4
@@ -125,18 +125,18 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="drills kill on 
 def test_a_sink_that_asks_what_is_there_passes(tmp_path: Path) -> None:
     kills = (Rename("before", "commits/1"), Rename("before", "commits/1"), Named("S1", 2))
     drilled = drill(tmp_path, *kills, options=["ledger"])
-    assert (drilled.verdict, told(drilled)) == (Verdict.PASS, {})
+    assert (drilled.verdict, told(drilled)) == (DrillVerdict.PASS, {})
 
 
 def test_a_sink_that_does_not_ask_doubles_a_batch(tmp_path: Path) -> None:
     drilled = drill(tmp_path, Rename("before", "commits/1"))
-    assert drilled.verdict == Verdict.FAIL
+    assert drilled.verdict == DrillVerdict.FAIL
     assert told(drilled)["nothing-duplicated"] == "1 duplicated rows in file, after driver 2"
 
 
 def test_a_kill_that_does_not_fire_is_told(tmp_path: Path) -> None:
     drilled = drill(tmp_path, Named("S9"), options=["ledger"])
-    assert drilled.verdict == Verdict.UNKNOWN
+    assert drilled.verdict == DrillVerdict.UNKNOWN
     assert told(drilled) == {
         "fired": "the kill at:S9:1 did not happen: driver 1 ended with exit code 0"
     }

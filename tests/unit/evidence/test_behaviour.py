@@ -6,13 +6,16 @@ import json
 
 import pytest
 
-from holdfast.checkpoint import read_checkpoint
+from holdfast.checkpoint import Checkpoint, read_checkpoint
 from holdfast.evidence import NextStart, Query, Refuses, Resumes, RunsAgain, StartsFresh
-from holdfast.evidence.behaviour import BEHAVIOURS
+from holdfast.evidence.case import Case
+from holdfast.evidence.checkpoint_evidence import Evidence
 from holdfast.evidence.collect import collect
 from holdfast.evidence.next_start import predict_next_start
-from holdfast.evidence.verdict import Verdict, judge_start
-from holdfast.evidence.versions import DIFFERENT, KNOWN, SparkVersion
+from holdfast.evidence.overview import overview_of
+from holdfast.grades import Severity
+from holdfast.judgement.judge import Verdict, judge
+from holdfast.spark_versions import BEHAVIOURS, DIFFERENT, KNOWN, SparkVersion
 from tests.unit.evidence.damaged import (
     WithEmptyState,
     damaged,
@@ -32,6 +35,11 @@ NO_STATE = "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY"
 BEFORE_4_2: tuple[SparkVersion, ...] = ((3, 5), (4, 0), (4, 1))
 
 
+def case_of(checkpoint: Checkpoint, spark: SparkVersion) -> Case:
+    overview = overview_of(Evidence(checkpoint=checkpoint, stores=()), spark=spark)
+    return Case(checkpoint=checkpoint, overview=overview)
+
+
 def test_every_version_has_its_row() -> None:
     assert BEHAVIOURS.keys() == {*KNOWN, *DIFFERENT}
 
@@ -44,7 +52,9 @@ def test_commits_without_offsets_make_old_versions_write_batch_0_and_fail(
     found = predict_next_start(checkpoint, spark=spark)
     assert isinstance(found, StartsFresh)
     assert found.then == "CONCURRENT_STREAM_LOG_UPDATE"
-    assert judge_start(checkpoint, found) is Verdict.FAILS
+    judged = judge(case_of(checkpoint, spark))
+    assert judged.verdict is Verdict.REPEATS, "batch 0 reaches the sink at every start"
+    assert judged.findings[0].severity is Severity.BLOCKS_RESTART
 
 
 def test_without_the_first_commit_batch_0_is_committed() -> None:
@@ -52,7 +62,7 @@ def test_without_the_first_commit_batch_0_is_committed() -> None:
     found = predict_next_start(checkpoint, spark=(4, 0))
     assert isinstance(found, StartsFresh)
     assert found.then is None
-    assert judge_start(checkpoint, found) is Verdict.REPEATS
+    assert judge(case_of(checkpoint, (4, 0))).verdict is Verdict.REPEATS
 
 
 @pytest.mark.parametrize("spark", BEFORE_4_2)

@@ -81,7 +81,7 @@ class OneRow(LedgerStore):
 def ledger(row: Row) -> LedgerLook:
     return LedgerLook(
         sink="public.readings",
-        shown="the PostgreSQL table public.readings",
+        display_name="the PostgreSQL table public.readings",
         store=OneRow(row),
         is_added=lambda: True,
     )

@@ -191,7 +191,7 @@ class Unreadable(MemoryStorage):
 def test_what_may_not_be_seen_is_not_read() -> None:
     store: Reader = Refusing({"_spark_metadata/0": b"v1"})
     found = read_file_output(store, "the output")
-    assert found == NotRead(shown="the output", why="Access denied.")
+    assert found == NotRead(display_name="the output", why="Access denied.")
     partly = read_file_output(Unreadable({"_spark_metadata/0": b"v1"}), "the output")
     assert isinstance(partly, FileOutput)
     assert partly.unread == ("_spark_metadata/0: Access denied.",)

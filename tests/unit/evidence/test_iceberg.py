@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.checkpoint.sources.iceberg import IcebergOffset
-from holdfast.evidence.iceberg_metadata import IcebergTable, NoTable, read_table
 from holdfast.evidence.outputs.iceberg import IcebergOutput, IcebergWriter
 from holdfast.evidence.outputs.iceberg_reader import read_iceberg_output
 from holdfast.evidence.outputs.output import NotRead
-from holdfast.evidence.sources.iceberg import IcebergChange, IcebergSource
-from holdfast.evidence.sources.iceberg_probe import probe_iceberg
-from holdfast.evidence.sources.probe import NotProbed, SourceProbe
+from holdfast.formats.iceberg_metadata import IcebergTable, NoTable, read_table
+from holdfast.sources.iceberg.found import IcebergChange, IcebergSource
+from holdfast.sources.iceberg.kind import IcebergOffset
+from holdfast.sources.iceberg.probe import probe_iceberg
+from holdfast.sources.probe import NotProbed, SourceProbe
 from holdfast.storage.memory import MemoryStorage
 
 NOW = datetime(2026, 11, 15, 6, tzinfo=UTC)
@@ -149,7 +149,7 @@ def test_what_cannot_be_read_says_why(files: dict[str, bytes], why: str) -> None
     probed, output = probe(storage, 1).found, read_iceberg_output(storage, "t")
     assert isinstance(probed, NotProbed)
     assert probed.why == found.why
-    assert output == NotRead(shown="t", why=found.why)
+    assert output == NotRead(display_name="t", why=found.why)
 
 
 def test_snapshots_that_are_their_own_parents_end() -> None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from holdfast.checkpoint import read_checkpoint
 from holdfast.evidence.neighbours import find_neighbours
 from holdfast.evidence.times import collect_times
-from holdfast.storage.below import ReaderBelow
+from holdfast.storage.below import SubdirReader
 from holdfast.storage.memory import MemoryStorage
 
 ONE, TWO = (f"{n}f0c0000-0000-4000-8000-000000000000" for n in (1, 2))
@@ -26,7 +26,7 @@ def checkpoint(name: str, query_id: str) -> dict[str, bytes]:
 
 def test_other_checkpoints_are_found_and_its_own_is_not() -> None:
     root = MemoryStorage({**checkpoint("a", ONE), **checkpoint("deep/b", TWO)})
-    own = read_checkpoint(ReaderBelow(root, "a"))
+    own = read_checkpoint(SubdirReader(root, "a"))
     (found,) = find_neighbours(root, own)
     assert found.location == "memory://memory/deep/b"
     assert (found.query_id, found.newest_planned) == (TWO, 1)
@@ -43,6 +43,6 @@ def test_one_without_metadata_has_no_id() -> None:
 
 
 def test_when_both_logs_were_written() -> None:
-    times = collect_times(ReaderBelow(MemoryStorage(checkpoint("a", ONE)), "a"))
+    times = collect_times(SubdirReader(MemoryStorage(checkpoint("a", ONE)), "a"))
     assert set(times) == {"offsets/0", "offsets/1", "commits/0"}
     assert set(times.values()) == {datetime.fromtimestamp(0, tz=UTC)}

@@ -8,7 +8,7 @@ from holdfast.checkpoint import Checkpoint, read_checkpoint
 from holdfast.errors import ReadError
 from holdfast.evidence import Refuses, Resumes, RunsAgain, StartsFresh, Unknown
 from holdfast.evidence.next_start import predict_next_start
-from holdfast.evidence.versions import SparkVersion
+from holdfast.spark_versions import SparkVersion
 from holdfast.storage.memory import MemoryStorage
 from tests.unit.checkpoint.archives import ARCHIVES, open_archive
 

@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 
 from holdfast.checkpoint import Checkpoint, read_checkpoint
-from holdfast.checkpoint.sources.kafka import KafkaOffset
-from holdfast.evidence.progress import Amount, find_progress, find_ranges
+from holdfast.evidence.progress import find_progress, find_ranges
 from holdfast.ids import BatchId
+from holdfast.sources.kafka.kind import KafkaOffset
+from holdfast.sources.kind import Amount
 from holdfast.storage.memory import MemoryStorage
 from tests.unit.checkpoint.archives import ARCHIVES, open_archive
 

@@ -113,9 +113,9 @@ def test_every_code_is_given_by_a_test_and_named_in_the_package() -> None:
 
 def test_every_code_is_on_its_page_and_no_other() -> None:
     shown = re.findall(r"^\| (?:\[)?(HF\d{3})(?:\]\([^)]*\))? ([a-z-]+) \|", PAGE, re.MULTILINE)
-    assert [" ".join(each) for each in shown] == [code.shown for code in RefusalCode]
+    assert [" ".join(each) for each in shown] == [code.display_name for code in RefusalCode]
 
 
 def test_every_code_is_a_rule_of_the_same_name() -> None:
     named = {rule.code: f"{rule.code} {rule.name}" for rule in RULES}
-    assert [named.get(code) for code in RefusalCode] == [code.shown for code in RefusalCode]
+    assert [named.get(code) for code in RefusalCode] == [code.display_name for code in RefusalCode]

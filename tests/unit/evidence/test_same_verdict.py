@@ -21,10 +21,12 @@ from holdfast.cli.inspection import Inspection
 from holdfast.cli.main import run
 from holdfast.errors import HoldfastError
 from holdfast.evidence import overview_of
+from holdfast.evidence.case import Case
 from holdfast.evidence.collect import collect_near
 from holdfast.ids import BatchId
+from holdfast.judgement.judge import judge
 from holdfast.storage import open_reader
-from tests.conftest import SEED
+from tests.drawing import SEED
 from tests.fuzz.hostile.cases import CASES as HOSTILE
 from tests.fuzz.runs import choose_runs
 from tests.unit.checkpoint.archives import ARCHIVES
@@ -155,16 +157,16 @@ def by_command(location: Path, capsys: pytest.CaptureFixture[str]) -> Answer:
     if document.get("format") == "holdfast.error":
         assert shown.err.split(":")[0].split()[0] == document["code"]
         return str(document["code"])
-    return {key: document[key] for key in ("nextStart", "onOtherVersions")}
+    return {key: document[key] for key in ("next_start", "on_other_versions")}
 
 
 def by_api(location: Path) -> Answer:
     try:
-        overview = holdfast.inspect(str(location))
+        judgement = holdfast.inspect(str(location))
     except HoldfastError as error:
         return error.code
-    document = json.loads(render_json(Inspection(overview=overview)))
-    return {key: document[key] for key in ("nextStart", "onOtherVersions")}
+    document = json.loads(render_json(Inspection(judgement=judgement)))
+    return {key: document[key] for key in ("next_start", "on_other_versions")}
 
 
 def by_guard(location: Path, near: BatchId | None) -> Answer:
@@ -172,8 +174,9 @@ def by_guard(location: Path, near: BatchId | None) -> Answer:
         evidence = collect_near(open_reader(str(location)), near)
     except HoldfastError as error:
         return error.code
-    document = json.loads(render_json(Inspection(overview=overview_of(evidence))))
-    return {key: document[key] for key in ("nextStart", "onOtherVersions")}
+    case = Case(checkpoint=evidence.checkpoint, overview=overview_of(evidence))
+    document = json.loads(render_json(Inspection(judgement=judge(case))))
+    return {key: document[key] for key in ("next_start", "on_other_versions")}
 
 
 @pytest.mark.parametrize("name", DISK_CASES)

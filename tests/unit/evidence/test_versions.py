@@ -3,13 +3,8 @@ from __future__ import annotations
 import pytest
 
 from holdfast.checkpoint import read_checkpoint
-from holdfast.evidence.versions import (
-    KNOWN,
-    SparkVersion,
-    find_readers,
-    find_writers,
-    parse_version,
-)
+from holdfast.evidence.versions import find_readers, find_writers
+from holdfast.spark_versions import KNOWN, SparkVersion, parse_version
 from holdfast.storage.memory import MemoryStorage
 from tests.unit.checkpoint.archives import ARCHIVES, open_archive
 

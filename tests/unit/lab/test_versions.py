@@ -6,8 +6,7 @@ import pyspark
 import pytest
 
 from fixtures.environments import SPARK_VERSIONS
-from holdfast.evidence.versions import KNOWN
-from holdfast.spark.versions import SUPPORTED
+from holdfast.spark_versions import KNOWN, SUPPORTED
 from lab.jars import locked
 from lab.versions import OTHER_VERSIONS, OWN_VERSION, requirements_of
 

@@ -90,7 +90,7 @@ def find_obstacle(world: World, known: dict[World, str | None], rules: Rules) ->
 
     What was forged in the record is moved aside first: that is the documented repair.
     """
-    if world.resetting:
+    if world.reset_advice:
         world = settle(world)
     rows = (world.sink.row, world.sink.added)
     calm = world._replace(

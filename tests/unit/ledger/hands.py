@@ -20,7 +20,7 @@ def reset(world: World) -> Iterator[Step]:
     """Open the next generation; then empty the output and fence it, in one step."""
     if not world.sink.table.oid:
         return
-    if world.resetting:
+    if world.reset_advice:
         yield "reset: the output is emptied and fenced", settle(world)
     elif world.budget.resets:
         budget = world.budget._replace(resets=world.budget.resets - 1)
@@ -31,7 +31,7 @@ def reset(world: World) -> Iterator[Step]:
                 checkpoints=(*world.checkpoints, fresh),
                 generation=world.generation + 1,
                 location=len(world.checkpoints),
-                resetting=True,
+                reset_advice=True,
                 budget=budget,
             ),
         )
@@ -59,7 +59,7 @@ def settle(world: World) -> World:
         epochs=epoch,
         fenced=epoch,
         settled=world.generation,
-        resetting=False,
+        reset_advice=False,
         tampered=False,
     )
 
@@ -69,7 +69,7 @@ def rewind(world: World) -> Iterator[Step]:
     if any(driver is not None and driver.step != "G2" for driver in world.drivers):
         return
     checkpoint, row = world.checkpoints[world.location], world.sink.row
-    if not world.budget.rewinds or world.resetting or row is None or row.last < 1:
+    if not world.budget.rewinds or world.reset_advice or row is None or row.last < 1:
         return
     if checkpoint.commits < 1:
         return

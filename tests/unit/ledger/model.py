@@ -196,7 +196,7 @@ class World(NamedTuple):
     """Highest epoch that has fenced the sink."""
     settled: int
     """The generation that the output is of."""
-    resetting: bool
+    reset_advice: bool
     """Whether a generation was opened whose output is not settled yet."""
     sink: Sink
     drivers: tuple[Driver | None, ...]
@@ -241,7 +241,7 @@ def begin(
         epochs=epochs,
         fenced=0,
         settled=1,
-        resetting=False,
+        reset_advice=False,
         sink=Sink(content=(), row=row if has_row else None, table=table),
         drivers=(None,) * drivers,
         budget=budget,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from holdfast.checkpoint.sources.files import FileOffset
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.ledger.batch_history import History, is_late_everywhere_alike, read_history
+from holdfast.sources.files.kind import FileOffset
 from holdfast.storage.memory import MemoryStorage
 
 ENTRY = b'v1\n{"batchWatermarkMs":%d,"batchTimestampMs":1,"conf":{}}\n{"logOffset":%d}'

@@ -7,16 +7,16 @@ from itertools import pairwise
 import pytest
 
 from holdfast.checkpoint import OffsetEntry, Unparsed, read_checkpoint
+from holdfast.checkpoint.text import canonical
 from holdfast.errors import ReadError
 from holdfast.ids import BatchId
 from holdfast.ledger.coverage import (
     NOTHING_READ,
     Coverage,
-    canonical,
     canonical_offset,
     read_coverage,
+    same_offsets,
 )
-from holdfast.spark.running import same_offsets
 from holdfast.storage.memory import MemoryStorage
 from holdfast.storage.read import Listing
 from tests.unit.checkpoint.archives import ARCHIVES, open_archive

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.diagnosis import probing
-from holdfast.diagnosis.case import Looks
 from holdfast.ids import BatchId, QueryId
+from holdfast.judgement import probing
+from holdfast.judgement.case import DiagnoseRequest
 from holdfast.ledger.row import Binding, LedgerRow
 from holdfast.plan import world
 from holdfast.plan.make import make_plan
@@ -91,7 +91,9 @@ class OnDisk:
         for place in places:
             batch = rows[place.label]
             row = None if batch is None else _row(stream, place.label, batch, life=lives[-1])
-            now = SinkNow(contract=place, shown=f"the table {place.label}", row=row, table="1")
+            now = SinkNow(
+                contract=place, display_name=f"the table {place.label}", row=row, table="1"
+            )
             self.sinks[stream, place.label] = now
 
     def life(self, stream: str, number: int = 1, **more: str | int) -> Generation:
@@ -138,9 +140,9 @@ class OnDisk:
         request = Request(**asked)  # type: ignore[arg-type]
         return make_plan(request, self.looks(stream))
 
-    def looks(self, stream: str) -> Looks:
+    def looks(self, stream: str) -> DiagnoseRequest:
         """Return where a stream is."""
-        return Looks(location=stream, root=str(self.root))
+        return DiagnoseRequest(location=stream, root=str(self.root))
 
 
 def _row(stream: str, sink: str, batch: int, *, life: Generation) -> LedgerRow:

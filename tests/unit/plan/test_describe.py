@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from holdfast.apply.steps.table import describe
 from holdfast.ledger.output import EmptyOutput, KeepOutput, Output, RestoreOutput
-from holdfast.plan.describe import describe
 from holdfast.plan.steps import (
     CopyTree,
     PutFile,

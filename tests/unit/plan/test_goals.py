@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.plan.plan_file import NoPlan, Plan
 from holdfast.plan.steps import DiscardTree, PutFile
-from holdfast.record.read_files import InputFile, keep_input_files
+from holdfast.record.input_files import InputFile, keep_input_files
 from tests.unit.plan.streams_on_disk import NEW, OnDisk, disk, end
 
 __all__ = ["disk"]

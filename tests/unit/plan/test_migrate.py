@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from holdfast.checkpoint.sources.kafka import KafkaOffset
 from holdfast.plan.goals.migrate import parse_mapping, translate
 from holdfast.plan.goals.position import Position
 from holdfast.plan.plan_file import NoPlan
+from holdfast.sources.kafka.kind import KafkaOffset
 
 END = KafkaOffset(partitions={"orders": {0: 20, 1: 15}})
 

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
+import msgspec
 import pytest
 
+from holdfast.cli.allowed_words import check_words
+from holdfast.errors import ConfigError
+from holdfast.judgement.case import DiagnoseRequest
+from holdfast.plan.goal import Code
+from holdfast.plan.make import plan_steps
 from holdfast.plan.plan_file import PlanFileError, decode_plan, encode_plan
+from holdfast.plan.remake import _essence
+from holdfast.plan.requests import Request
 from tests.unit.apply.plans import STREAM, apply, four_steps, look, make_root, plan_of
 
 
@@ -113,3 +122,66 @@ def test_a_link_out_of_the_root_is_not_followed(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="sources"):
         apply(plan_of(root, *four_steps(root)))
     assert look(outside, without=()) == {}
+
+
+@pytest.mark.parametrize("stream", ["readings", "readings-backfill-7c1f04ab"])
+def test_a_plan_beside_a_stream_changes_no_file_of_it(stream: str, tmp_path: Path) -> None:
+    """It takes the lease of a backfill only: else a plan could go past the lease of the stream."""
+    found = {**raw_plan(tmp_path), "stream": stream, "beside": "readings"}
+    for step in found["steps"]:
+        step["stream"] = stream
+    assert "changes more than its rows" in refusal(found)
+
+
+NAME = "readings-backfill-7c1f04ab"
+SINK = {"kind": "delta", "place": "/raw", "label": "raw"}
+RANGE = {"step": "write-range", "start": "{}", "end": "{}", "chunks": 2, "sinks": [SINK]}
+ROW = {
+    "sink": "raw",
+    "generation": 1,
+    "epoch": 1,
+    "nonce": "n",
+    "query_id": "q",
+    "checkpoint": "/c",
+    "last_batch": 0,
+    "digest": None,
+    "end_offsets": "{}",
+}
+SETTLED = {"step": "settle-sink", "sink": SINK, "old": None, "new": ROW}
+
+
+def beside(root: Path, step: dict[str, Any]) -> dict[str, Any]:
+    """Return a plan of one step beside the stream."""
+    found = {**raw_plan(root), "stream": NAME, "beside": "readings"}
+    return {**found, "steps": [{**step, "stream": NAME, "why": "w"}]}
+
+
+def test_a_plan_beside_a_stream_settles_no_sink_and_deletes_no_tree(tmp_path: Path) -> None:
+    decode_plan(json.dumps(beside(tmp_path, RANGE)).encode(), "plan.json")
+    own = f"{tmp_path}/_holdfast/readings/backfills/{NAME}"
+    discarded = {"step": "discard-tree", "place": own, "files": 1}
+    for step in ({**SETTLED, "output": {"output": "keep"}}, discarded):
+        assert "changes more than its rows" in refusal(beside(tmp_path, step))
+
+
+def test_a_range_has_a_sink(tmp_path: Path) -> None:
+    assert "sinks" in refusal(beside(tmp_path, {**RANGE, "sinks": []}))
+
+
+def test_a_plan_beside_another_stream_is_another_plan(tmp_path: Path) -> None:
+    plan = decode_plan(json.dumps(beside(tmp_path, RANGE)).encode(), "plan.json")
+    assert _essence(plan) != _essence(msgspec.structs.replace(plan, beside="others"))
+
+
+def test_a_root_that_the_pipeline_does_not_use_is_refused() -> None:
+    code = Code(spark=cast("Any", None), pipeline=cast("Any", SimpleNamespace(root="/staging")))
+    looks = DiagnoseRequest(location=STREAM, root="/production")
+    with pytest.raises(ConfigError, match="in /staging, not in /production"):
+        plan_steps(Request(goal="backfill", start="1", end="2"), looks, code)
+
+
+def test_a_word_of_a_backfill_names_its_stream(tmp_path: Path) -> None:
+    plan = decode_plan(json.dumps(beside(tmp_path, RANGE)).encode(), "plan.json")
+    check_words(plan, {"skips-data:readings"})
+    with pytest.raises(ConfigError, match="Did you mean --allow skips-data:readings"):
+        check_words(plan, {f"skips-data:{NAME}"})

@@ -10,9 +10,7 @@ import msgspec
 import pytest
 
 from benchmarks.plan_speed import make_stream, name_of
-from holdfast.diagnosis.case import Looks
-from holdfast.ledger.delta import app_id, transaction_version
-from holdfast.ledger.delta_notes import decode_row, encode_row
+from holdfast.judgement.case import DiagnoseRequest
 from holdfast.ledger.output import EmptyOutput
 from holdfast.plan.make import make_plan
 from holdfast.plan.plan_file import NoPlan, Plan
@@ -21,6 +19,8 @@ from holdfast.plan.steps import PutFile, SettleSink
 from holdfast.record.contracts import Contract
 from holdfast.record.documents import encode
 from holdfast.record.runs import Run
+from holdfast.sinks.delta.commit_notes import decode_row, encode_row
+from holdfast.sinks.delta.log_ledger import app_id, transaction_version
 
 FIRST = name_of(0)
 RESET = Request(goal="reset", start="earliest", output="truncate", cascade=True)
@@ -34,7 +34,9 @@ def home(tmp_path: Path) -> Path:
 
 
 def plan(home: Path, request: Request = RESET, stream: str = FIRST) -> Plan | NoPlan:
-    return make_plan(request, Looks(location=stream, root=str(home / "streams"), probe=True))
+    return make_plan(
+        request, DiagnoseRequest(location=stream, root=str(home / "streams"), probe=True)
+    )
 
 
 def log_of(home: Path, stream: str) -> Path:

@@ -8,14 +8,14 @@ import pytest
 
 from holdfast.apply.stores import Stores
 from holdfast.apply.undo import plan_undo
-from holdfast.diagnosis import collect_case, diagnose_case
-from holdfast.diagnosis.case import Looks
+from holdfast.judgement.case import DiagnoseRequest, collect_case
+from holdfast.judgement.judge import judge
+from holdfast.ledger.output import is_copy
 from holdfast.plan.draft import kept_table
 from holdfast.plan.make import make_plan
 from holdfast.plan.plan_file import NoPlan, Plan
 from holdfast.plan.requests import Request
 from holdfast.plan.steps import RemoveFile
-from holdfast.sinks.postgres.settle import KEPT
 from tests.unit.apply.plans import apply, look
 from tests.unit.apply.quiet import quieten
 
@@ -43,7 +43,7 @@ def test_a_damaged_commit_and_its_stale_checksums_go_once_and_come_back(checkpoi
     (checkpoint / "commits/2").write_text("v1\n{")
     quieten(checkpoint)
     before = look(checkpoint)
-    plan = make_plan(Request(goal="resume"), Looks(location=str(checkpoint)))
+    plan = make_plan(Request(goal="resume"), DiagnoseRequest(location=str(checkpoint)))
     assert isinstance(plan, Plan)
     removed = [step.path for step in plan.steps if isinstance(step, RemoveFile)]
     assert "commits/.2.crc" in removed
@@ -65,12 +65,12 @@ def test_a_damaged_commit_before_a_pending_batch_is_written_again(checkpoint: Pa
         each.unlink()
     quieten(checkpoint)
     before = look(checkpoint)
-    plan = make_plan(Request(goal="resume"), Looks(location=str(checkpoint)))
+    plan = make_plan(Request(goal="resume"), DiagnoseRequest(location=str(checkpoint)))
     assert isinstance(plan, Plan)
     assert "pending batch 2" in plan.summary
     journal = apply(plan)
     assert (checkpoint / "commits/1").read_text() == 'v1\n{"nextBatchWatermarkMs":7}'
-    found = diagnose_case(collect_case(Looks(location=str(checkpoint))))
+    found = judge(collect_case(DiagnoseRequest(location=str(checkpoint))))
     assert "HF211" not in {each.code for each in found.findings}
     undo = plan_undo(journal, Stores())
     assert isinstance(undo, Plan)
@@ -87,7 +87,7 @@ def test_a_damaged_commit_that_named_state_files_cannot_be_written_again(checkpo
     for each in checkpoint.rglob(".*.crc"):
         each.unlink()
     quieten(checkpoint)
-    found = make_plan(Request(goal="resume"), Looks(location=str(checkpoint)))
+    found = make_plan(Request(goal="resume"), DiagnoseRequest(location=str(checkpoint)))
     assert isinstance(found, NoPlan)
     assert "commits/1 said which state files count" in found.reason
 
@@ -99,4 +99,4 @@ def test_copies_of_several_streams_in_one_plan_have_names_of_their_own() -> None
         for number in (1, 2)
     }
     assert len(names) == 6
-    assert all(KEPT.fullmatch(name) for name in names)
+    assert all(is_copy(name) for name in names)

@@ -21,7 +21,7 @@ PROVE = "holdfast prove MODULE:PIPELINE"
 class SlowSink:
     """A sink whose ledger answers only once somebody was told that it is slow."""
 
-    shown = "the PostgreSQL table readings"
+    display_name = "the PostgreSQL table readings"
     settles_with_spark = keeps_versions = False
 
     def __init__(self) -> None:
@@ -63,8 +63,7 @@ def test_a_sink_that_does_not_answer_is_named(
     monkeypatch.undo()
     slow = SlowSink()
     monkeypatch.setattr(world, "_PATIENCE_S", 0.0)
-    monkeypatch.setattr(world, "sink_of", lambda _: slow)
-    monkeypatch.setattr(world, "open_ledger", lambda *_, **__: slow)
+    monkeypatch.setattr(world, "open_recorded", lambda *_, **__: (slow, slow))
     heard = Heard(slow.told)
     logging.getLogger("holdfast").addHandler(heard)
     try:

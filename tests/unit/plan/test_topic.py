@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.evidence.sources.kafka import KafkaPartition, KafkaSource, KafkaTopic
 from holdfast.plan.goals.topic import find_replaced, oldest_of
+from holdfast.sources.kafka.found import KafkaPartition, KafkaSource, KafkaTopic
 
 PARTITION = KafkaPartition(number=0, needed=6, earliest=2, latest=9)
 THERE = KafkaTopic(name="readings", topic_id="a", recorded_id="a", partitions=(PARTITION,))
@@ -25,11 +25,11 @@ AGAIN = KafkaTopic(name="alerts", topic_id="b", recorded_id="a", partitions=(PAR
 def test_a_topic_that_is_gone_or_new_has_lost_what_it_gave(
     topics: tuple[KafkaTopic, ...], said: list[str]
 ) -> None:
-    found = find_replaced(KafkaSource(shown="kafka", topics=topics))
+    found = find_replaced(KafkaSource(display_name="kafka", topics=topics))
     assert [each.what.partition(":")[0] for each in found] == said
     assert all(each.kind == "loses" for each in found)
 
 
 def test_a_stream_begins_at_the_oldest_record_of_what_is_there() -> None:
-    found = KafkaSource(shown="kafka", topics=(THERE, GONE))
+    found = KafkaSource(display_name="kafka", topics=(THERE, GONE))
     assert oldest_of(found) == ({"readings": {0: 2}}, 7)

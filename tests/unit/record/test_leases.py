@@ -13,7 +13,6 @@ import msgspec
 import pytest
 
 from holdfast import clock
-from holdfast.ledger.delta import transaction_version
 from holdfast.record import (
     Lease,
     Owner,
@@ -30,6 +29,7 @@ from holdfast.record.documents import RecordError, encode
 from holdfast.record.epochs import MAX_MISSING, EpochJumpError
 from holdfast.record.layout import lease_path
 from holdfast.record.leases import LeaseHeldError, read_lease
+from holdfast.sinks.delta.log_ledger import transaction_version
 from holdfast.storage.memory import MemoryStorage
 from holdfast.storage.write import Writer, open_writer
 

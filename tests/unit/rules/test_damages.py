@@ -10,9 +10,9 @@ import pytest
 from holdfast.evidence.case import Case
 from holdfast.evidence.collect import collect
 from holdfast.evidence.overview import overview_of
-from holdfast.evidence.versions import parse_version
-from holdfast.rules import judge
+from holdfast.spark_versions import parse_version
 from holdfast.storage.memory import MemoryStorage
+from holdfast.testing.rule_cases import findings_in
 from tests.unit.checkpoint.archives import open_archive
 from tests.unit.evidence.damaged import Damage, empty, every, on_line, remove, rewrite, swap
 
@@ -94,7 +94,9 @@ def found_in(version: str, damage: Damage) -> list[str]:
     files = dict(open_archive(f"{version[:3]}-aggregation").checkpoint.files)
     damage(files)
     overview = overview_of(collect(MemoryStorage(files)), spark=parse_version(version))
-    return [each.name for each in judge(Case(checkpoint=overview.checkpoint, overview=overview))]
+    return [
+        each.name for each in findings_in(Case(checkpoint=overview.checkpoint, overview=overview))
+    ]
 
 
 @pytest.mark.parametrize("name", DAMAGES)

@@ -13,10 +13,11 @@ from holdfast.evidence.collect import collect
 from holdfast.evidence.declarative import CHECKPOINTS, address_of, read_place, read_storage
 from holdfast.evidence.overview import overview_of
 from holdfast.grades import Severity
-from holdfast.rules import Finding, judge
-from holdfast.storage.below import ReaderBelow
+from holdfast.rules import Finding
+from holdfast.storage.below import SubdirReader
 from holdfast.storage.location import parse_location
 from holdfast.storage.memory import MemoryStorage
+from holdfast.testing.rule_cases import findings_in
 
 
 @cache
@@ -31,13 +32,13 @@ def archive() -> MemoryStorage:
 
 
 def judge_flow(table: str, flow: str, generation: int, *, looks: bool) -> tuple[Finding, ...]:
-    storage = ReaderBelow(archive(), "storage")
+    storage = SubdirReader(archive(), "storage")
     path = f"{CHECKPOINTS}/{table.replace('.', '/')}/{flow}/{generation}"
     address = address_of(parse_location(f"/{path}"))
     assert address is not None
-    data = ReaderBelow(archive(), f"tables/{table.rpartition('.')[2]}") if looks else None
-    evidence = collect(ReaderBelow(storage, path))
-    return judge(
+    data = SubdirReader(archive(), f"tables/{table.rpartition('.')[2]}") if looks else None
+    evidence = collect(SubdirReader(storage, path))
+    return findings_in(
         Case(
             checkpoint=evidence.checkpoint,
             overview=overview_of(evidence),
@@ -49,7 +50,7 @@ def judge_flow(table: str, flow: str, generation: int, *, looks: bool) -> tuple[
 def flows() -> list[tuple[str, str, int]]:
     return [
         (table.name, flow.name, generation.number)
-        for table in read_storage(ReaderBelow(archive(), "storage"))
+        for table in read_storage(SubdirReader(archive(), "storage"))
         for flow in table.flows
         for generation in flow.generations
     ]

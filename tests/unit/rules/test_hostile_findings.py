@@ -15,8 +15,9 @@ from holdfast.evidence.collect import collect
 from holdfast.evidence.overview import overview_of
 from holdfast.evidence.spark_error import read_spark_error
 from holdfast.redact import redact
-from holdfast.rules import RULES, Finding, judge
+from holdfast.rules import RULES, Finding
 from holdfast.storage.memory import MemoryStorage
+from holdfast.testing.rule_cases import findings_in
 from tests.hostile_strings import HOSTILE, breaks_terminal
 
 
@@ -38,7 +39,7 @@ def test_an_error_is_quoted_escaped(name: str) -> None:
         report = read_spark_error(form.format(text))
         known = collect(MemoryStorage({"metadata": b"{}", f"offsets/{text}": b"v1"}))
         case = Case(checkpoint=known.checkpoint, overview=overview_of(known), error=report)
-        for finding in judge(case):
+        for finding in findings_in(case):
             assert not any(map(breaks_terminal, texts_of(finding)))
             assert len(finding.what) < 2_000 or "error" not in finding.what
 

@@ -15,10 +15,10 @@ import pytest
 from holdfast.evidence.case import Case
 from holdfast.evidence.collect import collect
 from holdfast.evidence.overview import overview_of
-from holdfast.evidence.versions import parse_version
-from holdfast.rules import RULES, Finding, judge
+from holdfast.rules import RULES, Finding
+from holdfast.spark_versions import parse_version
 from holdfast.storage.memory import MemoryStorage
-from holdfast.testing.rule_cases import make_case
+from holdfast.testing.rule_cases import findings_in, make_case
 from tests.unit.checkpoint.archives import open_archive
 from tests.unit.evidence.damaged import Damage, empty, every, remove, rewrite
 from tests.unit.rules.test_damages import DAMAGES
@@ -44,7 +44,7 @@ def diagnosed(damage: Damage, version: str = "4.2") -> tuple[Finding, ...]:
     files = dict(open_archive(f"{version}-aggregation").checkpoint.files)
     damage(files)
     overview = overview_of(collect(MemoryStorage(files)), spark=parse_version(version))
-    return judge(Case(checkpoint=overview.checkpoint, overview=overview))
+    return findings_in(Case(checkpoint=overview.checkpoint, overview=overview))
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def diagnosed(damage: Damage, version: str = "4.2") -> tuple[Finding, ...]:
     ],
 )
 def test_the_findings_of_a_case_agree(case: object) -> None:
-    assert list(contradictions(judge(make_case(case)))) == []  # type: ignore[arg-type]
+    assert list(contradictions(findings_in(make_case(case)))) == []  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", DAMAGES)

@@ -16,8 +16,10 @@ from holdfast.evidence.collect import collect
 from holdfast.evidence.outcomes import RunsAgain
 from holdfast.evidence.overview import overview_of
 from holdfast.grades import Severity
-from holdfast.rules import Finding, judge
+from holdfast.rules import Finding
+from holdfast.spark_versions import SUPPORTED
 from holdfast.storage.memory import MemoryStorage
+from holdfast.testing.rule_cases import findings_in
 from tests.unit.checkpoint.archives import ARCHIVES, open_archive
 from tests.unit.evidence.damaged import Damage, every, remove, write
 
@@ -45,7 +47,7 @@ def times_of(storage: MemoryStorage) -> dict[str, datetime]:
 def above_note(storage: MemoryStorage) -> list[Finding]:
     overview = overview_of(collect(storage))
     case = Case(checkpoint=overview.checkpoint, overview=overview, times=times_of(storage))
-    found = [each for each in judge(case) if each.severity is not Severity.NOTE]
+    found = [each for each in findings_in(case) if each.severity is not Severity.NOTE]
     is_pending = isinstance(overview.next_start, RunsAgain)
     assert [each.name for each in found].count(PENDING) == is_pending
     return [each for each in found if each.name != PENDING]
@@ -80,7 +82,7 @@ KILLS: dict[str, Damage] = {
 
 
 @pytest.mark.parametrize("kill", KILLS.values(), ids=list(KILLS))
-@pytest.mark.parametrize("version", ["3.5", "4.0", "4.1", "4.2", "4.3"])
+@pytest.mark.parametrize("version", SUPPORTED)
 def test_what_a_kill_leaves_is_fine(version: str, kill: Damage) -> None:
     files = dict(open_archive(f"{version}-aggregation").checkpoint.files)
     kill(files)

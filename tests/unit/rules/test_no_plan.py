@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.cli.exit_codes import ExitCode
-from holdfast.diagnosis.case import Looks, collect_case
+from holdfast.judgement.case import DiagnoseRequest, collect_case
 from holdfast.testing.case_form import ROOT, STREAM, RowCase, RuleCase, SinkCase
 from tests.unit.rules.test_remedies import ELSEWHERE, lay_down, run
 
@@ -100,5 +100,5 @@ def test_a_command_is_about_the_newest_generation(
     case = RuleCase(name="", planned=4, committed=4, generation=2, finds=())
     lay_down(case, tmp_path, monkeypatch)
     (tmp_path / STREAM).mkdir()
-    found = collect_case(Looks(location=str(tmp_path / name)))
+    found = collect_case(DiagnoseRequest(location=str(tmp_path / name)))
     assert found.root == (str(tmp_path) if is_current else None)

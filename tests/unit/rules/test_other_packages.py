@@ -13,8 +13,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from holdfast.diagnosis import RestartVerdict, diagnose_case
-from holdfast.rules import RULES, Finding, judge, load_catalogue
+from holdfast.judgement.judge import Verdict, judge
+from holdfast.rules import RULES, Finding, load_catalogue, own_catalogue
 from holdfast.rules.catalogue import _may_have_entries
 from holdfast.testing.rule_cases import RuleCase, make_case
 
@@ -79,15 +79,16 @@ def test_a_rule_of_another_package_judges_beside_ours(install: Install) -> None:
     install(stale=RULE.format(code="ACME1", name="stale"))
     catalogue = load_catalogue()
     assert [rule.code for rule in catalogue.rules] == [*(rule.code for rule in RULES), "ACME1"]
-    found = diagnose_case(make_case(HEALTHY))
+    found = judge(make_case(HEALTHY))
     assert codes_of_acme(found.findings) == ["ACME1"]
-    assert found.verdict is RestartVerdict.SAFE
+    assert found.verdict is Verdict.SAFE
 
 
 def test_a_guarded_start_judges_by_ours_alone(install: Install) -> None:
     install(stale=RULE.format(code="ACME1", name="stale"))
     assert len(load_catalogue().rules) == len(RULES) + 1
-    assert codes_of_acme(judge(make_case(HEALTHY))) == []
+    found = judge(make_case(HEALTHY), own_catalogue(make_case(HEALTHY)))
+    assert codes_of_acme(found.findings) == []
 
 
 @pytest.mark.parametrize(
@@ -104,12 +105,12 @@ def test_a_guarded_start_judges_by_ours_alone(install: Install) -> None:
 )
 def test_a_broken_one_is_named_and_the_others_judge(install: Install, text: str, why: str) -> None:
     install(a_good=RULE.format(code="ACME1", name="good"), broken=text)
-    found = diagnose_case(make_case(HEALTHY))
+    found = judge(make_case(HEALTHY))
     assert codes_of_acme(found.findings) == ["ACME1"]
     (said,) = found.not_judged
     assert said.startswith(f"the rule broken of another package, acme_broken: {why}")
     assert "hunter2" not in said
-    assert found.verdict is RestartVerdict.UNKNOWN
+    assert found.verdict is Verdict.UNKNOWN
 
 
 def test_one_that_fails_while_it_judges_is_named(install: Install) -> None:
@@ -117,8 +118,11 @@ def test_one_that_fails_while_it_judges_is_named(install: Install) -> None:
         "    yield", "    case.nothing\n    yield"
     )
     install(stale=text)
-    (said,) = diagnose_case(make_case(HEALTHY)).not_judged
-    assert said.startswith("ACME1 stale: the rule itself failed (AttributeError: ")
+    judged = judge(make_case(HEALTHY))
+    (found,) = [each for each in judged.findings if each.code == "ACME1"]
+    assert not found.is_judged
+    assert found.what.startswith("ACME1 was not judged: the rule itself failed (AttributeError: ")
+    assert judged.verdict is Verdict.UNKNOWN
 
 
 @pytest.mark.parametrize(

@@ -21,12 +21,12 @@ from click.testing import CliRunner
 
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.main import holdfast
-from holdfast.diagnosis import probing
 from holdfast.errors import HoldfastError
 from holdfast.evidence.case import Case
 from holdfast.evidence.outputs.delta import DeltaOutput
 from holdfast.grades import Goal
 from holdfast.ids import QueryId
+from holdfast.judgement import probing
 from holdfast.ledger.row import Binding, LedgerRow
 from holdfast.plan import world
 from holdfast.plan.plan_file import Plan, decode_plan
@@ -193,7 +193,7 @@ def _look_at_sink(
     }
     return SinkNow(
         contract=contract,
-        shown=f"the table {contract.label}",
+        display_name=f"the table {contract.label}",
         row=rows[contract.label],
         table="1",
         rows=3,

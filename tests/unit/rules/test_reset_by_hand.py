@@ -11,9 +11,9 @@ import pytest
 from holdfast.evidence.case import Case
 from holdfast.evidence.guard_record import GuardRecord
 from holdfast.evidence.query_to_start import QueryToStart
-from holdfast.evidence.versions import KNOWN
 from holdfast.record.contracts import Contract, SinkContract
-from holdfast.rules.commands import resetting
+from holdfast.rules.commands import reset_advice
+from holdfast.spark_versions import KNOWN
 from holdfast.testing.case_form import RuleCase
 from holdfast.testing.rule_cases import make_case
 
@@ -50,12 +50,12 @@ def started(contract: Contract) -> Case:
 
 @pytest.mark.parametrize("known", [diagnosed, started])
 def test_a_sink_without_a_ledger_is_reset_by_hand(known: Callable[[Contract], Case]) -> None:
-    assert "`holdfast plan reset readings --root " in resetting(known(WITH_LEDGER))
-    by_hand = resetting(known(FUNCTION_TOO))
+    assert "`holdfast plan reset readings --root " in reset_advice(known(WITH_LEDGER))
+    by_hand = reset_advice(known(FUNCTION_TOO))
     assert "holdfast plan" not in by_hand
     assert "by hand" in by_hand
     assert "send" in by_hand
 
 
 def test_what_is_not_known_is_left_to_the_plan() -> None:
-    assert "`holdfast plan reset" in resetting(CASE)
+    assert "`holdfast plan reset" in reset_advice(CASE)

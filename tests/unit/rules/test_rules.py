@@ -13,12 +13,13 @@ from docsite.rule_pages import TO_DOCS
 from holdfast.grades import Goal, Severity
 from holdfast.lint.catalogue import LINT_RULES
 from holdfast.lint.rule import LintRule
-from holdfast.rules import RULES, Needs, Rule, judge, rules_for
+from holdfast.rules import RULES, Needs, Rule, rules_for
 from holdfast.testing.rule_cases import (
     RowCase,
     RuleCase,
     SinkCase,
     find_differences,
+    findings_in,
     make_case,
     read_cases,
 )
@@ -130,12 +131,12 @@ FINE = (
 
 @pytest.mark.parametrize("found", FINE, ids=lambda found: found.name)
 def test_what_a_kill_leaves_is_fine_for_every_rule(found: RuleCase) -> None:
-    assert judge(make_case(found)) == ()
+    assert findings_in(make_case(found)) == ()
 
 
 def test_both_answers_to_a_pending_batch_answer_the_same_question() -> None:
     adopted = RuleCase(name="pending", planned=4, committed=3, adopted_at=4, finds=())
-    found = judge(make_case(adopted))
+    found = findings_in(make_case(adopted))
     assert [finding.code for finding in found] == ["HF610", "HF611", "HF612"]
     assert found[0].question is None
     assert found[1].question == found[2].question is not None
@@ -157,4 +158,4 @@ def test_a_case_that_would_show_nothing_is_an_error(text: str, named: str) -> No
 @pytest.mark.parametrize("rule", RULES, ids=code_of)
 def test_a_rule_is_left_out_only_where_it_finds_nothing(rule: Rule) -> None:
     for case in (make_case(each) for each in cases_of(rule)):
-        assert judge(case, rules_for(case)) == judge(case)
+        assert findings_in(case, rules_for(case)) == findings_in(case)

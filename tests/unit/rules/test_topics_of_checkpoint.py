@@ -10,12 +10,11 @@ from typing import cast
 import pytest
 
 from holdfast.checkpoint.offsets import OffsetEntry
-from holdfast.checkpoint.sources.kafka import parse_kafka_offset
-from holdfast.diagnosis import collect_case
-from holdfast.diagnosis.case import Looks
 from holdfast.evidence.stream import StreamEvidence
 from holdfast.ids import BatchId
+from holdfast.judgement.case import DiagnoseRequest, collect_case
 from holdfast.rules.query.sources import source_changed
+from holdfast.sources.kafka.kind import parse_kafka_offset
 from tests.unit.cli.inspecting import unpack
 
 
@@ -24,7 +23,7 @@ def test_a_migrated_checkpoint_is_not_started_with_the_old_topics(
     tmp_path: Path, *, is_same: bool
 ) -> None:
     """With failOnDataLoss=false, Spark would read all of the old topic again."""
-    case = collect_case(Looks(location=str(unpack("4.2-kafka", tmp_path))))
+    case = collect_case(DiagnoseRequest(location=str(unpack("4.2-kafka", tmp_path))))
     entry = case.checkpoint.offsets[BatchId(case.newest_planned)]
     assert isinstance(entry, OffsetEntry)
     offset = parse_kafka_offset(entry.offsets[0].text or "")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from examples.sensors.settings import Sensors, load_settings
-from holdfast.spark.versions import DELTA_PACKAGES, DELTA_SESSION, SUPPORTED
+from holdfast.spark_versions import DELTA_PACKAGES, DELTA_SESSION, SUPPORTED
 from tests.house.repository import ROOT
 
 SHIPPED = ROOT / "examples/sensors/sensors.toml"

@@ -14,13 +14,17 @@ from typing import Any
 
 import pytest
 
-from holdfast.ledger.delta_log import newest_version, walk_back
+from holdfast.formats.delta_log import newest_version, walk_back
 from holdfast.sinks.delta.commit import Identity
 from holdfast.sinks.delta.sink import Delta
 from holdfast.sinks.delta.target import Target
 from holdfast.sinks.delta.writer import DeltaWriter
 from holdfast.storage.memory import MemoryStorage
 from tests import ledger_rows
+from tests.stand_ins import stand_in
+
+A, B = stand_in("a"), stand_in("b")
+"""Two batches."""
 
 ROW = replace(ledger_rows.ROW, sink="gold")
 attempt = partial(ledger_rows.attempt, sink="gold")
@@ -73,7 +77,9 @@ class DeltaTable:
         nothing = SimpleNamespace(limit=lambda rows: {0: chosen}[rows])
         tables = {"delta.`/lake/gold`": nothing}
         df = SimpleNamespace(sparkSession=SimpleNamespace(table=tables.__getitem__))
-        return DeltaWriter(Delta(path="/lake/gold", keys=keys), target, df=df, stream="readings")
+        return DeltaWriter(
+            Delta(path="/lake/gold", keys=keys), target, df=stand_in(df), stream="readings"
+        )
 
 
 @pytest.fixture

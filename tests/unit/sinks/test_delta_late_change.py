@@ -13,6 +13,7 @@ from holdfast.ledger.row import LedgerRow
 from holdfast.sinks.delta.ledger import COMMITS_BEFORE_ANEW
 from holdfast.sinks.delta.writer import DeltaWriter
 from holdfast.sinks.table_changed import TableChangedError
+from tests.stand_ins import stand_in
 from tests.unit.sinks.delta_commits import ROW, DeltaTable, attempt, table
 
 __all__ = ["table"]
@@ -25,7 +26,7 @@ def sink(table: DeltaTable) -> DeltaWriter:
     """A sink that holds batch 0."""
     found = table.sink()
     assert found.ledger.replace(None, ROW)
-    assert found.write(attempt(0), "a") == Apply()
+    assert found.write(attempt(0), stand_in("a")) == Apply()
     return found
 
 
@@ -42,13 +43,13 @@ def test_a_table_that_is_emptied_during_a_batch_takes_no_more(
     table: DeltaTable, sink: DeltaWriter, *, is_same_driver: bool
 ) -> None:
     empty_before_the_next_commit(table)
-    assert sink.write(attempt(1), "b") == Apply(), "it could not know"
+    assert sink.write(attempt(1), stand_in("b")) == Apply(), "it could not know"
     row = sink.ledger.read("readings")
     assert isinstance(row, LedgerRow)
     each = sink if is_same_driver else table.sink()
     assert each.ledger.examine(row) is not None
     with pytest.raises(TableChangedError):
-        each.write(attempt(2), "c")
+        each.write(attempt(2), stand_in("c"))
 
 
 def test_a_table_that_is_emptied_before_a_fence_is_still_seen_after_it(
@@ -71,8 +72,8 @@ def test_an_older_copy_that_is_put_in_place_during_a_batch_is_noticed(
 ) -> None:
     """The batch lands in a version that its driver had seen already."""
     kept = dict(table.log.files)
-    assert sink.write(attempt(1), "b") == Apply()
-    assert sink.write(attempt(2), "c") == Apply()
+    assert sink.write(attempt(1), stand_in("b")) == Apply()
+    assert sink.write(attempt(2), stand_in("c")) == Apply()
 
     def put_back() -> None:
         table.before = lambda: None
@@ -81,7 +82,7 @@ def test_an_older_copy_that_is_put_in_place_during_a_batch_is_noticed(
 
     table.before = put_back
     with pytest.raises(TableChangedError):
-        sink.write(attempt(3), "d")
+        sink.write(attempt(3), stand_in("d"))
     starting = table.sink()
     row = starting.ledger.read("readings")
     assert isinstance(row, LedgerRow)

@@ -12,9 +12,10 @@ from holdfast.errors import ConfigError
 from holdfast.record.contracts import SinkContract
 from holdfast.sinks.delta.sink import Delta
 from holdfast.sinks.delta.target import Target
-from holdfast.sinks.kinds import resolve_writer, sink_of
+from holdfast.sinks.kinds import sink_of
 from holdfast.storage.location import parse_location
 from holdfast.storage.memory import MemoryStorage
+from tests.stand_ins import stand_in
 
 
 def test_a_table_is_found_and_created_only_when_that_is_asked_for(
@@ -29,7 +30,7 @@ def test_a_table_is_found_and_created_only_when_that_is_asked_for(
     monkeypatch.setattr("holdfast.sinks.delta.writer.make_table", lambda *given: made.append(given))
     df = SimpleNamespace(sparkSession="session")
     sink = Delta(table="lake.gold", keys=["id"], sequence_by="at")
-    writer = resolve_writer(sink, df, stream="readings", output_mode="complete")
+    writer = sink.writer_for(stand_in(df), stream="readings", output_mode="complete")
     assert (made, writer.place, writer.name) == ([], "lake.gold", "lake.gold")
     writer.create()
     assert made == [(df, sink)]
@@ -40,7 +41,9 @@ def test_a_table_is_found_and_created_only_when_that_is_asked_for(
 
 def test_complete_output_is_not_appended() -> None:
     with pytest.raises(ConfigError, match="the Delta table /lake/gold"):
-        resolve_writer(Delta(path="/lake/gold"), None, stream="readings", output_mode="complete")
+        Delta(path="/lake/gold").writer_for(
+            stand_in(None), stream="readings", output_mode="complete"
+        )
 
 
 def test_a_sink_is_a_value() -> None:
@@ -60,7 +63,7 @@ def test_a_table_that_another_driver_has_created_meanwhile_is_found(
     targets = [Target(name="gold", reader=MemoryStorage(), is_missing=True), there]
     monkeypatch.setattr("holdfast.sinks.delta.writer.find_target", lambda *_: targets.pop(0))
     df = SimpleNamespace(sparkSession="session")
-    writer = resolve_writer(Delta(table="gold"), df, stream="readings", output_mode="append")
+    writer = Delta(table="gold").writer_for(stand_in(df), stream="readings", output_mode="append")
     assert writer.recorded_place == "catalog:gold"
     writer.look_again()
     assert (writer.identity, writer.recorded_place) == ("/lake/gold", "/lake/gold")

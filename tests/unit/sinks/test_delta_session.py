@@ -8,14 +8,15 @@ import pytest
 
 from holdfast.sinks.delta.columns import DeltaTableError
 from holdfast.sinks.delta.table import _check_delta
-from holdfast.spark.versions import DELTA_PACKAGES, DELTA_SESSION
+from holdfast.spark_versions import DELTA_PACKAGES, DELTA_SESSION
+from tests.stand_ins import stand_in
 
 
 @pytest.mark.parametrize(("version", "package"), DELTA_PACKAGES.items())
 def test_the_settings_of_its_version_of_spark_are_named(version: str, package: str) -> None:
     spark = SimpleNamespace(conf={}, version=f"{version}.1")
     with pytest.raises(DeltaTableError) as refused:
-        _check_delta(spark, "lake/readings")
+        _check_delta(stand_in(spark), "lake/readings")
     assert f"spark.jars.packages={package}" in refused.value.how
     for name, value in DELTA_SESSION.items():
         assert f"{name}={value}" in refused.value.how
@@ -23,9 +24,9 @@ def test_the_settings_of_its_version_of_spark_are_named(version: str, package: s
 
 def test_a_version_without_delta_is_refused_by_name() -> None:
     with pytest.raises(DeltaTableError) as refused:
-        _check_delta(SimpleNamespace(conf={}, version="4.3.0"), "lake/readings")
+        _check_delta(stand_in(SimpleNamespace(conf={}, version="4.3.0")), "lake/readings")
     assert "no Delta Lake for Spark 4.3.0" in refused.value.why
 
 
 def test_a_session_with_delta_passes() -> None:
-    _check_delta(SimpleNamespace(conf=DELTA_SESSION, version="4.2.0"), "lake/readings")
+    _check_delta(stand_in(SimpleNamespace(conf=DELTA_SESSION, version="4.2.0")), "lake/readings")

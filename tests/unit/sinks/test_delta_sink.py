@@ -11,17 +11,18 @@ from pyspark.errors import PySparkException
 
 from holdfast import points
 from holdfast.errors import ConfigError
+from holdfast.formats.delta_log import NATIVE_FENCE
 from holdfast.ids import BatchId
 from holdfast.ledger import Apply, LedgerRow, Reason, Refuse, Skip, advance
-from holdfast.ledger.delta import NATIVE_FENCE, transaction_version
-from holdfast.ledger.delta_notes import encode_fence, encode_row
 from holdfast.sinks.delta.commit import Identity
-from holdfast.sinks.delta.failures import LeftOutError
+from holdfast.sinks.delta.commit_notes import encode_fence, encode_row
+from holdfast.sinks.delta.failures import CommitSkippedError
 from holdfast.sinks.delta.ledger import COMMITS_BEFORE_ANEW
+from holdfast.sinks.delta.log_ledger import transaction_version
 from holdfast.sinks.delta.sink import Delta
 from holdfast.sinks.delta.writer import TRIES, DeltaWriter
 from holdfast.sinks.table_changed import TableChangedError
-from tests.unit.sinks.delta_commits import ROW, DeltaTable, attempt, table
+from tests.unit.sinks.delta_commits import ROW, A, B, DeltaTable, attempt, table
 
 __all__ = ["table"]
 APP = "holdfast/readings/gold"
@@ -75,8 +76,8 @@ def test_a_row_is_put_behind_a_fence_and_names_it(table: DeltaTable) -> None:
 def test_a_batch_is_committed_with_the_row_that_follows_from_it(
     table: DeltaTable, sink: DeltaWriter
 ) -> None:
-    assert sink.write(attempt(0), "a") == Apply()
-    assert sink.write(attempt(1), "b") == Apply()
+    assert sink.write(attempt(0), A) == Apply()
+    assert sink.write(attempt(1), B) == Apply()
     row = advance(advance(ROW, attempt(0)), attempt(1))
     assert table.committed[-1] == Identity(
         app=APP, version=transaction_version(1, 1, 3), note=encode_row(row, fenced_at=1, seen=3)
@@ -87,18 +88,18 @@ def test_a_batch_is_committed_with_the_row_that_follows_from_it(
 def test_a_batch_that_is_there_is_skipped_and_one_that_is_refused_is_not_written(
     table: DeltaTable, sink: DeltaWriter
 ) -> None:
-    assert sink.write(attempt(0), "a") == Apply()
+    assert sink.write(attempt(0), A) == Apply()
     for each in (sink, table.sink()):
-        assert each.write(attempt(0), "a") == Skip()
-        assert each.write(attempt(0, digest="x"), "x") == Refuse(Reason.OTHER_CONTENT)
-        assert each.write(attempt(5), "x") == Refuse(Reason.GAP)
+        assert each.write(attempt(0), A) == Skip()
+        assert each.write(attempt(0, digest="x"), B) == Refuse(Reason.OTHER_CONTENT)
+        assert each.write(attempt(5), B) == Refuse(Reason.GAP)
     assert table.rows == ["a"]
 
 
 def test_without_a_row_nothing_is_written(table: DeltaTable) -> None:
-    assert table.sink().write(attempt(0), "a") == Refuse(Reason.NO_ROW)
+    assert table.sink().write(attempt(0), A) == Refuse(Reason.NO_ROW)
     table.log.files.clear()
-    assert table.sink().write(attempt(0), "a") == Refuse(Reason.NO_ROW)
+    assert table.sink().write(attempt(0), A) == Refuse(Reason.NO_ROW)
     assert table.sink().ledger.read("readings") is None
     assert table.committed == []
 
@@ -109,7 +110,7 @@ def test_rows_with_keys_are_merged_and_others_appended(
 ) -> None:
     sink = table.sink(keys=keys)
     assert sink.ledger.replace(None, ROW)
-    assert sink.write(attempt(0), "a") == Apply()
+    assert sink.write(attempt(0), A) == Apply()
     assert table.how == ["append", "append", how]
 
 
@@ -117,7 +118,7 @@ def test_the_points_are_passed_in_their_order(
     table: DeltaTable, sink: DeltaWriter, reached: list[str]
 ) -> None:
     table.before = lambda: reached.append("commit")
-    sink.write(attempt(0), "a", before_commit=lambda rows: reached.append(f"before {rows}"))
+    sink.write(attempt(0), A, before_commit=lambda rows: reached.append(f"before {rows}"))
     assert reached == ["S2", "S3", "before 0", "commit", "S6"]
     reached.clear()
     sink.ledger.fence(ROW, epoch=2, nonce="n2")
@@ -129,7 +130,7 @@ def test_what_must_not_be_committed_is_not(table: DeltaTable, sink: DeltaWriter)
         raise RuntimeError("stopped")
 
     with pytest.raises(RuntimeError, match="stopped"):
-        sink.write(attempt(0), "a", before_commit=refuse)
+        sink.write(attempt(0), A, before_commit=refuse)
     assert table.rows == []
 
 
@@ -137,8 +138,8 @@ def test_a_fence_lets_only_its_epoch_write(table: DeltaTable, sink: DeltaWriter)
     other = table.sink()
     assert other.ledger.fence(ROW, epoch=2, nonce="n2") == FENCED
     assert table.committed[-1].note == encode_fence(epoch=2, nonce="n2")
-    assert sink.write(attempt(0), "a") == Refuse(Reason.EPOCH_FENCED)
-    assert other.write(attempt(0, epoch=2, nonce="n2"), "a") == Apply()
+    assert sink.write(attempt(0), A) == Refuse(Reason.EPOCH_FENCED)
+    assert other.write(attempt(0, epoch=2, nonce="n2"), A) == Apply()
     row = advance(FENCED, attempt(0))
     assert table.committed[-1].note == encode_row(row, fenced_at=3, seen=3)
     assert table.rows == ["a"]
@@ -180,7 +181,7 @@ def test_a_row_that_is_many_commits_old_is_written_anew_by_the_fence(
     fence = encode_fence(epoch=2, nonce="n2")
     anew = encode_row(FENCED, fenced_at=others + 3, seen=others + 3)
     assert new == ([fence] if others < COMMITS_BEFORE_ANEW else [fence, anew])
-    assert sink.write(attempt(0, epoch=2, nonce="n2"), "a") == Apply()
+    assert sink.write(attempt(0, epoch=2, nonce="n2"), A) == Apply()
 
 
 def test_a_fence_whose_row_anew_was_left_out_is_not_taken(
@@ -241,19 +242,19 @@ def test_a_driver_that_decided_and_slept_is_told_who_replaced_it(
     def take_over(_: int) -> None:
         assert table.sink().ledger.fence(ROW, epoch=2, nonce="n2") is not None
 
-    answer = sink.write(attempt(0), "a", before_commit=take_over)
+    answer = sink.write(attempt(0), A, before_commit=take_over)
     assert answer == Refuse(Reason.EPOCH_FENCED)
     assert table.rows == []
 
 
-def test_a_batch_that_another_of_the_same_epoch_brought_is_not_doubled(
+def test_a_batch_that_another_of_the_same_epoch_brought_is_not_duplicated(
     table: DeltaTable, sink: DeltaWriter
 ) -> None:
     def bring(_: int) -> None:
-        assert table.sink().write(attempt(0), "a") == Apply()
+        assert table.sink().write(attempt(0), A) == Apply()
 
     # Its commit is left out, and what is there is the same batch: its note is ours too.
-    assert sink.write(attempt(0), "b", before_commit=bring) == Apply()
+    assert sink.write(attempt(0), B, before_commit=bring) == Apply()
     assert table.rows == ["a"]
 
 
@@ -261,8 +262,8 @@ def test_a_commit_that_is_left_out_without_a_trace_is_an_error(
     table: DeltaTable, sink: DeltaWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(table, "commit", lambda *_: None)
-    with pytest.raises(LeftOutError):
-        sink.write(attempt(0), "a")
+    with pytest.raises(CommitSkippedError):
+        sink.write(attempt(0), A)
 
 
 def test_a_table_that_is_gone_after_the_fence_takes_no_row(table: DeltaTable) -> None:
@@ -272,14 +273,14 @@ def test_a_table_that_is_gone_after_the_fence_takes_no_row(table: DeltaTable) ->
 
 def test_an_error_after_the_commit_is_recognised(table: DeltaTable, sink: DeltaWriter) -> None:
     table.after = fail("the answer was lost")
-    assert sink.write(attempt(0), "a") == Apply()
+    assert sink.write(attempt(0), A) == Apply()
     assert table.rows == ["a"]
 
 
 def test_an_error_before_the_commit_is_raised(table: DeltaTable, sink: DeltaWriter) -> None:
     table.before = failing_once("no space", table)
     with pytest.raises(PySparkException, match="no space"):
-        sink.write(attempt(0), "a")
+        sink.write(attempt(0), A)
     assert table.rows == []
 
 
@@ -287,11 +288,11 @@ def test_a_conflict_with_another_writer_is_tried_again_and_not_for_ever(
     table: DeltaTable, sink: DeltaWriter
 ) -> None:
     table.before = failing_once("[DELTA_CONCURRENT_APPEND] ...", table)
-    assert sink.write(attempt(0), "a") == Apply()
+    assert sink.write(attempt(0), A) == Apply()
     tries = len(table.how)
     table.before = fail("[DELTA_CONCURRENT_APPEND] ...")
     with pytest.raises(PySparkException, match="CONCURRENT_APPEND"):
-        sink.write(attempt(1), "b")
+        sink.write(attempt(1), B)
     assert len(table.how) - tries == TRIES
     assert table.rows == ["a"]
 
@@ -306,7 +307,7 @@ def test_who_is_fenced_while_it_tries_does_not_try_again(
 
     table.before = take_over
     tries = len(table.how)
-    assert sink.write(attempt(0), "a") == Refuse(Reason.EPOCH_FENCED)
+    assert sink.write(attempt(0), A) == Refuse(Reason.EPOCH_FENCED)
     assert len(table.how) - tries == 2, "its own, and the other's fence"
 
 
@@ -317,7 +318,7 @@ def test_a_table_that_was_emptied_takes_no_more(table: DeltaTable, sink: DeltaWr
         said = each.ledger.examine(ROW)
         assert said == "version 3 of it (TRUNCATE) took out what was there"
         with pytest.raises(TableChangedError, match="version 3"):
-            each.write(attempt(0), "a")
+            each.write(attempt(0), A)
     assert table.rows == []
 
 
@@ -328,7 +329,7 @@ def test_a_fence_that_was_replaced_takes_no_more(table: DeltaTable, sink: DeltaW
         said = each.ledger.examine(ROW)
         assert said == "version 1 of its log was replaced: a batch may be in it twice"
         with pytest.raises(TableChangedError, match="twice"):
-            each.write(attempt(0), "a")
+            each.write(attempt(0), A)
 
 
 def test_a_table_that_is_gone_does_not_hold_what_its_row_says(table: DeltaTable) -> None:
@@ -351,7 +352,7 @@ def test_two_streams_of_one_table_do_not_meet(sink: DeltaWriter) -> None:
     other = replace(ROW, stream="other", epoch=5, nonce="n5")
     assert sink.ledger.replace(None, other)
     assert (sink.ledger.read("readings"), sink.ledger.read("other")) == (ROW, other)
-    assert sink.write(attempt(0), "a") == Apply()
+    assert sink.write(attempt(0), A) == Apply()
     assert sink.ledger.read("other") == other
 
 
@@ -371,8 +372,8 @@ def test_a_sink_is_named_by_its_path_or_table() -> None:
     assert Delta(path="s3://lake/gold", name="mine").label == "mine"
     assert Delta(path="s3://lake/gold").place == "s3://lake/gold"
     assert Delta(table="lake.gold").place == "lake.gold"
-    assert Delta(path="s3://lake/gold").shown == "the Delta table s3://lake/gold"
-    assert Delta(table="lake.gold").shown == "the Delta table lake.gold"
+    assert Delta(path="s3://lake/gold").display_name == "the Delta table s3://lake/gold"
+    assert Delta(table="lake.gold").display_name == "the Delta table lake.gold"
     for given in ({}, {"path": "a", "table": "b"}):
         with pytest.raises(ConfigError):
             Delta(**given)

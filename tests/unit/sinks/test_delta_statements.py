@@ -11,6 +11,7 @@ from holdfast.sinks.delta.commit import Identity, append, merge
 from holdfast.sinks.delta.merge import merge_statement
 from holdfast.sinks.delta.target import Target
 from holdfast.storage.memory import MemoryStorage
+from tests.stand_ins import stand_in
 
 ME = Identity(app="holdfast/readings/gold", version=7, note="note")
 AS_ME = {
@@ -41,7 +42,7 @@ class Writer:
 
 def test_rows_are_appended_as_somebody_by_a_write_that_never_creates_a_table() -> None:
     writer = Writer()
-    append(writer, target(), ME)
+    append(stand_in(writer), target(), ME)
     assert writer.asked == [
         ("writeTo", "gold"),
         ("option", "txnAppId", ME.app),
@@ -83,9 +84,9 @@ def test_a_merge_runs_as_somebody_and_leaves_no_setting_behind(
     monkeypatch.setattr("holdfast.sinks.delta.commit.merge_source", source)
     if failing:
         with pytest.raises(RuntimeError, match="upstream"):
-            merge(rows, merged, ME)
+            merge(stand_in(rows), merged, ME)
     else:
-        merge(rows, merged, ME)
+        merge(stand_in(rows), merged, ME)
     assert session.ran == [(merge_statement(["id", "value"], merged), AS_ME)]
     assert views == ["holdfast_batch"]
     assert session.settings == {}

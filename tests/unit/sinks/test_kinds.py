@@ -18,9 +18,9 @@ import holdfast as hf
 from holdfast.errors import ConfigError
 from holdfast.ledger.store import Unreadable
 from holdfast.record.contracts import SinkContract
-from holdfast.sinks.kinds import find_kinds, open_ledger, sink_of
+from holdfast.sinks.kinds import find_kinds, sink_of
 from holdfast.sinks.sink import KINDS, SinkSpec, as_sinks
-from tests import sqlite_sink
+from tests.kinds import sqlite_sink
 
 SOURCE = inspect.getsource(sqlite_sink)
 REQUIRED = [
@@ -42,7 +42,7 @@ def _module(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_the_kinds_are_found_without_a_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOLDFAST_SINKS", "tests.sqlite_sink")
+    monkeypatch.setenv("HOLDFAST_SINKS", "tests.kinds.sqlite_sink")
     assert set(find_kinds()) >= {
         "delta",
         "foreach-batch",
@@ -123,7 +123,7 @@ def test_a_field_may_have_a_name_that_is_almost_one_of_ours() -> None:
 
 def test_a_sink_that_cannot_be_read_is_unreadable_and_not_without_a_row(tmp_path: Path) -> None:
     path = tmp_path / "readings.sqlite"
-    ledger = open_ledger(sqlite_sink.Sqlite(path=str(path)))
+    ledger = sqlite_sink.Sqlite(path=str(path)).open_ledger()
     assert ledger is not None
     assert ledger.read("readings") is None
     assert not path.exists(), "looking creates nothing"
@@ -139,7 +139,7 @@ def test_what_is_no_row_is_said_to_be_broken(tmp_path: Path, text: str) -> None:
     with closing(sink.connect()) as connection:
         connection.execute(sqlite_sink.LEDGER)
         sink.write_ledger(connection, "readings/readings", text)
-    ledger = open_ledger(sink)
+    ledger = sink.open_ledger()
     assert ledger is not None
     found = ledger.read("readings")
     assert isinstance(found, Unreadable)

@@ -11,6 +11,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from holdfast.sinks.postgres.large import ExecutorCheck
+from tests.stand_ins import stand_in
 
 
 class OneTask:
@@ -18,6 +19,7 @@ class OneTask:
 
     def __init__(self, *, failing: bool = False) -> None:
         self.sparkContext = self
+        self._jsparkSession = None
         self.conf = dict[str, str]()
         self.failing = failing
         self.threads: list[threading.Thread] = []
@@ -38,13 +40,13 @@ class OneTask:
 
 
 def test_what_a_task_finds_missing_is_told() -> None:
-    assert ExecutorCheck(OneTask(), lambda: "dsn").missing() == []
-    (missing,) = ExecutorCheck(OneTask(), "env:NOT_SET_ANYWHERE").missing()
+    assert ExecutorCheck(stand_in(OneTask()), lambda: "dsn").missing() == []
+    (missing,) = ExecutorCheck(stand_in(OneTask()), "env:NOT_SET_ANYWHERE").missing()
     assert "NOT_SET_ANYWHERE" in missing
 
 
 def test_a_task_that_cannot_run_lacks_holdfast() -> None:
-    check = ExecutorCheck(OneTask(failing=True), lambda: "dsn")
+    check = ExecutorCheck(stand_in(OneTask(failing=True)), lambda: "dsn")
     assert check.missing() == ["Holdfast itself (PySparkException)"]
 
 
@@ -54,14 +56,14 @@ def test_a_function_that_cannot_be_sent_is_told_and_no_task_is_run() -> None:
     def secret() -> str:
         return str(lock)
 
-    (missing,) = ExecutorCheck(spark, secret).missing()
+    (missing,) = ExecutorCheck(stand_in(spark), secret).missing()
     assert "cannot be sent there" in missing
     assert spark.threads == []
 
 
 def test_the_start_of_a_query_does_not_wait_for_it() -> None:
     spark = OneTask()
-    check = ExecutorCheck(spark, lambda: "dsn")
+    check = ExecutorCheck(stand_in(spark), lambda: "dsn")
     check.missing()
     (thread,) = spark.threads
     assert thread is not threading.main_thread()
@@ -70,14 +72,14 @@ def test_the_start_of_a_query_does_not_wait_for_it() -> None:
 
 def test_a_check_is_asked_for_as_often_as_one_likes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holdfast.sinks.postgres.large._look_there", lambda *_: ["x"])
-    check = ExecutorCheck(OneTask(), "env:DSN")
+    check = ExecutorCheck(stand_in(OneTask()), "env:DSN")
     assert (check.missing(), check.missing()) == (["x"], ["x"])
 
 
 def test_the_end_of_a_query_waits_for_the_task() -> None:
     """A program that ends before it makes Spark log that a Python worker exited unexpectedly."""
     spark = OneTask()
-    check = ExecutorCheck(spark, lambda: "dsn")
+    check = ExecutorCheck(stand_in(spark), lambda: "dsn")
     check.wait()
     (thread,) = spark.threads
     assert not thread.is_alive()

@@ -25,7 +25,7 @@ from holdfast.drills.log import excerpt, last_error
 from holdfast.errors import HoldfastError
 from holdfast.named import load_named
 from holdfast.sinks.postgres.ledger import PostgresLedgerStore
-from holdfast.spark.describe import _source
+from holdfast.spark.classic.describe import _source
 from holdfast.storage.location import parse_location
 from holdfast.storage.options import from_environment
 from holdfast.storage.write_objects import ObjectWriter
@@ -33,6 +33,7 @@ from holdfast.streams.graph import normal
 from holdfast.streams.pipeline import PipelineStartError
 from holdfast.streams.place import find_place
 from tests.planted_secrets import HEAD, TAIL, find_leaks, observe, secret, watching
+from tests.stand_ins import stand_in
 
 S = secret()
 NUMBER = "98765432"
@@ -109,7 +110,7 @@ def read_by_command(location: str) -> None:
 
 def adopt(location: str, *, root: str = "/data", setting: str | None = None) -> Any:
     spark = SimpleNamespace(conf=SimpleNamespace(get=lambda *_: setting))
-    return find_place(spark, "readings", root, checkpoint=location)
+    return find_place(stand_in(spark), "readings", root, checkpoint=location)
 
 
 WAYS: dict[str, Callable[[str], object]] = {
@@ -122,8 +123,8 @@ WAYS: dict[str, Callable[[str], object]] = {
     "root": lambda location: adopt("/data/cp", root=location),
     "root of the session": lambda location: adopt("/data/cp", root="", setting=location),
     "checkpoint": adopt,
-    "Delta path": lambda location: hf.Delta(path=location).shown,
-    "Delta table": lambda location: hf.Delta(table=f"delta.`{location}`").shown,
+    "Delta path": lambda location: hf.Delta(path=location).display_name,
+    "Delta table": lambda location: hf.Delta(table=f"delta.`{location}`").display_name,
     "pipeline": normal,
     "source": lambda location: _source(node(f"FileSource[{location}]")),
     "source in words": lambda location: _source(node(f"Reader of {location}")),
@@ -167,7 +168,7 @@ FILES: dict[str, bytes] = {
 
 def connect(dsn: Any) -> None:
     sink = hf.Postgres(dsn, table="readings")
-    logging.getLogger("app").info("%r %s %s", sink, sink.place, sink.shown)
+    logging.getLogger("app").info("%r %s %s", sink, sink.place, sink.display_name)
     PostgresLedgerStore(sink).session.connection()
 
 
@@ -313,7 +314,7 @@ def test_what_a_log_a_module_or_spark_says_is_shown_without_secrets(tmp_path: Pa
 def test_a_bug_is_reported_without_secrets(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("holdfast.storage.open.LocalReader", fail_with_url)
+    monkeypatch.setattr("holdfast.storage.local.LocalReader", fail_with_url)
     shown = observe(lambda: run_command(["inspect", "/data/cp"]))
     assert isinstance(shown.error, SystemExit)
     assert shown.error.code == 70

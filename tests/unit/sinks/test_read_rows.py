@@ -95,7 +95,7 @@ def test_a_number_that_the_stream_cannot_have_is_told_from_all_it_can(
     text: str, value: Decimal | Beyond
 ) -> None:
     assert find_decoder("numeric", scale=2)(number(text)) == value
-    alone = [value] if isinstance(value, Decimal) else Beyond(f"{{{value.shown}}}")
+    alone = [value] if isinstance(value, Decimal) else Beyond(f"{{{value.display_name}}}")
     assert find_decoder("_numeric", scale=2)(array(number(text))) == alone
 
 

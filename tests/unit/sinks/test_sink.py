@@ -10,9 +10,9 @@ import pytest
 from holdfast.ledger import Apply
 from holdfast.sinks.delta.sink import Delta
 from holdfast.sinks.foreach_batch import ForeachBatch
-from holdfast.sinks.kinds import open_ledger, resolve_writer
 from holdfast.sinks.postgres.sink import Postgres
-from holdfast.sinks.sink import as_sinks
+from holdfast.sinks.sink import SinkSpec, as_sinks
+from tests.stand_ins import stand_in
 from tests.unit.sinks.delta_commits import attempt
 
 
@@ -21,7 +21,9 @@ def keep(batch: Any, number: int) -> None:
 
 
 def called(function: Any) -> Any:
-    return resolve_writer(ForeachBatch(function), None, stream="readings", output_mode="complete")
+    return ForeachBatch(function).writer_for(
+        stand_in(None), stream="readings", output_mode="complete"
+    )
 
 
 def test_one_sink_or_several_in_their_order() -> None:
@@ -31,9 +33,10 @@ def test_one_sink_or_several_in_their_order() -> None:
 
 
 def test_a_function_has_no_ledger_and_the_others_do() -> None:
-    assert open_ledger(ForeachBatch(keep)) is None
+    function: SinkSpec = ForeachBatch(keep)
+    assert function.open_ledger() is None
     for sink in (Delta(path="a"), Postgres("env:DSN", table="t")):
-        assert open_ledger(sink) is not None
+        assert sink.open_ledger() is not None
 
 
 def test_a_function_is_called_with_the_batch_and_its_number() -> None:
@@ -53,5 +56,5 @@ def test_a_function_is_known_by_its_name() -> None:
     assert ForeachBatch(keep, name="mine").label == "mine"
     assert ForeachBatch(partial(keep)).label == "function"
     assert ForeachBatch(keep).place == "function:keep"
-    assert ForeachBatch(keep).shown == "the function keep"
+    assert ForeachBatch(keep).display_name == "the function keep"
     assert not ForeachBatch(keep).is_appending

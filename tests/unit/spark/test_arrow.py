@@ -22,7 +22,9 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from holdfast.spark.arrow import ArrowJob, ServedError, arrow_schema, read_messages
+from holdfast.spark.arrow import ServedError, arrow_schema
+from holdfast.spark.classic.arrow import SocketJob, read_messages
+from tests.stand_ins import stand_in
 
 ROWS = [[1, 2], [3], [4, 5, 6]]
 SECRET = "secret"
@@ -92,9 +94,9 @@ def job() -> Any:
         thread.join()
 
 
-def arrow_job(*address: Any) -> ArrowJob:
+def arrow_job(*address: Any) -> SocketJob:
     java = SimpleNamespace(collectAsArrowToPython=lambda: address)
-    return ArrowJob(SimpleNamespace(_jdf=java))
+    return SocketJob(stand_in(SimpleNamespace(_jdf=java)))
 
 
 def serve_once(server: socket.socket) -> None:
@@ -104,11 +106,11 @@ def serve_once(server: socket.socket) -> None:
         file.write(integers(2) + b"ok" + served())
 
 
-def test_a_job_is_read_from_its_socket(job: ArrowJob) -> None:
+def test_a_job_is_read_from_its_socket(job: SocketJob) -> None:
     assert values(list(job.messages())) == [*ROWS, [2, 0, 1]]
 
 
-def test_the_connection_is_closed_when_reading_stops(job: ArrowJob) -> None:
+def test_the_connection_is_closed_when_reading_stops(job: SocketJob) -> None:
     messages = job.messages()
     assert values([next(messages)]) == ROWS[:1]
     messages.close()
@@ -116,7 +118,7 @@ def test_the_connection_is_closed_when_reading_stops(job: ArrowJob) -> None:
 
 
 def test_the_function_that_connects_is_found_where_older_versions_have_it(
-    job: ArrowJob, monkeypatch: pytest.MonkeyPatch
+    job: SocketJob, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr("pyspark.util.local_connect_and_auth")
     assert values(list(job.messages())) == [*ROWS, [2, 0, 1]]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.spark.running import RunningQuery
+from holdfast.spark.classic.running import RunningQuery
+from tests.stand_ins import stand_in
 
 ID = "664ebef6-dd08-4434-9925-12a1b56c32ab"
 
@@ -71,12 +72,12 @@ def session() -> Session:
 
 def test_the_offsets_are_those_of_the_running_query(session: Session) -> None:
     session.queries[ID] = Query('{"b": 1,  "a": 2}', "7")
-    assert RunningQuery(session, ID).end_offsets() == {'{"a":2,"b":1}', "7"}
+    assert RunningQuery(stand_in(session), ID).end_offsets() == {'{"a":2,"b":1}', "7"}
 
 
 def test_it_is_looked_up_once(session: Session) -> None:
     session.queries[ID] = Query("7")
-    query = RunningQuery(session, ID)
+    query = RunningQuery(stand_in(session), ID)
     for _ in range(3):
         assert query.end_offsets() == {"7"}
         assert query.is_active()
@@ -84,7 +85,7 @@ def test_it_is_looked_up_once(session: Session) -> None:
 
 
 def test_a_query_that_has_not_begun_is_looked_for_again(session: Session) -> None:
-    query = RunningQuery(session, ID)
+    query = RunningQuery(stand_in(session), ID)
     assert query.end_offsets() is None
     assert not query.is_active()
     session.queries[ID] = Query("7")
@@ -93,7 +94,7 @@ def test_a_query_that_has_not_begun_is_looked_for_again(session: Session) -> Non
 
 def test_a_query_that_is_stopped_gives_no_offsets(session: Session) -> None:
     running = session.queries[ID] = Query("7")
-    query = RunningQuery(session, ID)
+    query = RunningQuery(stand_in(session), ID)
     assert query.is_active()
     running.is_running = False
     assert query.end_offsets() is None
@@ -102,7 +103,7 @@ def test_a_query_that_is_stopped_gives_no_offsets(session: Session) -> None:
 
 def test_a_query_that_was_started_again_is_not_the_one_that_called(session: Session) -> None:
     running = session.queries[ID] = Query("7")
-    query = RunningQuery(session, ID)
+    query = RunningQuery(stand_in(session), ID)
     assert query.end_offsets() == {"7"}
     running.is_running = False
     session.queries[ID] = Query("7")

@@ -15,7 +15,7 @@ from holdfast.errors import ConfigError, MissingExtraError, ReadError
 from holdfast.storage import open_reader
 from holdfast.storage.aws_profile import credential_provider, read_profile
 from holdfast.storage.location import parse_location
-from holdfast.storage.open import store_options
+from holdfast.storage.object_clients import store_options
 
 CONFIG = """
 [profile base]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.storage.below import ReaderBelow
+from holdfast.storage.below import SubdirReader
 from holdfast.storage.open import open_reader
 from holdfast.storage.read import Reader
 
@@ -46,5 +46,5 @@ QUESTIONS: dict[str, Callable[[Reader], object]] = {
 def test_it_answers_as_a_reader_of_that_place(
     root: Path, question: Callable[[Reader], object]
 ) -> None:
-    below = ReaderBelow(open_reader(str(root)), "eu/orders")
+    below = SubdirReader(open_reader(str(root)), "eu/orders")
     assert question(below) == question(open_reader(str(root / "eu/orders")))

@@ -14,14 +14,14 @@ from obstore.store import MemoryStore
 
 from holdfast.errors import ReadError, WriteError
 from holdfast.storage import Location, open_reader
-from holdfast.storage.below import ReaderBelow
+from holdfast.storage.below import SubdirReader
 from holdfast.storage.copying import (
     CopyRefusedError,
     Progress,
     copy_tree,
     list_tree,
 )
-from holdfast.storage.half_made import half_made_name
+from holdfast.storage.half_made import temp_name
 from holdfast.storage.in_order import walk_in_order
 from holdfast.storage.memory import MemoryStorage
 from holdfast.storage.overlay import OverlayWriter
@@ -141,7 +141,7 @@ def test_a_copy_that_was_cut_short_is_finished(files: int) -> None:
 
 
 def test_what_a_kill_left_half_made_is_removed(source: Writer, target: Writer) -> None:
-    target.put(f"offsets/{half_made_name()}", b"v1")
+    target.put(f"offsets/{temp_name()}", b"v1")
     target.put("offsets/0", FILES["offsets/0"])
     assert finish(source, target).found_there == 1
     assert files_of(target) == FILES
@@ -149,7 +149,7 @@ def test_what_a_kill_left_half_made_is_removed(source: Writer, target: Writer) -
 
 def test_a_half_made_file_of_the_source_is_a_file() -> None:
     """It is copied like any other: the copy has the same listing."""
-    name = f"offsets/{half_made_name()}"
+    name = f"offsets/{temp_name()}"
     target = MemoryStorage({name: b"1"})
     finish(MemoryStorage({**FILES, name: b"1"}), target)
     assert target.files == {**FILES, name: b"1"}
@@ -186,7 +186,7 @@ def test_of_a_directory_the_reader_below_is_asked() -> None:
             super().copy_from(source, path, to=to)
 
     store, target = MemoryStorage({"a/b/c": b"1", "d": b"2"}), Asks()
-    finish(ReaderBelow(ReaderBelow(store, "a"), "b"), target)
+    finish(SubdirReader(SubdirReader(store, "a"), "b"), target)
     assert asked == [(store, "a/b/c", "c")]
     assert target.files == {"c": b"1"}
 

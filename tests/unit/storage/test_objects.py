@@ -9,15 +9,8 @@ from obstore.store import AzureStore, GCSStore, MemoryStore, S3Store
 
 from holdfast.errors import ReadError, WriteError
 from holdfast.storage import FileInfo, Location, open_reader, parse_location
-from holdfast.storage.objects import (
-    ObjectReader,
-    _without_markers,
-    has_same_settings,
-    open_store,
-    reason,
-    remedy,
-    whole_bucket,
-)
+from holdfast.storage.object_clients import has_same_settings, open_store, whole_bucket
+from holdfast.storage.objects import ObjectReader, _without_markers, reason, remedy
 from holdfast.storage.write import Writer, open_writer
 from holdfast.storage.write_objects import ObjectWriter
 from holdfast.testing.storage_contract import StorageContract

@@ -6,7 +6,7 @@ import pytest
 
 from holdfast.errors import ConfigError
 from holdfast.storage.location import parse_location
-from holdfast.storage.open import store_options
+from holdfast.storage.object_clients import store_options
 from holdfast.storage.options import from_environment, from_hadoop, parse_options
 
 

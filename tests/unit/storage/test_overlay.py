@@ -10,7 +10,7 @@ from obstore.store import MemoryStore
 from holdfast.errors import ReadError, WriteError
 from holdfast.storage import Location, open_reader
 from holdfast.storage.memory import MemoryStorage
-from holdfast.storage.overlay import Change, OverlayWriter
+from holdfast.storage.overlay import OverlayChange, OverlayWriter
 from holdfast.storage.read import PAGE_ENTRIES, Reader
 from holdfast.storage.write import Writer, open_writer
 from holdfast.storage.write_objects import ObjectWriter
@@ -140,7 +140,7 @@ def answer(writer: Writer, name: str, arguments: list[str]) -> object:
 
 def difference(
     before: dict[str, bytes], after: dict[str, bytes], overlay: OverlayWriter
-) -> tuple[Change, ...]:
+) -> tuple[OverlayChange, ...]:
     """Return the changes of two dictionaries; copies are not compared by content."""
     found = []
     reported = {change.path for change in overlay.changes()}
@@ -150,7 +150,8 @@ def difference(
             continue
         kind = "deleted" if new is None else "created" if old is None else "replaced"
         sizes = [None if each is None else len(each) for each in (old, new)]
-        found.append(Change(path=path, kind=kind, bytes_before=sizes[0], bytes_after=sizes[1]))  # type: ignore[arg-type]
+        sized = {"bytes_before": sizes[0], "bytes_after": sizes[1]}
+        found.append(OverlayChange(path=path, kind=kind, **sized))  # type: ignore[arg-type]
     return tuple(found)
 
 
@@ -167,10 +168,10 @@ def test_changes_are_what_differs_at_the_end() -> None:
     overlay.copy("c", "copied")
     overlay.copy("c", "c")
     assert overlay.changes() == (
-        Change(path="a", kind="replaced", bytes_before=1, bytes_after=6),
-        Change(path="b", kind="deleted", bytes_before=2, bytes_after=None),
-        Change(path="copied", kind="created", bytes_before=None, bytes_after=1),
-        Change(path="new", kind="created", bytes_before=None, bytes_after=0),
+        OverlayChange(path="a", kind="replaced", bytes_before=1, bytes_after=6),
+        OverlayChange(path="b", kind="deleted", bytes_before=2, bytes_after=None),
+        OverlayChange(path="copied", kind="created", bytes_before=None, bytes_after=1),
+        OverlayChange(path="new", kind="created", bytes_before=None, bytes_after=0),
     )
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from holdfast.storage import remembered
-from holdfast.storage.remembered import RememberedReader
+from holdfast.storage.remembered import CachingReader
 from tests.unit.checkpoint.counted import Counted
 
 
@@ -13,14 +13,14 @@ def store() -> Counted:
 
 
 def test_what_is_there_is_asked_for_once(store: Counted) -> None:
-    reader = RememberedReader(store)
+    reader = CachingReader(store)
     assert reader.read("a/b") == reader.read("a/b") == b"01234"
     assert reader.read("a/b", start=1, length=2) == b"12"
     assert store.requests == 2
 
 
 def test_what_is_not_there_may_come(store: Counted) -> None:
-    reader = RememberedReader(store)
+    reader = CachingReader(store)
     assert reader.read("c") is None
     store.put("c", b"1")
     assert reader.read("c") == b"1"
@@ -28,13 +28,13 @@ def test_what_is_not_there_may_come(store: Counted) -> None:
 
 def test_what_is_large_is_not_kept(store: Counted, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remembered, "MOST_BYTES", 4)
-    reader = RememberedReader(store)
+    reader = CachingReader(store)
     assert reader.read("a/b") == reader.read("a/b") == b"01234"
     assert store.requests == 2
 
 
 def test_everything_else_is_the_stores_own(store: Counted) -> None:
-    reader = RememberedReader(store)
+    reader = CachingReader(store)
     assert reader.location == store.location
     assert reader.list("a") == store.list("a")
     assert list(reader.walk()) == list(store.walk())

@@ -12,9 +12,9 @@ from holdfast.errors import ConfigError
 from holdfast.evidence.case import Case
 from holdfast.evidence.stream import StreamEvidence
 from holdfast.grades import Confidence, Effect, Goal, Severity
+from holdfast.judgement.judge import judge as judge_case
 from holdfast.record.acceptances import read_accept
-from holdfast.rules import RULES, Finding, Rule, judge_or_ask
-from holdfast.rules import judge as judge_case
+from holdfast.rules import Catalogue, Finding, Rule, find_rules, own_catalogue
 from holdfast.storage.memory import MemoryStorage
 from holdfast.streams.accepting import (
     Accepted,
@@ -34,7 +34,8 @@ ENTRY = b'v1\n{"batchWatermarkMs":0,"batchTimestampMs":1,"conf":{}}\n5'
 
 
 def judge(evidence: StreamEvidence) -> tuple[Finding, ...]:
-    return judge_case(Case(checkpoint=evidence.checkpoint, stream=evidence))
+    case = Case(checkpoint=evidence.checkpoint, stream=evidence)
+    return judge_case(case, own_catalogue(case)).findings
 
 
 def checkpoint(newest: int) -> MemoryStorage:
@@ -268,7 +269,8 @@ def failing(severity: Severity) -> Rule:
 
 
 def findings_of(rule: Rule) -> tuple[Finding, ...]:
-    return judge_or_ask(Case(checkpoint=ADOPTED.checkpoint, stream=ADOPTED), [rule])
+    case = Case(checkpoint=ADOPTED.checkpoint, stream=ADOPTED)
+    return judge_case(case, Catalogue(rules=(rule,))).findings
 
 
 def test_a_rule_that_raises_refuses_a_start_until_it_is_accepted() -> None:
@@ -301,8 +303,9 @@ def test_a_rule_that_raises_and_would_not_refuse_is_only_said() -> None:
 
 def test_one_rule_that_raises_does_not_silence_the_others() -> None:
     case = Case(checkpoint=ADOPTED.checkpoint, stream=ADOPTED)
-    found = judge_or_ask(case, [failing(Severity.NOTE), *RULES])
-    assert found[1:] == judge_case(case)
+    found = judge_case(case, Catalogue(rules=(failing(Severity.NOTE), *find_rules()))).findings
+    assert found[:-1] == judge(ADOPTED)
+    assert not found[-1].is_judged
 
 
 def test_a_finding_of_another_sink_is_not_covered_by_one_that_was_accepted() -> None:

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.checkpoint.sources.delta import DeltaOffset
-from holdfast.checkpoint.sources.files import FileOffset
-from holdfast.checkpoint.sources.kafka import KafkaOffset
 from holdfast.errors import ConfigError
+from holdfast.sources.delta.kind import DeltaOffset
+from holdfast.sources.files.kind import FileOffset
+from holdfast.sources.kafka.kind import KafkaOffset
 from holdfast.streams.backfill.positions import (
     Position,
     beginning,
@@ -104,7 +104,7 @@ def test_what_is_not_a_position_of_the_stream_is_refused(text: str, known: Posit
 
 
 def test_the_beginning_of_each_kind() -> None:
-    assert beginning(KNOWN, {"0": {"t": {0: 5, 1: 6}}}) == kafka(5, 6)
+    assert beginning(KNOWN, {"0": {("t", 0): 5, ("t", 1): 6}}) == kafka(5, 6)
     assert beginning(delta(9), {}) == delta(0)
     assert beginning(files(9), {}) == files(0)
     assert like(kafka(5, 6, 7), kafka(9, 9)) == kafka(5, 6)

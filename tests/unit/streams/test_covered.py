@@ -8,18 +8,20 @@ import pytest
 
 from holdfast.ids import BatchId, QueryId
 from holdfast.ledger.row import Binding, LedgerRow
-from holdfast.ledger.source_ranges import DeltaRange, FileRange
 from holdfast.record.backfills import Backfill
 from holdfast.record.documents import create
 from holdfast.record.generations import OPENED, RESET, REWOUND, Generation, open_generation
 from holdfast.record.layout import BACKFILLS
-from holdfast.sinks.held import Held
+from holdfast.sinks.contents import SinkContents
+from holdfast.sources.delta.ranges import DeltaRange
+from holdfast.sources.files.ranges import FileRange
 from holdfast.storage.memory import MemoryStorage
 from holdfast.streams import covered
 from holdfast.streams.batch_form import BatchForm, NoBatchForm
 from holdfast.streams.covered import Coverages
 from holdfast.streams.declared import Declared
 from holdfast.streams.place import Place
+from tests.stand_ins import stand_in
 
 QUERY = "00000000-0000-4000-8000-00000000000"
 
@@ -53,7 +55,7 @@ class World:
         self.backfilled: dict[str, str] = {}
 
         def form(_: Any, __: Any, ranges: Any) -> BatchForm:
-            return BatchForm(df=Rows(ranges), doubts=())
+            return BatchForm(df=stand_in(Rows(ranges)), doubts=())
 
         def reader(_: Any, location: Any) -> MemoryStorage:
             return self.checkpoints[location.name]
@@ -117,12 +119,12 @@ class World:
             checkpoint=self.checkpoints[f"c{self.number}"],
             is_written_down=True,
         )
-        declared = Declared(name="s", build=lambda _: None, sinks=(), options={})
+        declared = Declared(name="s", build=lambda _: stand_in(None), sinks=(), options={})
         coverages = Coverages(spark=cast("Any", None), declared=declared, place=place)
         ends = self.backfilled
-        held = Held(
+        held = SinkContents(
             row=self.row("s", end),
-            rows=None,
+            rows=stand_in(None),
             newest=lambda given: given,
             comparable=lambda given: given,
             row_of=lambda name: self.row(name, ends[name]) if name in ends else None,

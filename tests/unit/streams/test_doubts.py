@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.proof.values import Comparison, Fault, TableProof, Verdict
+from holdfast.proof.values import Comparison, Fault, ProofVerdict, TableProof
 from holdfast.streams.covered import Doubt
 from holdfast.streams.proving import _doubted
 
@@ -28,18 +28,18 @@ def proof(faults: dict[str, int]) -> TableProof:
 @pytest.mark.parametrize(
     ("faults", "doubts", "verdict"),
     [
-        ({}, (ADDED, VARIES), Verdict.EXACT),
-        ({"lost": 1}, (), Verdict.NOT_EXACT),
-        ({"lost": 1}, (ADDED,), Verdict.NOT_COMPARED),
-        ({"lost": 1, "duplicated": 1}, (ADDED,), Verdict.NOT_EXACT),
-        ({"altered": 1}, (ADDED,), Verdict.NOT_EXACT),
-        ({"altered": 1, "unexpected": 1}, (ADDED, VARIES), Verdict.NOT_COMPARED),
+        ({}, (ADDED, VARIES), ProofVerdict.EXACT),
+        ({"lost": 1}, (), ProofVerdict.NOT_EXACT),
+        ({"lost": 1}, (ADDED,), ProofVerdict.NOT_COMPARED),
+        ({"lost": 1, "duplicated": 1}, (ADDED,), ProofVerdict.NOT_EXACT),
+        ({"altered": 1}, (ADDED,), ProofVerdict.NOT_EXACT),
+        ({"altered": 1, "unexpected": 1}, (ADDED, VARIES), ProofVerdict.NOT_COMPARED),
     ],
 )
 def test_only_what_a_doubt_explains(
-    faults: dict[str, int], doubts: tuple[Doubt, ...], *, verdict: Verdict
+    faults: dict[str, int], doubts: tuple[Doubt, ...], *, verdict: ProofVerdict
 ) -> None:
     found = _doubted(proof(faults), doubts)
     assert found.verdict is verdict
     assert found.compared == proof(faults).compared
-    assert bool(found.reason) == (verdict is Verdict.NOT_COMPARED)
+    assert bool(found.reason) == (verdict is ProofVerdict.NOT_COMPARED)

@@ -21,9 +21,10 @@ from holdfast.errors import WriteError
 from holdfast.record.leases import Lease, take_lease
 from holdfast.record.owner import this_process
 from holdfast.sinks.sink import SinkWriter
-from holdfast.spark.jvm import is_certainly_gone
+from holdfast.spark.classic.jvm import is_certainly_gone
 from holdfast.storage.memory import MemoryStorage
-from holdfast.streams.heartbeat import _RUNNING, THREAD, Keeper
+from holdfast.streams.heartbeat import _RUNNING, THREAD, LeaseRenewer
+from tests.stand_ins import stand_in
 from tests.unit.record.counted import RUN, CountedStorage, record_of
 
 HEARTBEATS = 5
@@ -99,7 +100,7 @@ class UnaskedQuery(StubQuery):
 class BrokenSink:
     """A sink of a user that cannot be closed."""
 
-    shown = "the broken sink"
+    display_name = "the broken sink"
 
     def close(self) -> None:
         raise ZeroDivisionError
@@ -147,21 +148,21 @@ def lease_of(record: MemoryStorage) -> Lease:
 def test_the_lease_is_renewed_while_the_stream_starts() -> None:
     record = MemoryStorage()
     lease = take_lease(record, this_process(), term_s=1.0)
-    keeper = Keeper(record, lease, ())
-    keeper.begin()
+    renewer = LeaseRenewer(record, lease, ())
+    renewer.begin()
     assert wait_until(lambda: lease_of(record).nonce != lease.nonce, seconds=60)
-    keeper.abandon()
+    renewer.abandon()
     assert lease_of(record).released
-    assert keeper.is_over
+    assert renewer.is_over
 
 
 def test_a_lease_that_is_lost_while_the_stream_starts_is_not_released() -> None:
     record = MemoryStorage()
-    keeper = Keeper(record, take_lease(record, this_process(), term_s=1.0), ())
-    keeper.begin()
+    renewer = LeaseRenewer(record, take_lease(record, this_process(), term_s=1.0), ())
+    renewer.begin()
     take_lease(record, this_process(), takeover=True)
-    assert wait_until(lambda: keeper.is_lost, seconds=60)
-    keeper.abandon()
+    assert wait_until(lambda: renewer.is_lost, seconds=60)
+    renewer.abandon()
     assert not lease_of(record).released
 
 
@@ -170,13 +171,13 @@ def test_a_driver_that_was_paused_asks_for_its_lease_before_its_heartbeat_does(
     monkeypatch: pytest.MonkeyPatch, *, is_taken: bool
 ) -> None:
     record = MemoryStorage()
-    keeper = Keeper(record, take_lease(record, this_process(), term_s=30.0), ())
+    renewer = LeaseRenewer(record, take_lease(record, this_process(), term_s=30.0), ())
     if is_taken:
         take_lease(record, this_process(), takeover=True)
-    assert keeper.holds()  # nothing is asked while the last heartbeat is fresh
+    assert renewer.holds()  # nothing is asked while the last heartbeat is fresh
     now = clock.monotonic()
     monkeypatch.setattr(clock, "monotonic", lambda: now + 30.0)
-    assert keeper.holds() is not is_taken
+    assert renewer.holds() is not is_taken
 
 
 @pytest.fixture
@@ -191,32 +192,32 @@ def interruptible() -> Iterator[None]:
 def test_a_wait_that_is_interrupted_has_not_ended() -> None:
     """`Thread.join` takes the thread for ended after Ctrl-C: the lease would be left behind."""
     record, query = MemoryStorage(), RunningQuery()
-    keeper = Keeper(record, take_lease(record, this_process()), ())
-    keeper.begin()
-    keeper.keep(query, msgspec.structs.replace(RUN, epoch=1))
+    renewer = LeaseRenewer(record, take_lease(record, this_process()), ())
+    renewer.begin()
+    renewer.keep(stand_in(query), msgspec.structs.replace(RUN, epoch=1))
     here = threading.get_ident()
     threading.Timer(0.2, signal.pthread_kill, [here, signal.SIGINT]).start()
     with pytest.raises(KeyboardInterrupt):
-        keeper.wait(60)
-    assert not keeper.wait(0)
-    assert not keeper.wait_for_end(0)
+        renewer.wait(60)
+    assert not renewer.wait(0)
+    assert not renewer.wait_for_end(0)
     query.may_end.set()
-    assert keeper.wait(60)
+    assert renewer.wait(60)
     assert lease_of(record).released
 
 
 def test_the_end_of_a_query_is_known_before_a_store_that_is_away_answers() -> None:
     """Else a failure would be told minutes after it happened."""
     record, query = AwayStorage(), RunningQuery()
-    keeper = Keeper(record, take_lease(record, this_process()), ())
-    keeper.begin()
-    keeper.keep(query, msgspec.structs.replace(RUN, epoch=1))
+    renewer = LeaseRenewer(record, take_lease(record, this_process()), ())
+    renewer.begin()
+    renewer.keep(stand_in(query), msgspec.structs.replace(RUN, epoch=1))
     record.answers.clear()
     query.may_end.set()
-    assert keeper.wait_for_end(60)
-    assert not keeper.wait(0)
+    assert renewer.wait_for_end(60)
+    assert not renewer.wait(0)
     record.answers.set()
-    assert keeper.wait(60)
+    assert renewer.wait(60)
     assert lease_of(record).released
 
 
@@ -225,10 +226,10 @@ def run_to_end(query: StubQuery, *sinks: BrokenSink) -> CountedStorage:
     record = record_of(0)
     lease = take_lease(record, this_process())
     record.requests.clear()
-    keeper = Keeper(record, lease, cast("tuple[SinkWriter, ...]", sinks))
-    keeper.begin()
-    keeper.keep(query, msgspec.structs.replace(RUN, epoch=lease.epoch))
-    assert keeper.wait(60)
+    renewer = LeaseRenewer(record, lease, cast("tuple[SinkWriter, ...]", sinks))
+    renewer.begin()
+    renewer.keep(stand_in(query), msgspec.structs.replace(RUN, epoch=lease.epoch))
+    assert renewer.wait(60)
     found = msgspec.json.decode(record.files[lease.path], type=Lease)
     assert found.released
     assert str(record.location) not in _RUNNING
@@ -282,20 +283,20 @@ def test_a_port_that_refuses_connections_is_that_of_a_jvm_that_is_gone() -> None
         client = SimpleNamespace(address="127.0.0.1", port=server.getsockname()[1])
         query = SimpleNamespace(_jsq=SimpleNamespace(_gateway_client=client))
         lost = Py4JNetworkError("Answer from Java side is empty")
-        assert not is_certainly_gone(query, lost)
-        assert not is_certainly_gone(query, OSError(errno.EMFILE, "Too many open files"))
-    assert is_certainly_gone(query, lost)
+        assert not is_certainly_gone(stand_in(query), lost)
+        assert not is_certainly_gone(stand_in(query), OSError(errno.EMFILE, "Too many open files"))
+    assert is_certainly_gone(stand_in(query), lost)
 
 
 def test_a_heartbeat_is_two_requests_and_lists_nothing() -> None:
     record = record_of(3_000)
     lease = take_lease(record, this_process(), after=3_000)
     record.requests.clear()
-    keeper = Keeper(record, lease, ())
-    keeper.last_batch = 7
+    renewer = LeaseRenewer(record, lease, ())
+    renewer.last_batch = 7
     run = msgspec.structs.replace(RUN, epoch=lease.epoch)
-    keeper.begin()
-    keeper.keep(StubQuery(), run)
+    renewer.begin()
+    renewer.keep(stand_in(StubQuery()), run)
     for thread in threading.enumerate():
         if thread.name == THREAD:
             thread.join(60)
@@ -311,18 +312,18 @@ def test_a_lease_that_was_not_renewed_for_a_term_is_asked_for_before_it_is_relie
     now = [100.0]
     monkeypatch.setattr("holdfast.clock.monotonic", lambda: now[0])
     record = RefusingStorage()
-    keeper = Keeper(record, take_lease(record, this_process()), ())
+    renewer = LeaseRenewer(record, take_lease(record, this_process()), ())
     record.is_away = True
     now[0] += 30.0
-    assert keeper.is_confirmed(), "the term has not run out"
+    assert renewer.is_confirmed(), "the term has not run out"
     now[0] += 1.0
-    assert not keeper.is_confirmed()
-    assert keeper.holds(), "a sink with a fence keeps another driver out by itself"
+    assert not renewer.is_confirmed()
+    assert renewer.holds(), "a sink with a fence keeps another driver out by itself"
     assert "could not renew its lease for 31 s" in caplog.text
     record.is_away = False
-    assert keeper.is_confirmed()
-    assert not keeper.is_lost
+    assert renewer.is_confirmed()
+    assert not renewer.is_lost
     now[0] += 31.0
     take_lease(record, this_process(), takeover=True)
-    assert not keeper.is_confirmed()
-    assert keeper.is_lost
+    assert not renewer.is_confirmed()
+    assert renewer.is_lost

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from holdfast.checkpoint.sources.files import FileOffset
-from holdfast.checkpoint.sources.kafka import KafkaOffset
 from holdfast.ledger.batch_history import PlannedBatch
-from holdfast.ledger.source_ranges import KafkaRange
+from holdfast.sources.files.kind import FileOffset
+from holdfast.sources.kafka.kind import KafkaOffset
+from holdfast.sources.kafka.ranges import KafkaRange
+from holdfast.sources.reading import NoBatchForm
 from holdfast.storage.memory import MemoryStorage
-from holdfast.streams.batch_reader import NoBatchForm
 from holdfast.streams.late_tags import file_times, kafka_spans
 
 FILE = b'v1\n{"path":"file:///in/%s","timestamp":5,"batchId":%d}\n'

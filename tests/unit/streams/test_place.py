@@ -15,12 +15,13 @@ from holdfast.record.documents import RecordError
 from holdfast.record.generations import open_generation
 from holdfast.record.neighbours import NeighbourError
 from holdfast.streams.place import Place, SharedCheckpointError, find_place
+from tests.stand_ins import stand_in
 from tests.unit.record.hostile.site import QUERY, Site, StubSpark, make_site
 
 
 def find(root: Path, stream: str = "readings", checkpoint: Path | None = None) -> Place:
     given = None if checkpoint is None else str(checkpoint)
-    return find_place(StubSpark(), stream, str(root), checkpoint=given)
+    return find_place(stand_in(StubSpark()), stream, str(root), checkpoint=given)
 
 
 def files_in(directory: Path) -> list[str]:

@@ -8,13 +8,17 @@ from typing import Any, cast
 import pytest
 
 import holdfast as hf
-from holdfast.ledger.source_ranges import DeltaRange, FileRange, KafkaRange, Ranges
 from holdfast.proof.values import Comparison
 from holdfast.sinks.sink import SinkSpec
-from holdfast.spark.state_shape import Aggregation
+from holdfast.sources.delta.ranges import DeltaRange
+from holdfast.sources.files.ranges import FileRange
+from holdfast.sources.kafka.ranges import KafkaRange
+from holdfast.sources.ranges import Ranges
+from holdfast.spark.plans import Aggregation
 from holdfast.streams.batch_form import BatchForm, KeptState
 from holdfast.streams.covered import Covered
 from holdfast.streams.proof_advice import advise, advise_unknown
+from tests.stand_ins import stand_in
 
 MERGED = hf.Postgres("env:DSN", table="t", keys=["k"], sequence_by="s")
 APPENDED = hf.Postgres("env:DSN", table="t")
@@ -31,7 +35,7 @@ class Place:
 
 
 def told(sink: SinkSpec, compared: Comparison, ranges: Ranges, *, end: object) -> str:
-    covered = Covered(form=BatchForm(df=None, doubts=()), ranges=(ranges,))
+    covered = Covered(form=BatchForm(df=stand_in(None), doubts=()), ranges=(ranges,))
     place = cast("Any", Place())
     return advise(sink, compared, covered, place=place, end=json.dumps({"0": end}))
 
@@ -69,8 +73,8 @@ def test_everything_else_is_computed_again(sink: SinkSpec, compared: Comparison)
 
 def test_a_stream_with_state_is_never_backfilled() -> None:
     shape = Aggregation(columns={}, event_time=None, output_mode="update")
-    state = KeptState(shape=shape, entering=None, late=0)
-    form = BatchForm(df=None, doubts=(), state=state)
+    state = KeptState(shape=shape, entering=stand_in(None), late=0)
+    form = BatchForm(df=stand_in(None), doubts=(), state=state)
     covered = Covered(form=form, ranges=({"0": KAFKA},))
     end = json.dumps({"0": {"t": {"0": 9}}})
     said = advise(MERGED, LOST, covered, place=cast("Any", Place()), end=end)

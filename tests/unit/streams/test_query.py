@@ -7,12 +7,11 @@ import pytest
 from pyspark.errors import PySparkException, PySparkValueError
 from pyspark.sql.streaming.query import StreamingQuery
 
-from holdfast.streams.heartbeat import Keeper
 from holdfast.streams.query import GuardedQuery, describe_failure
 
 
-class StubKeeper:
-    """A keeper whose query has ended, or runs on."""
+class StubRenewer:
+    """A renewer whose query has ended, or runs on."""
 
     is_lost = False
 
@@ -30,10 +29,10 @@ class StubKeeper:
         return True
 
 
-def query_of(keeper: StubKeeper) -> GuardedQuery:
-    java = SimpleNamespace(_jsq=SimpleNamespace(isActive=lambda: not keeper.ended))
+def query_of(renewer: StubRenewer) -> GuardedQuery:
+    java = SimpleNamespace(_jsq=SimpleNamespace(isActive=lambda: not renewer.ended))
     return GuardedQuery(
-        cast("StreamingQuery", java), stream="readings", keeper=cast("Keeper", keeper)
+        cast("StreamingQuery", java), stream="readings", renewer=cast("Any", renewer)
     )
 
 
@@ -52,32 +51,32 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 def test_while_it_runs_nobody_waits_in_the_jvm(asked: list[Any]) -> None:
     """Ctrl-C inside a call into the JVM can make both the call and PySpark's handler hang."""
-    keeper = StubKeeper(ended=False)
-    assert query_of(keeper).awaitTermination(3) is False
-    assert (keeper.waited, asked) == ([3], [])
+    renewer = StubRenewer(ended=False)
+    assert query_of(renewer).awaitTermination(3) is False
+    assert (renewer.waited, asked) == ([3], [])
 
 
 @pytest.mark.parametrize("timeout", [None, 3])
 def test_when_it_has_ended_spark_says_how(asked: list[Any], timeout: int | None) -> None:
-    keeper = StubKeeper(ended=True)
-    assert query_of(keeper).awaitTermination(timeout) is True
-    assert (keeper.waited, asked) == ([timeout], [timeout])
-    assert keeper.closed == [20.0 if timeout is None else 3], "its sinks are closed before"
+    renewer = StubRenewer(ended=True)
+    assert query_of(renewer).awaitTermination(timeout) is True
+    assert (renewer.waited, asked) == ([timeout], [timeout])
+    assert renewer.closed == [20.0 if timeout is None else 3], "its sinks are closed before"
 
 
 @pytest.mark.parametrize("timeout", [0, -1, "10 seconds"])
 def test_a_timeout_that_spark_does_not_take_is_left_to_it(timeout: Any) -> None:
-    keeper = StubKeeper(ended=False)
+    renewer = StubRenewer(ended=False)
     with pytest.raises((PySparkException, PySparkValueError, AttributeError)):
-        query_of(keeper).awaitTermination(timeout)
-    assert keeper.waited == []
+        query_of(renewer).awaitTermination(timeout)
+    assert renewer.waited == []
 
 
 def test_a_failure_that_the_start_foresaw_ends_with_what_repairs_it() -> None:
-    keeper = cast("Keeper", SimpleNamespace(failed=None, last_batch=None))
+    renewer = cast("Any", SimpleNamespace(failed=None, last_batch=None))
     advice = "HF202 entry-unreadable. What to do (resume): holdfast plan resume readings"
-    assert describe_failure("readings", keeper, advice).splitlines() == [
+    assert describe_failure("readings", renewer, advice).splitlines() == [
         "holdfast: readings failed, and not while a batch was written to its sinks.",
         f"  The start foresaw it. {advice}",
     ]
-    assert "foresaw" not in describe_failure("readings", keeper)
+    assert "foresaw" not in describe_failure("readings", renewer)

@@ -11,10 +11,10 @@ import pytest
 from holdfast.errors import ReadError
 from holdfast.evidence import Query
 from holdfast.evidence.collect import collect_stream
-from holdfast.evidence.versions import SparkVersion
 from holdfast.ids import BatchId
 from holdfast.record.leases import Lease, Waiting
 from holdfast.rules import RULES
+from holdfast.spark_versions import SparkVersion
 from holdfast.storage.memory import MemoryStorage
 from holdfast.streams.accepting import Accepted
 from holdfast.streams.announce import WaitingTeller, announce

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.ledger.source_ranges import FileRange, KafkaRange
+from holdfast.sources.files.ranges import FileRange
+from holdfast.sources.kafka.ranges import KafkaRange
 from holdfast.storage.memory import MemoryStorage
 from holdfast.streams import same_topics
 from holdfast.streams.same_topics import find_replaced_topic

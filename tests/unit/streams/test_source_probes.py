@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from holdfast.evidence.sources.kafka import KafkaSource
-from holdfast.evidence.sources.kafka_probe import CannotAskError, Place, RecordTime, TopicAnswer
 from holdfast.record.contracts import Contract
 from holdfast.record.runs import Run, write_run
+from holdfast.sources.kafka.found import KafkaSource
+from holdfast.sources.kafka.probe import (
+    CannotAskError,
+    Place,
+    RecordTime,
+    TopicAnswer,
+)
 from holdfast.storage.memory import MemoryStorage
 from holdfast.streams import source_probes
 from holdfast.streams.source_probes import SourceProbes, topic_ids_of
 from holdfast.testing.rule_cases import RuleCase, make_evidence
+from tests.stand_ins import stand_in
 
 ENTRY = 'v1\n{"batchWatermarkMs":0,"batchTimestampMs":1,"conf":{}}\n'
 NAMED = ENTRY.replace("v1", "v2")
@@ -46,7 +53,8 @@ def probes(record: MemoryStorage, *options: Mapping[str, str]) -> SourceProbes:
         state_provider="",
         source_options=tuple(dict(each) for each in options),
     )
-    return SourceProbes(df=None, record=record, epoch=9, contract=contract, before=None)
+    df = stand_in(SimpleNamespace(sparkSession=None))
+    return SourceProbes(df=df, record=record, epoch=9, contract=contract, before=None)
 
 
 def evidence(*lines: str, form: str = ENTRY) -> Any:
@@ -73,7 +81,8 @@ def recorded(topic_ids: Mapping[str, Mapping[str, str]]) -> MemoryStorage:
 @pytest.fixture
 def clients(monkeypatch: pytest.MonkeyPatch) -> dict[int, Client]:
     found: dict[int, Client] = {}
-    monkeypatch.setattr(source_probes, "find_kafka_clients", lambda _: found)
+    port = SimpleNamespace(find_kafka_clients=lambda _: found)
+    monkeypatch.setattr(source_probes, "port_of", lambda _: port)
     return found
 
 
@@ -106,7 +115,7 @@ def test_a_pattern_names_nothing_to_ask_about_at_the_first_start(
     clients[0] = Client()
     ask = probes(MemoryStorage(), {"subscribePattern": "s.*"}).ask
     assert ask(evidence()) == ()
-    assert [each.shown for each in ask(evidence(READ))] == ["kafka sensors"]
+    assert [each.display_name for each in ask(evidence(READ))] == ["kafka sensors"]
 
 
 def test_entries_that_name_their_sources_are_known_of_a_single_one(
@@ -114,7 +123,7 @@ def test_entries_that_name_their_sources_are_known_of_a_single_one(
 ) -> None:
     clients[0] = Client()
     (found,) = probes(MemoryStorage(), {}).ask(evidence(f"readings:{READ}", form=NAMED))
-    assert found.shown == "kafka sensors"
+    assert found.display_name == "kafka sensors"
 
 
 def test_a_source_that_does_not_answer_is_noted(
@@ -144,7 +153,7 @@ def test_a_plan_that_cannot_be_read_stops_nothing(monkeypatch: pytest.MonkeyPatc
     def fail(_: object) -> None:
         raise OSError("the JVM is gone")
 
-    monkeypatch.setattr(source_probes, "find_kafka_clients", fail)
+    monkeypatch.setattr(source_probes, "port_of", fail)
     assert probes(MemoryStorage(), {"subscribe": "sensors"}).ask(evidence(READ)) == ()
 
 

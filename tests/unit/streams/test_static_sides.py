@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from holdfast.record.layout import generation_path
-from holdfast.spark.batch_plan import StaticSide
+from holdfast.spark.plans import StaticSide
 from holdfast.storage.memory import MemoryStorage
 from holdfast.storage.open import open_reader
 from holdfast.streams import static_sides
@@ -49,7 +49,7 @@ def write(path: Path, *, at: int) -> None:
 
 def doubts(home: Path, side: StaticSide | None = None, **generation: Any) -> list[str]:
     place = Place(open_reader(str(home / "record")), Generation(**generation))
-    sides = (side or StaticSide(shown="the Delta table kinds", delta=str(home / "table")),)
+    sides = (side or StaticSide(display_name="the Delta table kinds", delta=str(home / "table")),)
     return list(changed_sides(cast("Any", None), sides, cast("Any", place)))
 
 
@@ -81,8 +81,8 @@ def test_where_it_began_is_not_known(home: Path, generation: dict[str, Any]) -> 
 
 
 def test_what_cannot_be_told_is_a_doubt(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert len(doubts(home, StaticSide(shown="files in /in"))) == 1
-    assert len(doubts(home, StaticSide(shown="gone", delta=str(home / "gone")))) == 1
+    assert len(doubts(home, StaticSide(display_name="files in /in"))) == 1
+    assert len(doubts(home, StaticSide(display_name="gone", delta=str(home / "gone")))) == 1
     elsewhere = MemoryStorage({"_delta_log/0.json": b"{}"})
     monkeypatch.setattr(static_sides, "reader_of", lambda *_: elsewhere)
     assert len(doubts(home)) == 1  # another store has another clock

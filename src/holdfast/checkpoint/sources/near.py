@@ -11,8 +11,7 @@ from collections.abc import Iterator
 
 from holdfast.checkpoint.layout import SOURCES
 from holdfast.checkpoint.offsets import OffsetEntry
-from holdfast.checkpoint.sources.dialects import parse_offset
-from holdfast.checkpoint.sources.files import FileOffset
+from holdfast.checkpoint.sources.files import parse_log_offset
 from holdfast.checkpoint.sources.read import SourceLog, read_source
 from holdfast.storage.read import FileInfo, Reader
 
@@ -31,9 +30,9 @@ def read_sources_near(reader: Reader, newest: OffsetEntry) -> tuple[SourceLog, .
         ReadError: A directory cannot be listed.
     """
     ends = {
-        each.source: offset.log_offset
+        each.source: number
         for each in newest.offsets
-        if each.text is not None and isinstance(offset := parse_offset(each.text), FileOffset)
+        if each.text is not None and (number := parse_log_offset(each.text)) is not None
     }
     if not ends:
         return ()

@@ -15,10 +15,6 @@ from holdfast.checkpoint.checksums import is_sidecar, is_stale, sidecar_of
 from holdfast.checkpoint.file_log import MOST_LINE_BYTES
 from holdfast.checkpoint.layout import OFFSETS, SOURCES, Kind, Name, parse_name
 from holdfast.checkpoint.sources.files import parse_file_log
-from holdfast.checkpoint.sources.iceberg import IcebergOffset
-from holdfast.checkpoint.sources.iceberg import parse_initial_offset as parse_iceberg_beginning
-from holdfast.checkpoint.sources.kafka import KafkaOffset, parse_initial_offset
-from holdfast.checkpoint.sources.rate import parse_start_time
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.checkpoint.whole import read_whole
 from holdfast.errors import ReadError
@@ -32,10 +28,11 @@ _LARGEST_VERIFIED = 64 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StartTime:
-    """When a rate source was first started."""
+class Beginning:
+    """A file that says where the first run of a source began, in words of its own."""
 
-    epoch_ms: int
+    path: str
+    raw: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +41,11 @@ class SourceLog:
 
     name: str
     """Of its directory: the source's place in the plan (`0`), or its name."""
-    began: KafkaOffset | IcebergOffset | StartTime | Unparsed | None
-    """Where the first run began; None when the source keeps a log of files instead."""
+    began: Beginning | Unparsed | None
+    """Where the first run began; None when the source keeps a log of files instead.
+
+    Its kind understands it: `sources.registry.began_of`.
+    """
     entries: tuple[BatchId, ...]
     """Numbers of the log's plain files, lowest first."""
     compacts: tuple[BatchId, ...]
@@ -85,7 +85,7 @@ def _read_one(reader: Reader, name: str) -> SourceLog:
     if OFFSETS in listing.directories:
         path = f"{SOURCES}/{name}/{OFFSETS}/0"
         raw = read_whole(reader, path)
-        began = parse_iceberg_beginning(path, raw) if isinstance(raw, bytes) else raw
+        began = Beginning(path=path, raw=raw) if isinstance(raw, bytes) else raw
         found = replace(found, began=began)
     return replace(found, directories=listing.directories)
 
@@ -260,15 +260,11 @@ def _compact_entries(reader: Reader, info: FileInfo) -> Iterator[Unparsed | int]
     yield from _numbers(info.path, b"\n".join(shown))
 
 
-def _read_beginning(reader: Reader, info: FileInfo) -> KafkaOffset | StartTime | Unparsed | None:
-    """Read the file `0` of Kafka or rate; None when it is a file source's."""
-    head = read_whole(reader, info.path, length=_LONGEST_START_TIME)
-    if head is None or isinstance(head, Unparsed):
-        return head
-    if head.startswith(b"\0"):
+def _read_beginning(reader: Reader, info: FileInfo) -> Beginning | Unparsed | None:
+    """Read a single file `0`; None when it is the first entry of a log of files."""
+    raw = read_whole(reader, info.path, length=_LONGEST_START_TIME)
+    if isinstance(raw, bytes) and raw.startswith(b"\0"):
         raw = read_whole(reader, info.path)
-        return parse_initial_offset(info.path, raw) if isinstance(raw, bytes) else raw
-    if b"{" in head or head.strip() == b"v1":
-        return None
-    found = parse_start_time(info.path, head)
-    return StartTime(epoch_ms=found) if isinstance(found, int) else found
+    elif raw is not None and not isinstance(raw, Unparsed):
+        raw = None if b"{" in raw or raw.strip() == b"v1" else raw
+    return Beginning(path=info.path, raw=raw) if isinstance(raw, bytes) else raw

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
@@ -50,7 +49,7 @@ class OperatorMetadata:
     operator_id: int
     name: str
     stores: tuple[StoreInfo, ...]
-    properties: Mapping[str, Any]
+    properties: Mapping[str, object]
     """Of v2: time mode, output mode and state variables of transformWithState."""
 
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from holdfast.checkpoint.state.operators import OperatorMetadata
 from holdfast.checkpoint.state.read import DEFAULT_STORE, Operator, Store
@@ -110,7 +109,7 @@ def _versioned(decode: RowDecoder, raw: bytes) -> Fields | NotDecoded:
 
 
 def _rocks_key(
-    operator: Operator, store: Store, schema: Mapping[str, Any]
+    operator: Operator, store: Store, schema: Mapping[str, object]
 ) -> RowDecoder | NotDecoded:
     newest = operator.metadata[-1] if operator.metadata else None
     stores = newest.stores if isinstance(newest, OperatorMetadata) else ()

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from holdfast.checkpoint.binary import BrokenBytesError, ByteSource
 from holdfast.checkpoint.text import parse_json_object
@@ -33,10 +32,10 @@ class ColumnFamily:
     """One kind of key and value; stores before v3 have exactly one."""
 
     name: str
-    key: Mapping[str, Any]
+    key: Mapping[str, object]
     """Spark's `StructType`, as JSON."""
-    value: Mapping[str, Any]
-    encoder: Mapping[str, Any] | None = None
+    value: Mapping[str, object]
+    encoder: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,6 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Context, Decimal
 from functools import partial
 from re import fullmatch
-from typing import Any
 
 _DEEPEST = 32
 _MOST_FIELDS = 10_000
@@ -52,7 +51,7 @@ _FieldDecoder = Callable[[bytes, int], Value]
 _MISFIT = NotDecoded("bytes that do not fit the schema")
 
 
-def make_decoder(schema: Mapping[str, Any]) -> RowDecoder | NotDecoded:
+def make_decoder(schema: Mapping[str, object]) -> RowDecoder | NotDecoded:
     """Return what decodes rows of a schema; what is wrong with the schema if it is none.
 
     Args:
@@ -61,7 +60,7 @@ def make_decoder(schema: Mapping[str, Any]) -> RowDecoder | NotDecoded:
     return _make_decoder(schema, deep=0)
 
 
-def _make_decoder(schema: Mapping[str, Any], *, deep: int) -> RowDecoder | NotDecoded:
+def _make_decoder(schema: Mapping[str, object], *, deep: int) -> RowDecoder | NotDecoded:
     fields = schema.get("fields")
     if not isinstance(fields, list) or deep > _DEEPEST or len(fields) > _MOST_FIELDS:
         return NotDecoded("a schema that is not a struct")
@@ -89,7 +88,7 @@ def _decode_row(fields: tuple[tuple[str, _FieldDecoder], ...], raw: bytes) -> Fi
     return Fields(tuple(found))
 
 
-def leaf_types(schema: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def leaf_types(schema: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """Yield the name and the type of every column; those inside structs with dots."""
     waiting: list[tuple[str, object]] = [("", {**schema, "type": "struct"})]
     while waiting:

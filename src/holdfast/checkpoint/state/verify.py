@@ -28,7 +28,7 @@ def find_directories(reader: Reader, homes: Collection[str]) -> Iterator[str]:
         reader: Of the checkpoint.
         homes: The directories of stores.
     """
-    for home in homes if reader.location.scheme == "file" else ():
+    for home in homes if reader.location.is_local else ():
         for name in reader.list(home).directories:
             if name.endswith(_OF_FILES):
                 yield f"{home}/{name}"
@@ -36,7 +36,7 @@ def find_directories(reader: Reader, homes: Collection[str]) -> Iterator[str]:
 
 def find_schema_directories(reader: Reader, homes: Collection[str]) -> Iterator[Unparsed]:
     """Yield directories in the place of the schema of a store."""
-    for home in homes if reader.location.scheme == "file" else ():
+    for home in homes if reader.location.is_local else ():
         if "schema" in reader.list(f"{home}/_metadata").directories:
             path = f"{home}/_metadata/schema"
             yield Unparsed(path=path, reason="it is a directory", spark_says="Is a directory")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.drills.builtin.kinds import KINDS, Scene
-from holdfast.drills.builtin.places import DSN_NAME, Place
+from holdfast.drills.builtin.places import DSN_NAME, ScratchSink
 from holdfast.drills.builtin.workload import (
     APPEND,
     COUNTS,
@@ -42,7 +42,7 @@ from holdfast.drills.phases import (
 )
 from holdfast.drills.polling_reader import polling_reader
 from holdfast.drills.scratch import read_rows
-from holdfast.spark.versions import reads_state
+from holdfast.spark_versions import reads_state
 
 _PROGRAM = Path(__file__).parents[1] / "programs" / "builtin.py"
 _UPKEEP = {
@@ -161,7 +161,7 @@ class BuiltinSubject:
     """How long one driver may take."""
 
     @cached_property
-    def places(self) -> Sequence[Place]:
+    def places(self) -> Sequence[ScratchSink]:
         """Where it writes to."""
         return self.open_places()
 
@@ -177,7 +177,7 @@ class BuiltinSubject:
     def _table(self) -> str:
         return f"holdfast_drill_{secrets.token_hex(6)}"
 
-    def open_places(self) -> Sequence[Place]:
+    def open_places(self) -> Sequence[ScratchSink]:
         """Return the same places for a reader; what a place has read it keeps for itself."""
         scene = Scene(home=self.home, dsn=self.dsn, table=self._table, stream=self._stream)
         return [KINDS[kind].place(scene, self.stream.shape) for kind in self.stream.into]
@@ -252,7 +252,7 @@ def run_cell(
             place.clean()
 
 
-def look_at(places: Sequence[Place]) -> Iterator[Seen]:
+def look_at(places: Sequence[ScratchSink]) -> Iterator[Seen]:
     """Read places, one after the other."""
     for place in places:
         yield from place.look()

@@ -12,7 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import holdfast as hf
-from holdfast.drills.builtin.places import DSN_NAME, DeltaPlace, Place, PostgresPlace, UserPlace
+from holdfast.drills.builtin.places import (
+    DSN_NAME,
+    ScratchDelta,
+    ScratchPostgres,
+    ScratchSink,
+    ScratchUserSink,
+)
 from holdfast.drills.builtin.workload import Shape
 from holdfast.drills.kill.points import Named, Point, Rename
 from holdfast.drills.phases import TABLE_LOG, TRANSACTION, Phase
@@ -40,7 +46,7 @@ class SinkKind:
     """Those inside its write, which streams into other kinds do not reach."""
     kills: tuple[Point, ...]
     """The same inside one batch, in the chain of all phases."""
-    place: Callable[[Scene, Shape], Place]
+    place: Callable[[Scene, Shape], ScratchSink]
     """Opens a sink of this kind in a scene."""
     sink: Callable[..., Any]
     """Declares the sink in the driver, given its table, and its keys where it has any."""
@@ -49,17 +55,17 @@ class SinkKind:
     """Whether it can merge."""
 
 
-def _delta_place(scene: Scene, shape: Shape) -> Place:
-    return DeltaPlace(home=scene.home, shape=shape)
+def _delta_place(scene: Scene, shape: Shape) -> ScratchSink:
+    return ScratchDelta(home=scene.home, shape=shape)
 
 
 def _delta_sink(table: str, **keyed: Any) -> Any:
     return hf.Delta(path=table, **keyed)
 
 
-def _postgres_place(scene: Scene, shape: Shape) -> Place:
+def _postgres_place(scene: Scene, shape: Shape) -> ScratchSink:
     assert scene.dsn is not None, "the drill needs a scratch database"
-    return PostgresPlace(dsn=scene.dsn, table=scene.table, shape=shape)
+    return ScratchPostgres(dsn=scene.dsn, table=scene.table, shape=shape)
 
 
 def _postgres_sink(table: str, **keyed: Any) -> Any:
@@ -72,7 +78,7 @@ def _user_kind(found: type[hf.Sink]) -> SinkKind:
         name=found.kind,
         phases=tuple(phase for phase in TRANSACTION if phase.name != "sink-data-some"),
         kills=(Named("S4"), Named("S5")),
-        place=lambda scene, shape: UserPlace(
+        place=lambda scene, shape: ScratchUserSink(
             home=scene.home, shape=shape, sink=found, stream=scene.stream
         ),
         sink=lambda table: found.for_drill(Path(table)),

@@ -12,15 +12,15 @@ from typing import Any, Protocol
 from holdfast.drills.builtin.delta_table import DeltaTable
 from holdfast.drills.builtin.workload import Shape
 from holdfast.drills.drill import Seen
-from holdfast.sinks.user_ledger import UserLedgerStore
-from holdfast.sinks.user_sink import Sink
+from holdfast.sinks.user.ledger import UserLedgerStore
+from holdfast.sinks.user.sink import Sink
 from holdfast.storage.open import open_reader
 
 DSN_NAME = "HOLDFAST_DRILL_DSN"
 """The variable that has the scratch database's DSN, for the driver."""
 
 
-class Place(Protocol):
+class ScratchSink(Protocol):
     """A sink of a built-in stream, in a scratch place of its own."""
 
     @property
@@ -41,7 +41,7 @@ class Place(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeltaPlace:
+class ScratchDelta:
     """A Delta table in the drill's directory."""
 
     home: Path
@@ -70,7 +70,7 @@ class DeltaPlace:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PostgresPlace:
+class ScratchPostgres:
     """A table of its own in a scratch database."""
 
     dsn: str = field(repr=False)
@@ -123,7 +123,7 @@ class PostgresPlace:
 
 
 @dataclass(frozen=True, kw_only=True)
-class UserPlace:
+class ScratchUserSink:
     """A sink of a user's own, in the drill's directory."""
 
     home: Path

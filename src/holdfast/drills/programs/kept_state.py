@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast.drills.scratch import keep_rows
 from holdfast.spark.errors import spark_errors
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 TIMERS = "timers"
 _TIMERS_OPTION = "readRegisteredTimers"
@@ -20,7 +23,7 @@ _INTERNAL = "$"
 """Begins the names of variables that Spark keeps for itself: when others are to be forgotten."""
 
 
-def keep_state(spark: Any, home: Path, path: Path) -> None:
+def keep_state(spark: SparkSession, home: Path, path: Path) -> None:
     """Write the state of every query below a place where the drill finds it, whole or not at all.
 
     Not at all where Spark cannot read it, as before 4.0.
@@ -31,7 +34,7 @@ def keep_state(spark: Any, home: Path, path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _stores(spark: Any, home: Path) -> Iterator[tuple[str, Any]]:
+def _stores(spark: SparkSession, home: Path) -> Iterator[tuple[str, DataFrame]]:
     """Yield the rows of every store, with its operator and name."""
     for checkpoint in _checkpoints(home):
         described = spark.read.format("state-metadata").load(str(checkpoint)).collect()

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from holdfast.drills.batch_runs import STARTED
 from holdfast.drills.pipeline_sandbox import read_tables, run_pipeline
@@ -44,7 +44,7 @@ def main(config: dict[str, Any]) -> None:
     keep_rows(found, Path(config["rows"]))
 
 
-def _read_sink(spark: SparkSession, scratch: Scratch) -> Any:
+def _read_sink(spark: SparkSession, scratch: Scratch) -> DataFrame:
     return scratch.rows(spark)
 
 

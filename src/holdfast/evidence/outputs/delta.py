@@ -47,7 +47,7 @@ class OutputCommit:
 class DeltaOutput:
     """What was found."""
 
-    shown: str
+    display_name: str
     """As people know it."""
     newest: int = -1
     """Its newest version; -1 when there is no table."""

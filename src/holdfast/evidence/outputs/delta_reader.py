@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import islice
-from typing import Any
 
 from holdfast.checkpoint.text import parse_json_object, whole_number
 from holdfast.errors import ReadError
-from holdfast.evidence.delta_intervals import parse_interval
 from holdfast.evidence.outputs.delta import DeltaOutput, OutputCommit
 from holdfast.evidence.outputs.output import NotRead
-from holdfast.ledger.delta import is_replacing
-from holdfast.ledger.delta_log import LOG, Commit, newest_version, walk_back
+from holdfast.formats.delta_intervals import parse_interval
+from holdfast.formats.delta_log import LOG, Commit, is_replacing, newest_version, walk_back
 from holdfast.storage.read import Reader
 
 MOST_COMMITS = 256
@@ -35,20 +33,22 @@ def read_delta_output(table: Reader, shown: str) -> DeltaOutput | NotRead:
     try:
         newest = newest_version(table)
         if newest is None:
-            return DeltaOutput(shown=shown)
+            return DeltaOutput(display_name=shown)
         found = list(islice(walk_back(table, newest), MOST_COMMITS))
         checksum = _read_checksum(table, newest)
     except ReadError as error:
-        return NotRead(shown=shown, why=error.why.rstrip("."))
+        return NotRead(display_name=shown, why=error.why.rstrip("."))
     if not found:
-        return NotRead(shown=shown, why=f"commit {newest} in {LOG} is gone: the table changes now")
+        return NotRead(
+            display_name=shown, why=f"commit {newest} in {LOG} is gone: the table changes now"
+        )
     damaged = next((each for each in found if each.is_cut), None)
     if damaged is not None:
-        return NotRead(shown=shown, why=f"commit {damaged.version} in {LOG} is damaged")
+        return NotRead(display_name=shown, why=f"commit {damaged.version} in {LOG} is damaged")
     return _make_output(shown, found, checksum)
 
 
-def _make_output(shown: str, found: list[Commit], checksum: Mapping[str, Any]) -> DeltaOutput:
+def _make_output(shown: str, found: list[Commit], checksum: Mapping[str, object]) -> DeltaOutput:
     reads_all = found[-1].version == 0
     table = next((each for each in found if each.table_id is not None), None)
     remembered = _transactions(checksum)
@@ -59,7 +59,7 @@ def _make_output(shown: str, found: list[Commit], checksum: Mapping[str, Any]) -
     created = table.created_ms if table is not None else whole_number(metadata.get("createdTime"))
     table_id = table.table_id if table is not None else metadata.get("id")
     return DeltaOutput(
-        shown=shown,
+        display_name=shown,
         newest=found[0].version,
         table_id=table_id if isinstance(table_id, str) else None,
         created_ms=created,
@@ -97,12 +97,12 @@ def _number(found: object) -> int | None:
     return whole_number(found)
 
 
-def _read_checksum(table: Reader, newest: int) -> Mapping[str, Any]:
+def _read_checksum(table: Reader, newest: int) -> Mapping[str, object]:
     raw = table.read(f"{LOG}/{newest:020d}.crc")
     return parse_json_object((raw or b"").decode("utf-8", "replace")) or {}
 
 
-def _transactions(checksum: Mapping[str, Any]) -> Mapping[str, int] | None:
+def _transactions(checksum: Mapping[str, object]) -> Mapping[str, int] | None:
     """Return every transaction of the table; None when the checksum file does not list them."""
     listed = checksum.get("setTransactions")
     if not isinstance(listed, list):

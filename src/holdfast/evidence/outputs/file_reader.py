@@ -21,9 +21,14 @@ from holdfast.checkpoint.file_sink import (
 )
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.errors import HoldfastError, LocationError, ReadError
-from holdfast.evidence.logged_paths import LoggedPath, is_data_name, parse_logged_path, show_path
 from holdfast.evidence.outputs.files import FileOutput, SinkBatch
 from holdfast.evidence.outputs.output import NotRead
+from holdfast.formats.logged_paths import (
+    LoggedPath,
+    is_data_name,
+    parse_logged_path,
+    show_path,
+)
 from holdfast.storage.location import Location, is_inside, parse_location
 from holdfast.storage.read import Reader, read_chunks
 
@@ -35,7 +40,7 @@ DEFAULT_INTERVAL = 10
 LARGEST_INTERVAL = 1_000_000
 
 
-class Place(Enum):
+class Whereabouts(Enum):
     """Where a logged directory is, when it is not in the output."""
 
     ELSEWHERE = "elsewhere"
@@ -59,7 +64,7 @@ class _Listed:
     batches: list[SinkBatch] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
-    _inside: dict[str, str | Place] = field(default_factory=dict)
+    _inside: dict[str, str | Whereabouts] = field(default_factory=dict)
     """By directory as logged, where it is below the output."""
 
     def add(self, entry: SinkEntry) -> None:
@@ -70,7 +75,7 @@ class _Listed:
             self.last_ms = max(self.last_ms or 0, entry.modified_ms)
         path = parse_logged_path(entry.path)
         below = None if path is None else self._below(path)
-        if path is None or below is Place.ELSEWHERE:
+        if path is None or below is Whereabouts.ELSEWHERE:
             self.elsewhere += 1
             self.first_elsewhere = self.first_elsewhere or show_path(entry.path)
         elif isinstance(below, str):
@@ -78,7 +83,7 @@ class _Listed:
         else:
             self.unplaced += 1
 
-    def _below(self, path: LoggedPath) -> str | Place:
+    def _below(self, path: LoggedPath) -> str | Whereabouts:
         if path.home not in self._inside:
             if len(self._inside) > MOST_BATCHES:
                 self._inside.clear()
@@ -86,25 +91,27 @@ class _Listed:
         return self._inside[path.home]
 
 
-def read_file_output(table: Reader, shown: str) -> FileOutput | NotRead:
+def read_file_output(table: Reader, display_name: str) -> FileOutput | NotRead:
     """Read what an output directory of Spark's file sink tells.
 
     Args:
         table: Reads the output directory.
-        shown: The output as people know it.
+        display_name: The output as people know it.
     """
     try:
         log = read_sink_log(table)
         data = _data_files(table)
     except HoldfastError as error:
-        return NotRead(shown=shown, why=error.why)
+        return NotRead(display_name=display_name, why=error.why)
     if log is None or log.newest is None:
-        return FileOutput(shown=shown, has_log=False, has_files=bool(data), looked=len(data))
-    return _read_log(table, log, data, shown=shown)
+        return FileOutput(
+            display_name=display_name, has_log=False, has_files=bool(data), looked=len(data)
+        )
+    return _read_log(table, log, data, display_name=display_name)
 
 
 def _read_log(
-    table: Reader, log: SinkLog, data: dict[tuple[str, str], str], *, shown: str
+    table: Reader, log: SinkLog, data: dict[tuple[str, str], str], *, display_name: str
 ) -> FileOutput:
     listed = _Listed(unlisted=dict(data), place=table.location)
     base = max(log.compacts, default=-1)
@@ -115,7 +122,7 @@ def _read_log(
     is_whole = not (listed.unreadable or listed.unread or listed.unplaced)
     unlisted = listed.unlisted if is_whole and len(above) <= MOST_BATCHES else {}
     return FileOutput(
-        shown=shown,
+        display_name=display_name,
         has_files=bool(data),
         newest=log.newest,
         compact=base if base >= 0 else None,
@@ -204,17 +211,17 @@ def _entries(table: Reader, path: str, listed: _Listed) -> Iterator[SinkEntry]:
         listed.unread.append(f"{path}: {error.why}")
 
 
-def _below(home: str, place: Location) -> str | Place:
+def _below(home: str, place: Location) -> str | Whereabouts:
     """Return where a logged directory is below the output."""
     try:
         logged = parse_location(home)
     except LocationError:
-        return Place.UNKNOWN
-    if place.scheme == logged.scheme == "file":
+        return Whereabouts.UNKNOWN
+    if place.is_local and logged.is_local:
         inner, outer = os.path.realpath(logged.path), os.path.realpath(place.path)
         is_in = inner == outer or inner.startswith(f"{outer.rstrip('/')}/")
-        return inner[len(outer) :].strip("/") if is_in else Place.ELSEWHERE
+        return inner[len(outer) :].strip("/") if is_in else Whereabouts.ELSEWHERE
     if place.scheme != logged.scheme:
-        return Place.UNKNOWN
+        return Whereabouts.UNKNOWN
     is_in = is_inside(logged, place)
-    return logged.path[len(place.path) :].strip("/") if is_in else Place.ELSEWHERE
+    return logged.path[len(place.path) :].strip("/") if is_in else Whereabouts.ELSEWHERE

@@ -19,7 +19,7 @@ class SinkBatch:
 class FileOutput:
     """What was found."""
 
-    shown: str
+    display_name: str
     """As people know it."""
     has_log: bool = True
     """Whether there is a `_spark_metadata` with an entry."""

@@ -34,7 +34,7 @@ class IcebergWriter:
 class IcebergOutput:
     """What was found."""
 
-    shown: str
+    display_name: str
     """As people know it."""
     writers: tuple[IcebergWriter, ...] = ()
     """Every query of which the table still has a snapshot."""

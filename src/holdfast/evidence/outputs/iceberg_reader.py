@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 
 from holdfast.checkpoint.layout import parse_number
-from holdfast.evidence.iceberg_metadata import IcebergTable, Snapshot, read_table
 from holdfast.evidence.outputs.iceberg import IcebergOutput, IcebergWriter
 from holdfast.evidence.outputs.output import NotRead
+from holdfast.formats.iceberg_metadata import IcebergTable, Snapshot, read_table
 from holdfast.storage.read import Reader
 
 _QUERY, _EPOCH = "spark.sql.streaming.queryId", "spark.sql.streaming.epochId"
@@ -23,10 +23,10 @@ def read_iceberg_output(table: Reader, shown: str) -> IcebergOutput | NotRead:
     """
     read = read_table(table)
     if not isinstance(read, IcebergTable):
-        return NotRead(shown=shown, why=read.why)
+        return NotRead(display_name=shown, why=read.why)
     history = read.history()
     return IcebergOutput(
-        shown=shown,
+        display_name=shown,
         writers=tuple(_writers(read, history)),
         is_cut=bool(history) and history[-1].parent_id is not None,
         snapshots=len(read.snapshots),

@@ -13,7 +13,7 @@ from holdfast.evidence.outputs.iceberg import IcebergOutput
 class NotRead:
     """An output that could not be looked at."""
 
-    shown: str
+    display_name: str
     why: str
 
 

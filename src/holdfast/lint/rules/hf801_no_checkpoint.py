@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from holdfast.grades import Confidence, Severity
 from holdfast.lint.program import Program
-from holdfast.lint.rule import LintFinding, LintRule
+from holdfast.lint.rule import CheckpointFault, LintFinding, LintRule
 
 
 def _judge(program: Program) -> Iterator[LintFinding]:
@@ -34,4 +34,6 @@ RULE = LintRule(
     severity=Severity.DATA_AT_RISK,
     confidence=Confidence.LIKELY,
     judge=_judge,
+    fault=CheckpointFault.MISSING,
+    change="Set checkpointLocation to a fixed path that outlives the driver.",
 )

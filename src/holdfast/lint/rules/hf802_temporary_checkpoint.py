@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from holdfast.grades import Confidence, Severity
 from holdfast.lint.program import Program
-from holdfast.lint.rule import LintFinding, LintRule
+from holdfast.lint.rule import CheckpointFault, LintFinding, LintRule
 
 _TEMPORARY = re.compile(
     r"(file:/*|dbfs:/+|hdfs:/{2,3}|/dbfs/)?/?(tmp|var/tmp|local_disk0|dev/shm)(/|$)"
@@ -41,4 +41,6 @@ RULE = LintRule(
     severity=Severity.DATA_AT_RISK,
     confidence=Confidence.LIKELY,
     judge=_judge,
+    fault=CheckpointFault.TEMPORARY,
+    change="Set checkpointLocation to a fixed path that outlives the driver.",
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from holdfast.grades import Confidence, Severity
 from holdfast.lint.program import Program
-from holdfast.lint.rule import LintFinding, LintRule
+from holdfast.lint.rule import CheckpointFault, LintFinding, LintRule
 
 
 def _judge(program: Program) -> Iterator[LintFinding]:
@@ -35,4 +35,6 @@ RULE = LintRule(
     severity=Severity.DATA_AT_RISK,
     confidence=Confidence.CERTAIN,
     judge=_judge,
+    fault=CheckpointFault.CHANGES,
+    change="Set checkpointLocation to a fixed path that outlives the driver.",
 )

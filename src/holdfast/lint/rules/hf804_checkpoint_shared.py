@@ -9,7 +9,7 @@ from holdfast.grades import Confidence, Severity
 from holdfast.lint.program import Program
 from holdfast.lint.purposes import source_texts, target_texts
 from holdfast.lint.queries import Query
-from holdfast.lint.rule import LintFinding, LintRule, QueryUse
+from holdfast.lint.rule import CheckpointFault, LintFinding, LintRule, QueryUse
 from holdfast.lint.texts import Hole, Text
 
 
@@ -98,4 +98,6 @@ RULE = LintRule(
     confidence=Confidence.CERTAIN,
     judge=_judge,
     judge_across=_judge_across,
+    fault=CheckpointFault.SHARED,
+    change="Give every query a checkpointLocation of its own.",
 )

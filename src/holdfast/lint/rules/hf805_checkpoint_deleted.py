@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from holdfast.grades import Confidence, Severity
 from holdfast.lint.program import Program
-from holdfast.lint.rule import LintFinding, LintRule
+from holdfast.lint.rule import CheckpointFault, LintFinding, LintRule
 from holdfast.lint.values import Values
 
 _DELETES = {"shutil.rmtree", "rmtree", "dbutils.fs.rm", "mssparkutils.fs.rm", "notebookutils.fs.rm"}
@@ -47,4 +47,6 @@ RULE = LintRule(
     severity=Severity.DATA_AT_RISK,
     confidence=Confidence.CERTAIN,
     judge=_judge,
+    fault=CheckpointFault.DELETED,
+    change="Do not delete the checkpoint: to begin again, use `holdfast plan reset`.",
 )

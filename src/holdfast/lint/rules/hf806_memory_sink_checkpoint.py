@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from holdfast.grades import Confidence, Severity
 from holdfast.lint.program import Program
 from holdfast.lint.queries import Query
-from holdfast.lint.rule import LintFinding, LintRule
+from holdfast.lint.rule import CheckpointFault, LintFinding, LintRule
 
 
 def _judge(program: Program) -> Iterator[LintFinding]:
@@ -43,4 +43,6 @@ RULE = LintRule(
     severity=Severity.BLOCKS_RESTART,
     confidence=Confidence.CERTAIN,
     judge=_judge,
+    fault=CheckpointFault.REFUSED,
+    change="Write to a table, or leave checkpointLocation out and give the query a name.",
 )

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 
 from holdfast.grades import Confidence, Severity
 from holdfast.lint.callables import Callee
+from holdfast.lint.identity import TXN_SETTING
 from holdfast.lint.program import Program
 from holdfast.lint.rule import LintFinding, LintRule
 from holdfast.lint.volatile import name_of
-
-_SETTING = "spark.databricks.delta.write.txnappid"
 
 
 def _judge(program: Program) -> Iterator[LintFinding]:
@@ -39,7 +38,7 @@ def _set_in_session(call: ast.Call, owner: Callee) -> str | None:
     if name_of(call.func) != "set" or len(call.args) != 2:
         return None
     key, value = (owner.values.read(each) for each in call.args)
-    return value.fixed if (key.known or "").lower() == _SETTING else None
+    return value.fixed if (key.known or "").lower() == TXN_SETTING else None
 
 
 RULE = LintRule(

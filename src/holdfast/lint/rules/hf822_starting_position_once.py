@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from holdfast.grades import Confidence, Severity
-from holdfast.lint.chains import Step
+from holdfast.lint.chains import ChainLink
 from holdfast.lint.program import Program
 from holdfast.lint.queries import Option, Query, read_options
 from holdfast.lint.rule import LintFinding, LintRule
@@ -67,7 +67,7 @@ def _is_commented(program: Program, given: Option) -> bool:
     return bool(_MEANT.search(said)) and not _KNOWS.search(said)
 
 
-def _is_flagged(steps: tuple[Step, ...], name: str) -> bool:
+def _is_flagged(steps: tuple[ChainLink, ...], name: str) -> bool:
     """Return whether a condition chooses the position by a flag that speaks of reading again."""
     for step in steps:
         key = step.text(0, "key") if step.name == "option" else None

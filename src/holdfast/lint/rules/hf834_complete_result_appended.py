@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from holdfast.grades import Confidence, Severity
-from holdfast.lint.chains import Step
+from holdfast.lint.chains import ChainLink
 from holdfast.lint.program import Program
 from holdfast.lint.queries import FILE_FORMATS
 from holdfast.lint.rule import LintFinding, LintRule
@@ -29,7 +29,7 @@ def _judge(program: Program) -> Iterator[LintFinding]:
                 )
 
 
-def _is_plain(steps: tuple[Step, ...], batch: str, root: ast.expr | None) -> bool:
+def _is_plain(steps: tuple[ChainLink, ...], batch: str, root: ast.expr | None) -> bool:
     is_batch = isinstance(root, ast.Name) and root.id == batch
     return is_batch and bool(steps) and steps[0].name == "write"
 

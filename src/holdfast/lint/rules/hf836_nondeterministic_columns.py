@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import takewhile
 
 from holdfast.grades import Confidence, Severity
-from holdfast.lint.chains import Step
+from holdfast.lint.chains import ChainLink
 from holdfast.lint.program import Program
 from holdfast.lint.rule import LintFinding, LintRule
 
@@ -29,7 +29,7 @@ def _judge(program: Program) -> Iterator[LintFinding]:
         )
 
 
-def _is_random(steps: tuple[Step, ...]) -> bool:
+def _is_random(steps: tuple[ChainLink, ...]) -> bool:
     before = takewhile(lambda step: step.name not in {"write", "writeTo"}, steps)
     shown = (ast.unparse(each) for step in before for each in (step.call.args if step.call else []))
     return any(_RANDOM.search(each) for each in shown)

@@ -13,7 +13,6 @@ from holdfast import clock
 from holdfast.checkpoint.layout import METADATA
 from holdfast.ids import BatchId, QueryId
 from holdfast.ledger.coverage import Coverage, read_coverage
-from holdfast.ledger.output import KeepOutput
 from holdfast.ledger.row import Binding
 from holdfast.plan.draft import (
     Heading,
@@ -21,13 +20,14 @@ from holdfast.plan.draft import (
     copy_checkpoint,
     new_plan_id,
     put_together,
-    sidecar_of,
+    settle_sink,
 )
-from holdfast.plan.entries import metadata_file
+from holdfast.plan.entries import metadata_file, sidecar_of
+from holdfast.plan.goal import GoalCase, Option, goal
 from holdfast.plan.goals.refusals import named
 from holdfast.plan.goals.relocate import relocate
 from holdfast.plan.plan_file import Impact, NoPlan, Plan
-from holdfast.plan.steps import PutFile, SettleSink, Step, row_value
+from holdfast.plan.steps import PutFile, Step
 from holdfast.plan.trees import copy_tree, list_files
 from holdfast.plan.world import StreamNow
 from holdfast.record.documents import encode
@@ -49,7 +49,7 @@ from holdfast.record.layout import (
     record_location,
     run_path,
 )
-from holdfast.storage.below import ReaderBelow
+from holdfast.storage.below import SubdirReader
 from holdfast.storage.location import Location, parse_location
 from holdfast.storage.open import open_reader
 
@@ -62,8 +62,26 @@ _KEPT = {
 _COPY = "The copy is removed, if nothing has used it."
 
 
-def plan_snapshot(now: StreamNow, *, name: str) -> Plan | NoPlan:
-    """Return the plan that keeps a named copy of a checkpoint, beside the record."""
+def _target(flag: str, metavar: str, help_text: str, *, keyword: str) -> Option:
+    return Option(
+        flag=flag,
+        field="target",
+        keyword=keyword,
+        metavar=metavar,
+        is_required=True,
+        help=help_text,
+    )
+
+
+@goal(
+    "snapshot",
+    "Keep a named copy of a checkpoint.",
+    _target("--name", "NAME", "The snapshot's name.", keyword="name"),
+    copies=True,
+)
+def plan_snapshot(asked: GoalCase) -> Plan | NoPlan:
+    """Copy a checkpoint under a name, and compare the copy."""
+    now, name = asked.now, asked.request.target
     if not _NAME.fullmatch(name):
         return NoPlan(reason="The name of a snapshot is lower-case letters, digits and hyphens.")
     target = now.record.location.join(SNAPSHOTS, name)
@@ -89,8 +107,15 @@ def _going_back(now: StreamNow, target: Location, name: str) -> tuple[str, ...]:
     return (f"holdfast plan restore {named(now)} --snapshot {name}",)
 
 
-def plan_clone(now: StreamNow, *, name: str) -> Plan | NoPlan:
-    """Return the plan that copies a stream under a new name, with a query id of its own."""
+@goal(
+    "clone",
+    "Copy a stream under a new name and identity.",
+    _target("--as", "NAME", "The new stream's name.", keyword="name"),
+    copies=True,
+)
+def plan_clone(asked: GoalCase) -> Plan | NoPlan:
+    """Copy a stream's checkpoint under a new name, so that new code can run beside it."""
+    now, name = asked.now, asked.request.target
     check_stream_name(name)
     target = now.root.join(name)
     record = record_location(now.root, name)
@@ -122,9 +147,15 @@ def plan_clone(now: StreamNow, *, name: str) -> Plan | NoPlan:
     return put_together(heading, (now,), (part,), plan_id=new_plan_id())
 
 
-def plan_move(now: StreamNow, *, target: str) -> Plan | NoPlan:
-    """Return the plan that moves a stream to another root; the old place is left as it is."""
-    root = parse_location(target)
+@goal(
+    "move",
+    "Move a stream to another root.",
+    _target("--to", "ROOT", "The new root.", keyword="to"),
+    copies=True,
+)
+def plan_move(asked: GoalCase) -> Plan | NoPlan:
+    """Move a stream, with its record, to another root; the old one is left as it is."""
+    now, root = asked.now, parse_location(asked.request.target)
     guard = now.guard
     if guard is None or guard.contract is None or guard.run is None:
         return NoPlan(reason=f"{now.stream} has no record of a guarded run: copy it by hand.")
@@ -190,7 +221,7 @@ def _reached(now: StreamNow) -> str:
 def _kept(now: StreamNow, record: Location) -> Iterator[Step]:
     """Yield the copies of what the record keeps of the batches themselves."""
     for directory, why in _KEPT.items():
-        files = list_files(ReaderBelow(now.record, directory))
+        files = list_files(SubdirReader(now.record, directory))
         if files.count:
             source = str(now.record.location.join(directory))
             yield copy_tree(now.stream, source, str(record.join(directory)), files=files, why=why)
@@ -219,11 +250,5 @@ def _rebind(now: StreamNow, place: Location) -> Iterator[Step]:
         row = sink.row
         assert row is not None
         binding = Binding(query_id=QueryId(row.binding.query_id), checkpoint=str(place))
-        yield SettleSink(
-            stream=now.stream,
-            sink=sink.contract,
-            old=row_value(row),
-            new=row_value(replace(row, binding=binding)),
-            output=KeepOutput(),
-            why="The sink takes batches of the checkpoint in its new place, and of no other.",
-        )
+        why = "The sink takes batches of the checkpoint in its new place, and of no other."
+        yield settle_sink(now, sink, replace(row, binding=binding), why=why)

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS, SOURCES
 from holdfast.checkpoint.offsets import OffsetEntry
-from holdfast.checkpoint.sources import parse_offset
-from holdfast.checkpoint.sources.files import FileOffset
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.evidence.collect import collect
 from holdfast.evidence.outcomes import Refuses, Resumes
@@ -21,6 +19,7 @@ from holdfast.plan.goals.old_batches import find_later_state
 from holdfast.plan.goals.read_log import read_source_files
 from holdfast.plan.plan_file import NoPlan
 from holdfast.plan.world import StreamNow
+from holdfast.sources.registry import parse_offset
 from holdfast.storage.overlay import OverlayWriter
 from holdfast.storage.read import Reader
 
@@ -92,13 +91,13 @@ def _source_logs(now: StreamNow, entry: OffsetEntry) -> dict[str, str] | NoPlan:
     files: dict[str, str] = {}
     for each in entry.offsets:
         offset = None if each.text is None else parse_offset(each.text)
-        if not isinstance(offset, FileOffset):
+        if offset is None or offset.log_index is None:
             continue
-        entries = read_source_files(now, each.source, offset.log_offset)
+        entries = read_source_files(now, each.source, offset.log_index)
         if isinstance(entries, NoPlan):
             return entries
         home = f"{SOURCES}/{each.source}"
-        logs = file_log_files(entries, offset.log_offset)
+        logs = file_log_files(entries, offset.log_index)
         files |= {f"{home}/{name}": text for name, text in logs.items()}
     return files
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.checkpoint.text import parse_json, parse_json_object
 from holdfast.ids import BatchId
@@ -11,7 +9,7 @@ from holdfast.plan.plan_file import Change
 from holdfast.plan.world import StreamNow
 
 
-def find_ends(now: StreamNow) -> dict[str, Any]:
+def find_ends(now: StreamNow) -> dict[str, object]:
     """Return how far every sink holds each source; empty when no batch has run."""
     rows = [sink.row for sink in now.sinks if sink.row is not None]
     if rows:
@@ -28,7 +26,7 @@ def repeated_ahead(now: StreamNow) -> tuple[Change, ...]:
     return (Change(kind="repeats", what=what),)
 
 
-def find_planned(now: StreamNow) -> dict[str, Any]:
+def find_planned(now: StreamNow) -> dict[str, object]:
     """Return how far the newest batch goes that any sink holds, or that Spark has planned."""
     rows = [sink.row for sink in now.sinks if sink.row is not None]
     newest = max(rows, key=lambda row: row.last_batch, default=None)
@@ -36,7 +34,7 @@ def find_planned(now: StreamNow) -> dict[str, Any]:
     return held or _ends_of(now, now.case.newest_planned)
 
 
-def _ends_of(now: StreamNow, batch: int) -> dict[str, Any]:
+def _ends_of(now: StreamNow, batch: int) -> dict[str, object]:
     entry = now.case.checkpoint.offsets.get(BatchId(batch))
     if not isinstance(entry, OffsetEntry):
         return {}

@@ -16,7 +16,9 @@ def newest_rows(now: StreamNow) -> tuple[LedgerRow, ...] | NoPlan:
     """
     for sink in now.sinks:
         if sink.unreadable:
-            return NoPlan(reason=f"The ledger of {sink.shown} cannot be read: {sink.unreadable}")
+            return NoPlan(
+                reason=f"The ledger of {sink.display_name} cannot be read: {sink.unreadable}"
+            )
     rows = [sink.row for sink in now.sinks if sink.row is not None]
     guard = now.guard
     for row in rows:

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from holdfast.checkpoint.sources.kafka import KafkaOffset, parse_kafka_offset
-from holdfast.ledger.coverage import canonical
+from holdfast.checkpoint.text import canonical
 from holdfast.plan.draft import Heading, new_plan_id, put_together
 from holdfast.plan.entries import kafka_offset
+from holdfast.plan.goal import GoalCase, Option, goal
 from holdfast.plan.goals.ends import find_ends, repeated_ahead
 from holdfast.plan.goals.outputs import OutputChoice, ResetRequest
 from holdfast.plan.goals.position import Position
@@ -24,6 +24,7 @@ from holdfast.plan.goals.refusals import say_reset
 from holdfast.plan.goals.reset import reset_part
 from holdfast.plan.plan_file import Change, NoPlan, Plan
 from holdfast.plan.world import StreamNow
+from holdfast.sources.kafka.kind import KafkaOffset, parse_kafka_offset
 
 
 class OffsetSync(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -46,13 +47,26 @@ class _Translated:
     """How many records of the old cluster lie between the pair and where the sinks end."""
 
 
-def plan_migrate(now: StreamNow, *, mapping: str) -> Plan | NoPlan:
-    """Return the plan that goes on in another cluster; the sinks keep what they hold.
+@goal(
+    "migrate",
+    "Go on in another Kafka cluster.",
+    Option(
+        flag="--mapping",
+        field="target",
+        keyword="mapping",
+        metavar="FILE",
+        is_required=True,
+        is_file=True,
+        help="Pairs of offsets, one JSON object per line: topic, partition, upstreamOffset, "
+        "downstreamOffset, and downstreamTopic if it has another name there.",
+    ),
+)
+def plan_migrate(asked: GoalCase) -> Plan | NoPlan:
+    """Go on in another Kafka cluster, at the offsets that MirrorMaker 2 has translated.
 
-    Args:
-        now: The stream, as it is now.
-        mapping: One JSON object per line, as `OffsetSync` has its fields.
+    The sinks keep what they hold. The code then names the new cluster and its topics.
     """
+    now = asked.now
     ends = find_ends(now)
     end = parse_kafka_offset(canonical(ends.get("0")))
     if end is None or len(ends) != 1:
@@ -63,7 +77,7 @@ def plan_migrate(now: StreamNow, *, mapping: str) -> Plan | NoPlan:
             "Reset it in the new cluster.",
             nearest=say_reset(now),
         )
-    syncs = parse_mapping(mapping)
+    syncs = parse_mapping(asked.request.target)
     if isinstance(syncs, NoPlan):
         return syncs
     position = translate(end, syncs)
@@ -71,8 +85,8 @@ def plan_migrate(now: StreamNow, *, mapping: str) -> Plan | NoPlan:
         return position
     position = _counting_ahead(now, position)
     plan_id = new_plan_id()
-    asked = ResetRequest(start="", output=OutputChoice.KEEP, outputs={})
-    part = reset_part(now, position, asked, plan_id=plan_id)
+    kept = ResetRequest(start="", output=OutputChoice.KEEP, outputs={})
+    part = reset_part(now, position, kept, plan_id=plan_id)
     if isinstance(part, NoPlan):
         return part
     heading = Heading(

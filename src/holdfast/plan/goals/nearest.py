@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from holdfast.checkpoint.offsets import OffsetEntry
-from holdfast.plan.goals.put_back import KEEP, RESTORE
+from holdfast.plan.goals.outputs import KEEP, RESTORE
 from holdfast.plan.goals.refusals import named, refuse_reset, say_reset
-from holdfast.plan.goals.rewind import plan_rewind
+from holdfast.plan.goals.rewind import go_back
 from holdfast.plan.plan_file import Plan
 from holdfast.plan.steps import Permission
 from holdfast.plan.world import StreamNow
@@ -51,7 +51,7 @@ def _say_rewind(now: StreamNow, batches: tuple[int, ...], *, repeats: bool = Fal
         return ""
     for batch in batches:
         for output in (RESTORE, KEEP):
-            found = plan_rewind(now, (), batch=batch, output=output) if batch >= 0 else None
+            found = go_back(now, (), batch=batch, output=output) if batch >= 0 else None
             if isinstance(found, Plan) and (repeats or not _repeats(found)):
                 command = f"holdfast plan rewind {named(now)} --to-batch {batch}"
                 return command if output == RESTORE else f"{command} --output {output}"

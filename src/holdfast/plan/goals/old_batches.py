@@ -14,8 +14,8 @@ import msgspec
 
 from holdfast.checkpoint.layout import STATE
 from holdfast.ledger.coverage import Coverage
-from holdfast.plan.draft import remove_file
-from holdfast.plan.steps import PutFile, RemoveFile, Step, digest_of
+from holdfast.plan.entries import removal, remove_file
+from holdfast.plan.steps import PutFile, RemoveFile, Step
 from holdfast.plan.world import StreamNow
 from holdfast.record.batches import find_journalled, list_journalled
 from holdfast.record.documents import encode
@@ -35,13 +35,8 @@ def forget_materialised(now: StreamNow, first: int) -> Iterator[Step]:
     for path in list_journalled(now.record, now.generation, first=first):
         raw = now.record.read(path)
         if raw is not None:
-            yield RemoveFile(
-                stream=now.stream,
-                place=str(now.record.location),
-                path=path,
-                sha256=digest_of(raw),
-                why="The batch is computed again. With this file its old rows would be written.",
-            )
+            why = "The batch is computed again. With this file its old rows would be written."
+            yield removal(now, str(now.record.location), path=path, raw=raw, why=why)
 
 
 def rename_materialised(now: StreamNow, digest: str | None, covered: Coverage) -> Iterator[Step]:
@@ -67,13 +62,8 @@ def rename_materialised(now: StreamNow, digest: str | None, covered: Coverage) -
         content=encode(renamed).decode(),
         why="The sink that lacks the batch gets the rows that the other sink holds.",
     )
-    yield RemoveFile(
-        stream=now.stream,
-        place=place,
-        path=found.path,
-        sha256=digest_of(raw),
-        why="It names the same rows under a digest that the batch no longer has.",
-    )
+    why = "It names the same rows under a digest that the batch no longer has."
+    yield removal(now, place, path=found.path, raw=raw, why=why)
 
 
 def find_later_state(reader: Reader, batch: int) -> Iterator[str]:

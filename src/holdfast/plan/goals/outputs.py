@@ -1,9 +1,30 @@
-"""What a reset was asked to do with the rows that sinks hold."""
+"""What becomes of the rows that sinks hold, and of who reads them, as a goal was asked."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+
+from holdfast.plan.goal import Option
+from holdfast.plan.requests import Request
+
+RESTORE, KEEP = "restore", "keep"
+CASCADE = Option(flag="--cascade", field="cascade", help="Reset the streams that read its output.")
+
+
+def restored_output(to: str) -> Option:
+    """Return the option of a goal that goes back: what becomes of the sinks.
+
+    Args:
+        to: Where the sinks are put back to, for the help.
+    """
+    return Option(
+        flag="--output",
+        field="output",
+        choices=(RESTORE, KEEP),
+        default=RESTORE,
+        help=f"Whether the sinks are put back to {to}.",
+    )
 
 
 class OutputChoice(StrEnum):
@@ -26,6 +47,12 @@ class ResetRequest:
     output: OutputChoice
     outputs: dict[str, OutputChoice]
     """For single sinks, by `STREAM/SINK`."""
+
+    @classmethod
+    def of_request(cls, request: Request) -> ResetRequest:
+        """Return what a request asks for."""
+        outputs = {name: OutputChoice(each) for name, each in request.outputs.items()}
+        return cls(start=request.start, output=OutputChoice(request.output), outputs=outputs)
 
     def of(self, stream: str, sink: str) -> OutputChoice:
         """Return what was asked for one sink."""

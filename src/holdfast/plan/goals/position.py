@@ -11,15 +11,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from holdfast.checkpoint.layout import SOURCES
-from holdfast.checkpoint.sources import parse_offset
-from holdfast.checkpoint.sources.delta import DeltaOffset
-from holdfast.checkpoint.sources.files import FileEntry, FileOffset
-from holdfast.checkpoint.sources.kafka import KafkaOffset, parse_kafka_offset
-from holdfast.evidence.sources.kafka import KafkaSource
-from holdfast.evidence.sources.probe import NotProbed
+from holdfast.checkpoint.sources.files import FileEntry
 from holdfast.plan.entries import file_log, kafka_offset
 from holdfast.plan.goals.ends import find_ends, find_planned, repeated_ahead
 from holdfast.plan.goals.read_log import read_source_files
@@ -28,7 +22,11 @@ from holdfast.plan.goals.topic import began_at, find_expired, find_replaced, old
 from holdfast.plan.plan_file import Change, NoPlan
 from holdfast.plan.preconditions import Precondition, TopicHolds
 from holdfast.plan.world import StreamNow
-from holdfast.record.read_files import InputFile
+from holdfast.record.input_files import InputFile
+from holdfast.sources.kafka.found import KafkaSource
+from holdfast.sources.kind import Offset
+from holdfast.sources.probe import NotProbed
+from holdfast.sources.registry import parse_offset
 
 EARLIEST, HERE, FRESH = "earliest", "here", "fresh"
 _SERVERS = "kafka.bootstrap.servers"
@@ -41,7 +39,7 @@ class Position:
     """Where a new generation begins."""
 
     shown: str
-    offsets: Mapping[str, Any] | None = None
+    offsets: Mapping[str, object] | None = None
     """Of each source; None when the options of the sources decide."""
     files: Mapping[str, str] = field(default_factory=dict)
     """Files of the new checkpoint that the position needs, by path."""
@@ -97,7 +95,7 @@ def _by_options(now: StreamNow) -> Position:
     return Position(shown=shown, changes=tuple(changes), is_whole=True)
 
 
-def _here(now: StreamNow, ends: Mapping[str, Any]) -> Position | NoPlan:
+def _here(now: StreamNow, ends: Mapping[str, object]) -> Position | NoPlan:
     if now.is_stateful:
         return NoPlan(
             reason=f"{now.stream} keeps state, and Spark starts no query with state from a seeded "
@@ -108,8 +106,8 @@ def _here(now: StreamNow, ends: Mapping[str, Any]) -> Position | NoPlan:
     inputs: dict[str, list[InputFile]] = {}
     for source, end in ends.items():
         offset = _parse(end)
-        if isinstance(offset, FileOffset):
-            entries = read_source_files(now, source, offset.log_offset)
+        if offset.log_index is not None:
+            entries = read_source_files(now, source, offset.log_index)
             if isinstance(entries, NoPlan):
                 return entries
             first = [
@@ -133,32 +131,32 @@ def _here(now: StreamNow, ends: Mapping[str, Any]) -> Position | NoPlan:
     return Position(shown=shown, offsets=offsets, files=files, inputs=inputs)
 
 
-def _earliest(now: StreamNow, ends: Mapping[str, Any]) -> Position | NoPlan:
-    offsets: dict[str, Any] = {}
+def _earliest(now: StreamNow, ends: Mapping[str, object]) -> Position | NoPlan:
+    offsets: dict[str, object] = {}
     files: dict[str, str] = {}
     shown: list[str] = []
     changes: list[Change] = []
     held: list[Precondition] = []
     for source, end in ends.items():
-        match _parse(end):
-            case KafkaOffset():
-                found = _earliest_of_topic(now, source)
-                if isinstance(found, NoPlan):
-                    return found
-                offsets |= found.offsets or {}
-                files |= found.files
-                shown.append(found.shown)
-                changes += found.changes
-                held += found.preconditions
-            case DeltaOffset():
-                refused = _refuse_options(now, source)
-                if refused is not None:
-                    return refused
-                shown.append(f"reads {_path(now, source)} from its beginning")
-            case FileOffset():
-                shown.append(f"reads {_path(now, source)} from its beginning")
-            case _:
-                shown.append(f"reads source {source} from where its options say")
+        kind = _parse(end).kind
+        if kind.seeds_oldest:
+            found = _earliest_of_topic(now, source)
+            if isinstance(found, NoPlan):
+                return found
+            offsets |= found.offsets or {}
+            files |= found.files
+            shown.append(found.shown)
+            changes += found.changes
+            held += found.preconditions
+            continue
+        refused = _refuse_options(now, source, kind.starting_options)
+        if refused is not None:
+            return refused
+        shown.append(
+            f"reads {_path(now, source)} from its beginning"
+            if kind.reads_from_the_first
+            else f"reads source {source} from where its options say"
+        )
     return Position(
         shown="; ".join(dict.fromkeys(shown)),
         offsets=offsets or None,
@@ -203,19 +201,18 @@ def _earliest_of_topic(now: StreamNow, source: str) -> Position | NoPlan:
     )
 
 
-def _given(now: StreamNow, ends: Mapping[str, Any], start: str) -> Position | NoPlan:
-    """Return a position that was given as Kafka offsets."""
-    given = parse_kafka_offset(start)
-    end = _parse(ends.get("0"))
-    if given is None or not isinstance(end, KafkaOffset) or len(ends) != 1:
+def _given(now: StreamNow, ends: Mapping[str, object], start: str) -> Position | NoPlan:
+    """Return a position that was given, as JSON."""
+    end = _parse(ends["0"]) if len(ends) == 1 and "0" in ends else None
+    given = end.kind.parse(start) if end is not None and end.kind.takes_position else None
+    if given is None or end is None:
         return NoPlan(
             reason="--from takes earliest, here, or the offsets of one Kafka source as JSON: "
             '\'{"topic":{"0":41,"1":40}}\'.'
         )
     if now.is_stateful:
         return _here(now, ends)
-    here = {(t, n): at for t, each in end.partitions.items() for n, at in each.items()}
-    there = {(t, n): at for t, each in given.partitions.items() for n, at in each.items()}
+    here, there = end.numbers(), given.numbers()
     if here.keys() != there.keys():
         return NoPlan(reason="--from must name the partitions that the stream reads, all of them.")
     skipped = sum(max(there[each] - here[each], 0) for each in here)
@@ -230,15 +227,15 @@ def _given(now: StreamNow, ends: Mapping[str, Any], start: str) -> Position | No
     ]
     return Position(
         shown=f"begins at the offsets given ({again:,} offsets again, {skipped:,} skipped)",
-        offsets={"0": kafka_offset(given.partitions)},
+        offsets={"0": given.to_json()},
         changes=(*changes, *repeated_ahead(now)),
         rereads=again > 0 or bool(repeated_ahead(now)),
     )
 
 
-def _refuse_options(now: StreamNow, source: str) -> NoPlan | None:
-    """Refuse a Delta source that would not begin at the beginning."""
-    for name in _STARTING:
+def _refuse_options(now: StreamNow, source: str, names: tuple[str, ...]) -> NoPlan | None:
+    """Refuse a source that would not begin at the beginning."""
+    for name in names:
         if name in _options(now, source):
             value = _options(now, source)[name]
             return NoPlan(
@@ -260,5 +257,5 @@ def _path(now: StreamNow, source: str) -> str:
     return _options(now, source).get("path", f"source {source}")
 
 
-def _parse(end: Any) -> object:
-    return None if end is None else parse_offset(end if isinstance(end, str) else json.dumps(end))
+def _parse(end: object) -> Offset:
+    return parse_offset(end if isinstance(end, str) else json.dumps(end))

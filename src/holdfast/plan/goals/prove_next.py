@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from holdfast.plan.goals.outputs import OutputChoice, ResetRequest
-from holdfast.plan.world import StreamNow
-
-_KINDS = ("delta", "postgres")
-"""Sinks whose rows can be read back."""
-
+from holdfast.plan.world import SinkNow, StreamNow
+from holdfast.sinks.kinds import kind_of
+from holdfast.sinks.sink import Capability
 
 _COMPARED = ("dedupe", "dedupeWithinWatermark", "stateStoreSave")
 """Operators with state whose result a proof computes again."""
@@ -30,11 +28,16 @@ def _why_not(now: StreamNow, request: ResetRequest) -> str:
     choices = {request.of(now.stream, sink.contract.label) for sink in now.sinks}
     if now.is_stateful and not _is_one_of_compared(now):
         return "because the query keeps state that a proof does not compare"
-    if now.unseen or any(sink.contract.kind not in _KINDS for sink in now.sinks):
+    if now.unseen or not all(_is_read_back(sink) for sink in now.sinks):
         return "because it cannot read what a sink of it holds"
     if OutputChoice.KEEP in choices:
         return "because the table keeps rows from before the reset"
     return ""
+
+
+def _is_read_back(sink: SinkNow) -> bool:
+    kind = kind_of(sink.contract)
+    return kind is not None and Capability.CONTENTS in kind.capabilities
 
 
 def _is_one_of_compared(now: StreamNow) -> bool:

@@ -3,43 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
-import msgspec
-
 from holdfast import clock
-from holdfast.ledger.output import KeepOutput
-from holdfast.plan.draft import Heading, Part, new_plan_id, put_generation, put_together
+from holdfast.ledger.output import COPY, KeepOutput
+from holdfast.plan.draft import (
+    Draft,
+    Heading,
+    Part,
+    new_plan_id,
+    next_row,
+    put_together,
+)
+from holdfast.plan.goal import GoalCase, Option, goal
 from holdfast.plan.plan_file import Impact, Need, NoPlan, Plan
 from holdfast.plan.preconditions import Precondition, TreeIs
+from holdfast.plan.requests import LONGEST_DAYS
 from holdfast.plan.steps import (
     DiscardTree,
     Permission,
-    PutFile,
-    RowValue,
-    SettleSink,
     Step,
-    row_value,
 )
 from holdfast.plan.trees import Files, copy_tree, list_files
 from holdfast.plan.world import StreamNow
 from holdfast.record.generations import RETIRED, Generation, read_generations
-from holdfast.record.layout import SNAPSHOTS, checkpoint_location
+from holdfast.record.layout import SNAPSHOTS
+from holdfast.sinks.kinds import kind_of
 from holdfast.storage.location import is_inside, parse_location
 from holdfast.storage.open import open_reader
 
 
-def plan_prune(now: StreamNow, *, days: int) -> Plan | NoPlan:
-    """Return the plan that deletes checkpoints of generations that were left long ago.
-
-    Never the current one, nor one that the current generation went back to.
-
-    Args:
-        now: The stream, as it is now.
-        days: How long ago a generation must have been left.
-    """
-    guard = now.guard
+@goal(
+    "prune",
+    "Delete checkpoints of old generations.",
+    Option(
+        flag="--older-than",
+        field="days",
+        keyword="older_than_days",
+        metavar="DAYS",
+        least=0,
+        most=LONGEST_DAYS,
+        is_required=True,
+        help="How long ago the generation must have been left.",
+    ),
+)
+def plan_prune(asked: GoalCase) -> Plan | NoPlan:
+    """Delete the checkpoints of generations that were left long ago; never the current one."""
+    # Nor one that the current generation went back to: see `_left`.
+    now, days, guard = asked.now, asked.request.days, asked.now.guard
     if guard is None:
         return NoPlan(reason=f"{now.stream} has no record, so it has one checkpoint only.")
     steps: list[Step] = []
@@ -69,13 +82,12 @@ def plan_prune(now: StreamNow, *, days: int) -> Plan | NoPlan:
 
 
 def _say_kept_rows(now: StreamNow) -> Iterator[str]:
-    """Yield what stays although nothing can need it any more: the copies of rows, in PostgreSQL."""
+    """Yield what stays although nothing can need it any more: the copies of rows."""
     for sink in now.sinks:
-        if sink.contract.kind == "postgres":
-            yield (
-                f"Drop the tables holdfast.kept_… with old rows of {sink.contract.label}. "
-                "holdfast.settled names each, in the column aside."
-            )
+        kind = kind_of(sink.contract)
+        if kind is not None and kind.find_copies:
+            label = sink.contract.label
+            yield f"Drop the tables {COPY}… with old rows of {label}. {kind.find_copies}"
 
 
 def _left(now: StreamNow, *, before: datetime) -> Iterator[tuple[Generation, Generation]]:
@@ -93,72 +105,45 @@ def _left(now: StreamNow, *, before: datetime) -> Iterator[tuple[Generation, Gen
             yield each, after
 
 
-def plan_retire(now: StreamNow) -> Plan | NoPlan:
-    """Return the plan that ends a stream for good: fenced, archived, then deleted."""
+@goal("retire", "End a stream for good.")
+def plan_retire(asked: GoalCase) -> Plan | NoPlan:
+    """End a stream for good: fence its sinks, archive its checkpoint, then delete it.
+
+    Its sinks keep their rows. Prove the pipeline first: `holdfast prove`.
+    """
+    now = asked.now
     refused = now.refuse_unreadable()
     if now.guard is None or refused is not None:
         return refused or NoPlan(reason=f"{now.stream} has no record of a guarded run.")
     plan_id = new_plan_id()
     found = list_files(now.checkpoint)
     archive = str(now.record.location.join(SNAPSHOTS, f"retired-{plan_id}"))
-    steps: list[Step] = [_opening(now)]
-    steps += [_fence(now, number) for number, sink in enumerate(now.sinks) if sink.row is not None]
+    draft = Draft(now=now, plan_id=plan_id)
+    # The rows keep their query id: nothing of this generation ever runs.
+    opened = next_row(now, str(now.guard.generation.query_id))
+    draft.open_generation(opened, made=RETIRED, why="Every later start of this name is refused.")
+    for sink in now.sinks:
+        if sink.row is not None:
+            place = opened.binding.checkpoint
+            binding = replace(sink.row.binding, checkpoint=place)
+            row = replace(sink.row, generation=opened.generation, binding=binding)
+            why = "No driver that still runs somewhere can write to it."
+            draft.settle(sink, row, KeepOutput(), why=why)
+        draft.outputs.append(f"{sink.display_name} keeps its rows, and takes no more")
     if found.count:
         archived = "The checkpoint is archived before it is deleted."
-        steps.append(copy_tree(now.stream, now.place, archive, files=found, why=archived))
+        draft.steps.append(copy_tree(now.stream, now.place, archive, files=found, why=archived))
         why = f"Its archive is {archive}."
-        steps.append(_discard(now, now.place, found, why=why))
+        draft.steps.append(_discard(now, now.place, found, why=why))
     told = f"{now.stream} can never be started again, and its checkpoint is archived."
-    need = Need(permission=Permission.DESTRUCTIVE, stream=now.stream, why=told)
+    draft.needs.append(Need(permission=Permission.DESTRUCTIVE, stream=now.stream, why=told))
     heading = Heading(
         goal="retire",
         summary=f"{now.stream} ends for good. Its sinks keep their rows.",
         undo=f"By hand, from the archive {archive}.",
     )
-    outputs = tuple(f"{sink.shown} keeps its rows, and takes no more" for sink in now.sinks)
-    impact = Impact(stream=now.stream, position="ends", outputs=outputs)
-    part = Part(
-        steps=tuple(steps),
-        impact=impact,
-        needs=(need,),
-        preconditions=(_tree_is(now, now.place, found),),
-    )
+    part = draft.part("ends", preconditions=(_tree_is(now, now.place, found),))
     return put_together(heading, (now,), (part,), plan_id=plan_id)
-
-
-def _opening(now: StreamNow) -> PutFile:
-    """Return the generation that no start can run."""
-    guard = now.guard
-    assert guard is not None
-    number = now.generation + 1
-    retired = Generation(
-        number=number,
-        checkpoint=str(checkpoint_location(now.root, now.stream, number)),
-        query_id=guard.generation.query_id,
-        first_batch=0,
-        why=RETIRED,
-        opened_at=clock.now().isoformat(timespec="seconds"),
-    )
-    return put_generation(now, retired, why="Every later start of this name is refused.")
-
-
-def _fence(now: StreamNow, number: int) -> SettleSink:
-    sink = now.sinks[number]
-    assert sink.row is not None
-    old = row_value(sink.row)
-    return SettleSink(
-        stream=now.stream,
-        sink=sink.contract,
-        old=old,
-        new=_retired(old, now),
-        output=KeepOutput(),
-        why="No driver that still runs somewhere can write to it.",
-    )
-
-
-def _retired(old: RowValue, now: StreamNow) -> RowValue:
-    place = checkpoint_location(now.root, now.stream, now.generation + 1)
-    return msgspec.structs.replace(old, generation=now.generation + 1, checkpoint=str(place))
 
 
 def _discard(now: StreamNow, place: str, found: Files, *, why: str) -> DiscardTree:

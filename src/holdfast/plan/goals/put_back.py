@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from holdfast.ledger.output import KeepOutput, Output, RestoreOutput
 from holdfast.plan.draft import Part
-from holdfast.plan.goals.outputs import OutputChoice, ResetRequest
+from holdfast.plan.goals.outputs import KEEP, OutputChoice, ResetRequest
 from holdfast.plan.goals.position import FRESH, find_position
 from holdfast.plan.goals.refusals import refuse_shared
 from holdfast.plan.goals.reset import reset_part
@@ -14,15 +14,13 @@ from holdfast.plan.plan_file import Need, NoPlan
 from holdfast.plan.steps import Permission
 from holdfast.plan.world import SinkNow, StreamNow
 
-RESTORE, KEEP = "restore", "keep"
 
-
-def settle_back(
+def rollback_output(
     sink: SinkNow, stream: str, *, batch: int, output: str, aside: str
 ) -> Output | NoPlan:
     """Return what becomes of a sink that goes back to a batch."""
     if sink.row is not None and sink.row.last_batch < batch:
-        held = f"{sink.shown} holds batches of {stream} up to {sink.row.last_batch} only"
+        held = f"{sink.display_name} holds batches of {stream} up to {sink.row.last_batch} only"
         return NoPlan(reason=f"{held}: what comes after them, up to batch {batch}, would be lost.")
     if output == KEEP or sink.row is None or sink.row.last_batch == batch:
         return KeepOutput()
@@ -35,9 +33,9 @@ def settle_back(
         return refuse_shared(sink)
     if version is None:
         return NoPlan(
-            reason=f"{sink.shown} has no version of batch {batch} of {stream}, so its rows cannot "
-            f"be put back. With --output {KEEP} it keeps the rows of later batches, and gets them "
-            f"again: `holdfast apply` then asks for --allow repeats-data:{stream}.",
+            reason=f"{sink.display_name} has no version of batch {batch} of {stream}, so its rows "
+            f"cannot be put back. With --output {KEEP} it keeps the rows of later batches, and "
+            f"gets them again: `holdfast apply` then asks for --allow repeats-data:{stream}.",
             needs_kept_output=True,
         )
     # Delta keeps older versions itself; elsewhere rows are copied into a table of this name.
@@ -53,8 +51,8 @@ def say_put_back(sink: SinkNow, output: Output, to: str) -> str:
         to: What it goes back to, when it does.
     """
     if isinstance(output, RestoreOutput):
-        return f"{sink.shown} goes back to {to} (its version {output.kept})"
-    return f"{sink.shown} keeps its rows{_say_merged(sink)}"
+        return f"{sink.display_name} goes back to {to} (its version {output.kept})"
+    return f"{sink.display_name} keeps its rows{_say_merged(sink)}"
 
 
 def _say_merged(sink: SinkNow) -> str:
@@ -80,14 +78,14 @@ def needs_of(now: StreamNow, sink: SinkNow, output: Output, *, rows: str) -> Ite
         rows: Of which batches it loses the rows, or gets them again.
     """
     if isinstance(output, RestoreOutput):
-        why = f"{sink.shown} loses the rows of {rows}, until they have run again."
+        why = f"{sink.display_name} loses the rows of {rows}, until they have run again."
         yield Need(permission=Permission.DESTRUCTIVE, stream=now.stream, why=why)
     elif not sink.contract.keys:
-        why = f"{sink.shown} keeps the rows of {rows}, and gets them again."
+        why = f"{sink.display_name} keeps the rows of {rows}, and gets them again."
         yield Need(permission=Permission.REPEATS_DATA, stream=now.stream, why=why)
 
 
-def repeats_unseen(now: StreamNow, what: str) -> Iterator[Need]:
+def needs_for_unledgered_sinks(now: StreamNow, what: str) -> Iterator[Need]:
     """Yield the permission to write batches again to sinks that cannot tell them."""
     if now.sinks and not now.unseen:
         return

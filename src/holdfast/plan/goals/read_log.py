@@ -10,7 +10,7 @@ from holdfast.plan.goals.refusals import say_reset
 from holdfast.plan.plan_file import NoPlan
 from holdfast.plan.world import StreamNow
 from holdfast.record.generations import REWOUND, read_generations
-from holdfast.record.read_files import read_input_files
+from holdfast.record.input_files import read_input_files
 from holdfast.storage.read import read_chunks
 
 

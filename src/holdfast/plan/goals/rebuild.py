@@ -19,16 +19,22 @@ from holdfast.checkpoint.text import parse_json_object
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.ids import BatchId
 from holdfast.ledger.coverage import Coverage, read_coverage
-from holdfast.ledger.output import KeepOutput
 from holdfast.ledger.row import LedgerRow
-from holdfast.plan.draft import remove_file
-from holdfast.plan.entries import commit_file, file_log_files, offset_file
+from holdfast.plan.draft import settle_sink
+from holdfast.plan.entries import (
+    commit_file,
+    file_log_files,
+    offset_file,
+    put_file,
+    remove_file,
+    remove_file_alone,
+)
 from holdfast.plan.goals.kept_state import metadata_line, refuse_without_state
 from holdfast.plan.goals.nearest import go_on_instead
 from holdfast.plan.goals.old_batches import forget_state, rename_materialised
 from holdfast.plan.goals.read_log import has_log, is_as_recorded, read_source_files
 from holdfast.plan.plan_file import Need, NoPlan
-from holdfast.plan.steps import PutFile, RemoveFile, SettleSink, Step, digest_of, row_value
+from holdfast.plan.steps import SettleSink, Step
 from holdfast.plan.world import SinkNow, StreamNow
 from holdfast.storage.overlay import OverlayWriter
 
@@ -55,7 +61,7 @@ def rebuild(now: StreamNow, rows: tuple[LedgerRow, ...]) -> Rebuilt | NoPlan:
     if len(rows) < len(now.sinks):
         missing = next(sink for sink in now.sinks if sink.row is None)
         return NoPlan(
-            reason=f"{missing.shown} has no ledger row: what it holds is unknown.",
+            reason=f"{missing.display_name} has no ledger row: what it holds is unknown.",
             nearest=go_on_instead(now),
         )
     refused = _refuse_apart(now, rows, ends)
@@ -76,7 +82,7 @@ def rebuild(now: StreamNow, rows: tuple[LedgerRow, ...]) -> Rebuilt | NoPlan:
         if len(ends) == 1
         else f"with batch {newest} again, the same range: one sink has it and another does not"
     )
-    outputs = tuple(f"{sink.shown} is kept as it is" for sink in now.sinks)
+    outputs = tuple(f"{sink.display_name} is kept as it is" for sink in now.sinks)
     refused = refuse_without_state(now, steps, newest) if now.is_stateful else None
     return refused or Rebuilt(steps=(*steps, *settled), position=position, outputs=outputs)
 
@@ -167,15 +173,7 @@ def _stale(now: StreamNow, newest: BatchId, files: dict[str, str]) -> Iterator[S
         directory, _, name = path.rpartition("/")
         sidecar = f"{directory}/.{name}.crc"
         for each in (path, sidecar) if path in later and path not in files else (sidecar,):
-            raw = now.checkpoint.read(each)
-            if raw is not None:
-                yield RemoveFile(
-                    stream=now.stream,
-                    place=now.place,
-                    path=each,
-                    sha256=digest_of(raw),
-                    why="It contradicts what the sinks hold.",
-                )
+            yield from remove_file_alone(now, each, why="It contradicts what the sinks hold.")
 
 
 def _made_up(
@@ -196,14 +194,7 @@ def _puts(now: StreamNow, files: dict[str, str], newest: BatchId) -> Iterator[St
         old = now.checkpoint.read(path)
         if old is not None and _says_the_same(now, path, content):
             continue
-        yield PutFile(
-            stream=now.stream,
-            place=now.place,
-            path=path,
-            content=content,
-            replaces=None if old is None else digest_of(old),
-            why=f"The ledger rows say where batch {newest} ended.",
-        )
+        yield put_file(now, path, content, why=f"The ledger rows say where batch {newest} ended.")
 
 
 def _says_the_same(now: StreamNow, path: str, content: str) -> bool:
@@ -247,11 +238,5 @@ def _set_digest(now: StreamNow, sink: SinkNow, covered: Coverage) -> SettleSink:
     row = sink.row
     assert row is not None
     new = replace(row, digest=covered.digest, end_offsets=covered.end_offsets)
-    return SettleSink(
-        stream=now.stream,
-        sink=sink.contract,
-        old=row_value(row),
-        new=row_value(new),
-        output=KeepOutput(),
-        why="The same batch, with the time at which its entry was written again.",
-    )
+    why = "The same batch, with the time at which its entry was written again."
+    return settle_sink(now, sink, new, why=why)

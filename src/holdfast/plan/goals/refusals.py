@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from shlex import quote
 
+from holdfast.plan.goal import command_of
 from holdfast.plan.plan_file import NoPlan
 from holdfast.plan.requests import Request
 from holdfast.plan.world import SinkNow, StreamNow
@@ -27,7 +28,7 @@ def say_reset(now: StreamNow) -> str:
     request = Request(goal="reset", start="earliest", output="truncate")
     if any(sink.others for sink in now.sinks):
         return keeping(request, now)
-    return request.command(named(now))
+    return command_of(request, named(now))
 
 
 def refuse_reset(now: StreamNow) -> NoPlan | None:
@@ -64,7 +65,7 @@ def refuse_shared(sink: SinkNow) -> NoPlan:
     """Return why a table of several streams is neither emptied nor put back."""
     names = ", ".join(sink.others or sink.backfills)
     return NoPlan(
-        reason=f"{sink.shown} also holds rows of {names}, which would be taken away too.",
+        reason=f"{sink.display_name} also holds rows of {names}, which would be taken away too.",
         needs_kept_output=True,
     )
 
@@ -77,13 +78,13 @@ def keeping(request: Request, now: StreamNow) -> str:
     """
     if request.goal == "restore":
         kept = Request(goal="rewind", batch=now.case.newest_committed, output="keep")
-        return kept.command(named(now))
+        return command_of(kept, named(now))
     if request.goal != "reset":
-        return replace(request, output="keep").command(named(now))
+        return command_of(replace(request, output="keep"), named(now))
     if all(sink.contract.keys for sink in now.sinks):
         kept = replace(request, output="keep-from-here")
     elif now.is_stateful:
         kept = replace(request, output="new-table")
     else:
         kept = replace(request, start="here", output="keep-from-here")
-    return replace(kept, outputs={}).command(named(now))
+    return command_of(replace(kept, outputs={}), named(now))

@@ -65,7 +65,7 @@ def _moved(path: str, target: Location) -> str:
     if schema is None:
         return path
     there = spark_location(target)
-    if target.scheme == "file":
+    if target.is_local:
         there = f"file:{target.path}"
     scheme = _S3.match(path)
     if scheme is not None:

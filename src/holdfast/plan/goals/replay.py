@@ -22,44 +22,45 @@ from holdfast.ids import BatchId
 from holdfast.ledger.coverage import NOTHING_READ, read_coverage
 from holdfast.ledger.output import Output
 from holdfast.ledger.row import NO_BATCH, LedgerRow
-from holdfast.plan.draft import (
-    Heading,
-    Part,
-    kept_table,
-    new_plan_id,
-    put_together,
-    remove_file,
-    sidecar_of,
-)
+from holdfast.plan.draft import Draft, Heading, Part, new_plan_id, put_together, settle_sink
+from holdfast.plan.entries import put_file, remove_file, remove_file_alone, sidecar_of
+from holdfast.plan.goal import GoalCase, Option, goal
 from holdfast.plan.goals.ledger_rows import newest_rows
 from holdfast.plan.goals.nearest import go_back_instead
 from holdfast.plan.goals.old_batches import forget_materialised, forget_state
+from holdfast.plan.goals.outputs import CASCADE, restored_output
 from holdfast.plan.goals.put_back import (
+    needs_for_unledgered_sinks,
     needs_of,
-    repeats_unseen,
     reset_below,
+    rollback_output,
     say_put_back,
-    settle_back,
 )
-from holdfast.plan.goals.resume import remove_file_alone
-from holdfast.plan.plan_file import Impact, Need, NoPlan, Plan
-from holdfast.plan.steps import PutFile, RemoveFile, SettleSink, Step, digest_of, row_value
+from holdfast.plan.plan_file import NoPlan, Plan
+from holdfast.plan.steps import PutFile, RemoveFile, Step
 from holdfast.plan.world import SinkNow, StreamNow
 from holdfast.record.generations import RESET
 from holdfast.storage.overlay import OverlayWriter
+from holdfast.wording import batch_range
 
 
-def plan_replay(
-    now: StreamNow, below: tuple[StreamNow, ...], *, batches: int, output: str
-) -> Plan | NoPlan:
-    """Return the plan that runs the last batches again.
-
-    Args:
-        now: The stream, as it is now.
-        below: The streams that read its output, in the order of the data; they are reset.
-        batches: How many.
-        output: `restore` the sinks to before them, or `keep` what they hold.
-    """
+@goal(
+    "replay",
+    "Run the last batch or batches again, with their exact range.",
+    Option(
+        flag="--batches",
+        field="batches",
+        least=1,
+        help="How many of the last batches; several are run as one.",
+    ),
+    restored_output("before the batch"),
+    CASCADE,
+    changes_output=True,
+    names_batches=True,
+)
+def plan_replay(asked: GoalCase) -> Plan | NoPlan:
+    """Run the last batch or batches again, after the sinks were put back to before them."""
+    now, below, batches = asked.now, asked.below, asked.request.batches
     rows = newest_rows(now)
     if isinstance(rows, NoPlan):
         return rows
@@ -75,7 +76,7 @@ def plan_replay(
         ran = planned + 1 - seeded
         return NoPlan(reason=f"{now.stream} has run {ran:,} batches, not {batches:,}.")
     plan_id = new_plan_id()
-    part = _part(now, first, output=output, plan_id=plan_id)
+    part = _part(now, first, output=asked.request.output, plan_id=plan_id)
     if isinstance(part, NoPlan):
         return part
     heading = Heading(
@@ -110,24 +111,19 @@ def _part(now: StreamNow, first: int, *, output: str, plan_id: str) -> Part | No
     before = _row_before(now, first)
     if isinstance(before, NoPlan):
         return before
-    shown = f"batch {newest}" if first == newest else f"batches {first} to {newest}"
+    shown = batch_range(first, newest)
     how = "with the same range" if first == newest else "as one batch of exactly their range"
-    steps: list[Step] = [*entries, *forget_materialised(now, first)]
-    outputs: list[str] = []
-    needs: list[Need] = []
+    draft = Draft(now=now, plan_id=plan_id, steps=[*entries, *forget_materialised(now, first)])
     for number, sink in enumerate(now.sinks, start=1):
-        aside = kept_table(plan_id, now.stream, number)
-        settled = settle_back(sink, now.stream, batch=first - 1, output=output, aside=aside)
+        aside = draft.aside(number)
+        settled = rollback_output(sink, now.stream, batch=first - 1, output=output, aside=aside)
         if isinstance(settled, NoPlan):
             return settled
-        steps += _settle(now, sink, before, output=settled)
-        outputs.append(say_put_back(sink, settled, f"before batch {first}"))
-        needs += needs_of(now, sink, settled, rows=shown)
-    needs += repeats_unseen(now, shown)
-    impact = Impact(
-        stream=now.stream, position=f"runs {shown} again, {how}", outputs=tuple(outputs)
-    )
-    return Part(steps=tuple(steps), impact=impact, needs=tuple(needs))
+        draft.steps += _settle(now, sink, before, output=settled)
+        draft.outputs.append(say_put_back(sink, settled, f"before batch {first}"))
+        draft.needs += needs_of(now, sink, settled, rows=shown)
+    draft.needs += needs_for_unledgered_sinks(now, shown)
+    return draft.part(f"runs {shown} again, {how}")
 
 
 def _one_entry(now: StreamNow, first: int) -> tuple[Step, ...] | NoPlan:
@@ -168,12 +164,10 @@ def _merge(now: StreamNow, first: int) -> PutFile | NoPlan:
     (version, metadata, *_), (other, _, *ends) = old.splitlines(), last.splitlines()
     if version != other:
         return NoPlan(reason=f"offsets/{first} and offsets/{newest} are of different versions.")
-    return PutFile(
-        stream=now.stream,
-        place=now.place,
-        path=f"{OFFSETS}/{first}",
-        content=b"\n".join((version, metadata, *ends)).decode(),
-        replaces=digest_of(old),
+    return put_file(
+        now,
+        f"{OFFSETS}/{first}",
+        b"\n".join((version, metadata, *ends)).decode(),
         why=f"One batch, which begins where batch {first} began and ends where {newest} ended.",
     )
 
@@ -192,7 +186,7 @@ def _refuse_as_one(now: StreamNow, first: int) -> NoPlan | None:
     for sink in now.sinks:
         if sink.contract.keys and sink.contract.sequence_by is None:
             return NoPlan(
-                reason=f"{sink.shown} merges by {', '.join(sink.contract.keys)} without "
+                reason=f"{sink.display_name} merges by {', '.join(sink.contract.keys)} without "
                 "sequence_by: of two rows with one key the row of the later batch stays. In one "
                 "batch neither is later, and the batch would fail.",
                 nearest=nearest,
@@ -234,11 +228,5 @@ def _settle(
 ) -> Iterator[Step]:
     if sink.row is None or before is None:
         return
-    yield SettleSink(
-        stream=now.stream,
-        sink=sink.contract,
-        old=row_value(sink.row),
-        new=row_value(replace(before, sink=sink.row.sink)),
-        output=output,
-        why="The sink goes back to before the batch, and takes it again.",
-    )
+    why = "The sink goes back to before the batch, and takes it again."
+    yield settle_sink(now, sink, before, output=output, why=why)

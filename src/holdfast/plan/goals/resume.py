@@ -19,32 +19,40 @@ from holdfast.grades import Effect, Severity
 from holdfast.ids import BatchId
 from holdfast.ledger.coverage import Coverage, read_coverage
 from holdfast.ledger.row import LedgerRow
-from holdfast.plan.draft import Heading, Part, new_plan_id, put_together, remove_file, sidecar_of
-from holdfast.plan.entries import commit_file, metadata_file
+from holdfast.plan.draft import Heading, Part, new_plan_id, put_together
+from holdfast.plan.entries import (
+    commit_file,
+    metadata_file,
+    put_file,
+    remove_file,
+    remove_file_alone,
+    sidecar_of,
+)
+from holdfast.plan.goal import GoalCase, goal
 from holdfast.plan.goals.ledger_rows import newest_rows
 from holdfast.plan.goals.nearest import go_on_instead
 from holdfast.plan.goals.rebuild import Rebuilt, rebuild
 from holdfast.plan.plan_file import Impact, Need, NoPlan, Plan
-from holdfast.plan.steps import Permission, PutFile, Step, digest_of
+from holdfast.plan.steps import Permission, Step
 from holdfast.plan.world import StreamNow
-from holdfast.rules import judge
 
 _BACK = "The files of the checkpoint and the ledger rows, as they were."
 
 
-def plan_resume(now: StreamNow) -> Plan | NoPlan:
-    """Return what lets a stream go on where it stands; nothing is lost and nothing repeated.
+@goal("resume", "Go on with the same batch and the same range.")
+def plan_resume(asked: GoalCase) -> Plan | NoPlan:
+    """Put right what keeps a stream from going on where it stands.
 
-    Args:
-        now: The stream, as it is now.
+    A deleted checkpoint of a stream without state is given back from the ledgers of its sinks.
     """
+    now = asked.now
     rows = newest_rows(now)
     if isinstance(rows, NoPlan):
         return rows
     held = max((row.last_batch for row in rows), default=-1)
     is_behind = held > now.case.newest_planned or _is_missing_entry(now, held)
     is_behind = is_behind or _is_changed(now, rows)
-    found = rebuild(now, rows) if is_behind and held >= 0 else _mend(now, held)
+    found = rebuild(now, rows) if is_behind and held >= 0 else _repair_without_ledger(now, held)
     if isinstance(found, NoPlan):
         return found
     metadata = tuple(_metadata(now, rows))
@@ -82,7 +90,7 @@ def _is_changed(now: StreamNow, rows: tuple[LedgerRow, ...]) -> bool:
     return False
 
 
-def _mend(now: StreamNow, held: int) -> Rebuilt | NoPlan:
+def _repair_without_ledger(now: StreamNow, held: int) -> Rebuilt | NoPlan:
     """Return what needs no ledger: leftovers, a damaged newest entry."""
     checkpoint = now.case.checkpoint
     planned, committed = now.case.newest_planned, now.case.newest_committed
@@ -105,7 +113,7 @@ def _mend(now: StreamNow, held: int) -> Rebuilt | NoPlan:
             needs=_unless_known(now, f"A sink without a ledger may hold rows of batch {planned}."),
         )
     if isinstance(newest, Unparsed):
-        return _no_way(
+        return _cannot_resume(
             now, f"offsets/{planned} cannot be used ({newest.reason}), and batch {planned} was run"
         )
     if isinstance(newest, OffsetEntry) and planned > 0 and not isinstance(before, OffsetEntry):
@@ -139,17 +147,14 @@ def _commit_before_pending(now: StreamNow, planned: int) -> Rebuilt | NoPlan:
     entries = now.case.checkpoint.commits.values()
     newest = now.case.checkpoint.offsets[BatchId(planned)]
     if any(isinstance(each, CommitEntry) and each.state_ids for each in entries):
-        return _no_way(now, f"{path} said which state files count")
-    raw = now.checkpoint.read(path)
+        return _cannot_resume(now, f"{path} said which state files count")
     metadata = newest.metadata if isinstance(newest, OffsetEntry) else None
     watermark = 0 if metadata is None else metadata.batch_watermark_ms
     blocked = _blocking_checksums(now)
-    put = PutFile(
-        stream=now.stream,
-        place=now.place,
-        path=path,
-        content=commit_file(next_watermark_ms=watermark),
-        replaces=None if raw is None else digest_of(raw),
+    put = put_file(
+        now,
+        path,
+        commit_file(next_watermark_ms=watermark),
         why=f"Batch {planned - 1} was committed: Spark has planned batch {planned} after it.",
     )
     stale = remove_file_alone(now, sidecar_of(path), why="It is of another content.")
@@ -186,18 +191,17 @@ def _blocking_checksums(now: StreamNow) -> Rebuilt:
 def _previous(now: StreamNow, planned: int) -> Rebuilt | NoPlan:
     """Give back the entry before the newest one: only of a committed batch is it not read."""
     if now.case.newest_committed < planned:
-        return _no_way(now, f"offsets/{planned - 1} says where the pending batch {planned} begins")
+        return _cannot_resume(
+            now, f"offsets/{planned - 1} says where the pending batch {planned} begins"
+        )
     raw = now.checkpoint.read(f"{OFFSETS}/{planned}")
     assert raw is not None
     path = f"{OFFSETS}/{planned - 1}"
     steps = (*remove_file_alone(now, sidecar_of(path), why="It is of another content."),)
-    old = now.checkpoint.read(path)
-    put = PutFile(
-        stream=now.stream,
-        place=now.place,
-        path=path,
-        content=raw.decode(),
-        replaces=None if old is None else digest_of(old),
+    put = put_file(
+        now,
+        path,
+        raw.decode(),
         why=f"Spark asks for it, and does not use what is in it: batch {planned} is committed.",
     )
     why = "Where its batch ended is not known any more: nothing may go back to it."
@@ -209,9 +213,11 @@ def _commit_ahead(now: StreamNow) -> Rebuilt | NoPlan:
     """Take back commits that have no offset entry; Spark then runs the newest planned batch."""
     planned, committed = now.case.newest_planned, now.case.newest_committed
     if planned < 0:
-        return _no_way(now, "there is no offset entry")
+        return _cannot_resume(now, "there is no offset entry")
     if now.is_stateful:
-        return _no_way(now, f"offsets/{committed} is gone, and the state is of batch {committed}")
+        return _cannot_resume(
+            now, f"offsets/{committed} is gone, and the state is of batch {committed}"
+        )
     why = f"Its offset entry is gone. Spark fails on every start while commits/{committed} is there"
     steps = [
         step
@@ -245,19 +251,8 @@ def _metadata(now: StreamNow, rows: tuple[LedgerRow, ...]) -> Iterator[Step]:
     if is_fine or len(ids) != 1 or not has_begun:
         return
     yield from remove_file_alone(now, sidecar_of(METADATA), why="It is of another content.")
-    yield PutFile(
-        stream=now.stream,
-        place=now.place,
-        path=METADATA,
-        content=metadata_file(ids.pop()),
-        replaces=None if raw is None else digest_of(raw),
-        why="The query's id, as the record and the ledger rows have it.",
-    )
-
-
-def remove_file_alone(now: StreamNow, path: str, *, why: str) -> Iterator[Step]:
-    """Yield the step that removes one file, if it is there."""
-    yield from (step for step in remove_file(now, path, why=why) if step.path == path)  # type: ignore[union-attr]
+    why = "The query's id, as the record and the ledger rows have it."
+    yield put_file(now, METADATA, metadata_file(ids.pop()), why=why)
 
 
 def _unless_known(now: StreamNow, why: str) -> tuple[Need, ...]:
@@ -267,7 +262,7 @@ def _unless_known(now: StreamNow, why: str) -> tuple[Need, ...]:
     return () if is_known else (need,)
 
 
-def _no_way(now: StreamNow, because: str) -> NoPlan:
+def _cannot_resume(now: StreamNow, because: str) -> NoPlan:
     return NoPlan(
         reason=f"{now.stream} cannot go on: {because}, and nothing that was kept says what was in "
         "it. Restore the file from a backup, or begin a new generation.",
@@ -277,14 +272,16 @@ def _no_way(now: StreamNow, because: str) -> NoPlan:
 
 def _nothing_to_do(now: StreamNow) -> NoPlan:
     """Say that nothing is wrong; or what is, and that a resume does not repair it."""
-    for found in judge(now.case):
+    findings = now.judgement.findings
+    for found in findings:
         if found.refuses_start:
             return NoPlan(
                 reason=f"A resume cannot repair {found.code} {found.name}. {found.what} {found.how}"
             )
     fine = f"Nothing keeps {now.stream} from starting."
-    for found in judge(now.case):
-        if found.severity is Severity.DATA_AT_RISK or found.effect is Effect.ALTERS:
+    for found in findings:
+        is_grave = found.severity is Severity.DATA_AT_RISK or found.effect is Effect.ALTERS
+        if is_grave or not found.is_judged:
             about = f"{found.code} {found.name}. {found.what} {found.how}"
             return NoPlan(reason=f"{fine} Before you start it, look at {about}")
     return NoPlan(reason=f"{fine} Start it as before.", is_fine=True)

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 
 from holdfast.checkpoint.layout import OFFSETS, SOURCES
 from holdfast.checkpoint.offsets import OffsetEntry, parse_offset_entry
-from holdfast.checkpoint.sources.kafka import KafkaOffset, parse_initial_offset, parse_kafka_offset
-from holdfast.evidence.sources.kafka import KafkaSource
+from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.ids import BatchId
 from holdfast.plan.entries import kafka_offset
 from holdfast.plan.plan_file import Change
 from holdfast.plan.world import StreamNow
+from holdfast.sources.kafka.found import KafkaSource
+from holdfast.sources.kafka.kind import KafkaOffset, parse_initial_offset, parse_kafka_offset
 
 
 def oldest_of(found: KafkaSource) -> tuple[dict[str, dict[int, int]], int]:
@@ -54,7 +55,7 @@ def find_expired(
     path = f"{SOURCES}/{source}/0"
     raw = now.checkpoint.read(path)
     began = None if raw is None else parse_initial_offset(path, raw)
-    if not isinstance(began, KafkaOffset):
+    if began is None or isinstance(began, Unparsed):
         began = _seeded(now, source)
     if began is None and not any(at for each in first.values() for at in each.values()):
         return ()  # the topic has everything it ever had

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from holdfast.checkpoint.layout import SOURCES
-from holdfast.checkpoint.sources.auto_loader import FILE_LOG, SCHEMAS
 from holdfast.evidence.auto_loader import find_auto_loader, newest_schema
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.rule import Finding, rule
+from holdfast.sources.auto_loader.kind import FILE_LOG, SCHEMAS
 
 
 @rule("HF911", Severity.NOTE, Confidence.LIKELY, Effect.NONE, Goal.RESUME)

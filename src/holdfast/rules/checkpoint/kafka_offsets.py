@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 from holdfast.checkpoint.offsets import OffsetEntry
-from holdfast.checkpoint.sources import parse_offset
-from holdfast.checkpoint.sources.kafka import KafkaOffset
 from holdfast.evidence.case import Case
-from holdfast.evidence.sources.kafka import KafkaSource
-from holdfast.evidence.wording import duration
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.commands import EARLIEST, backfilling
 from holdfast.rules.rule import Finding, rule
+from holdfast.sources.kafka.found import KafkaSource
+from holdfast.sources.kafka.kind import KafkaOffset
+from holdfast.sources.registry import offsets_of
+from holdfast.wording import duration
 
 _MOST_TEXT = 500_000
 
@@ -27,7 +27,7 @@ def kafka_offsets_went_back(case: Case) -> Iterator[Finding]:
     seen_text = 0
     for batch in sorted(case.checkpoint.offsets, reverse=True):
         entry = case.checkpoint.offsets[batch]
-        before = _offsets(entry) if isinstance(entry, OffsetEntry) else {}
+        before = offsets_of(entry, KafkaOffset) if isinstance(entry, OffsetEntry) else {}
         changes = [
             change
             for source, old in before.items()
@@ -41,12 +41,6 @@ def kafka_offsets_went_back(case: Case) -> Iterator[Finding]:
         if seen_text > _MOST_TEXT and after:
             return
         after = before
-
-
-def _offsets(entry: OffsetEntry) -> dict[str, KafkaOffset]:
-    """Return what an entry says of its Kafka sources."""
-    parsed = {each.source: parse_offset(each.text) for each in entry.offsets if each.text}
-    return {source: each for source, each in parsed.items() if isinstance(each, KafkaOffset)}
 
 
 def _finding(case: Case, changes: list[str], *, before: int) -> Finding:
@@ -95,10 +89,9 @@ def kafka_position_old(case: Case) -> Iterator[Finding]:
     if age is None or age <= _KEPT:
         return
     asked = {each.source for each in case.sources if isinstance(each.found, KafkaSource)}
+    read = offsets_of(newest, KafkaOffset)
     for each in newest.offsets:
-        if each.source in asked or each.text is None:
-            continue
-        if not isinstance(parse_offset(each.text), KafkaOffset):
+        if each.source in asked or each.source not in read:
             continue
         yield kafka_position_old.find(
             what=(

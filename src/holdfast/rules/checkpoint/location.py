@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from holdfast.checkpoint.offsets import OffsetEntry
-from holdfast.checkpoint.sources import parse_offset
-from holdfast.checkpoint.sources.kafka import KafkaOffset
 from holdfast.checkpoint.state.chain import BrokenChain
 from holdfast.evidence.case import Case
 from holdfast.evidence.obstacles import find_obstacles
@@ -16,6 +14,7 @@ from holdfast.rules.entry_figures import MINUTE_MS, span_text, with_settings
 from holdfast.rules.place_names import changing_part
 from holdfast.rules.predicted import spark_will
 from holdfast.rules.rule import Finding, rule
+from holdfast.sources.registry import parse_offset
 
 
 @rule("HF110", Severity.RISK, Confidence.LIKELY, Effect.LOSES, Goal.RESUME)
@@ -45,7 +44,7 @@ _TEMPORARY = (
 def location_can_vanish(case: Case) -> Iterator[Finding]:
     """The checkpoint is in a temporary directory or on the disk of a cluster."""
     place = case.checkpoint.location
-    if case.overview is None or place.scheme != "file":
+    if case.overview is None or not place.is_local:
         return
     for directory in _TEMPORARY:
         if place.path.startswith(directory):
@@ -88,8 +87,7 @@ def _gone_of_query(case: Case) -> Iterator[str]:
     entry = checkpoint.offsets[max(checkpoint.offsets)]
     began = {log.name for log in checkpoint.sources if log.began is not None}
     for each in entry.offsets if isinstance(entry, OffsetEntry) else ():
-        is_kafka = isinstance(parse_offset(each.text or ""), KafkaOffset)
-        if is_kafka and each.source not in began:
+        if parse_offset(each.text or "").kind.keeps_beginning and each.source not in began:
             yield f"sources/{each.source}/0"
 
 

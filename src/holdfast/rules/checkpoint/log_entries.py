@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from holdfast.checkpoint.offsets import OffsetEntry
-from holdfast.checkpoint.sources import Offset, OpaqueOffset, parse_offset
-from holdfast.checkpoint.sources.files import FileOffset
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.evidence.case import Case
 from holdfast.evidence.needed_entries import NO_SETTINGS
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.ids import BatchId
-from holdfast.rules.commands import can_rebuild, plan_command, resuming, without_backup
+from holdfast.rules.commands import can_rebuild, plan_command, resume_advice, without_backup
 from holdfast.rules.predicted import find_failure_after, find_refusal, refusal
 from holdfast.rules.rule import Finding, rule
+from holdfast.sources.kind import Behind, Offset
+from holdfast.sources.registry import parse_offset
 
 _HOW_OFFSET_LOG_EMPTY = "Restore `offsets/`; do not delete `commits/`."
 
@@ -22,7 +22,7 @@ _HOW_OFFSET_LOG_EMPTY = "Restore `offsets/`; do not delete `commits/`."
 @refusal("HF201", Goal.RESUME)
 def offset_log_empty(case: Case) -> str:
     """`offsets/` is empty, but `commits/` is not."""
-    return resuming(case, otherwise=f"{_HOW_OFFSET_LOG_EMPTY}{without_backup(case)}")
+    return resume_advice(case, otherwise=f"{_HOW_OFFSET_LOG_EMPTY}{without_backup(case)}")
 
 
 _HOW_ENTRY_UNREADABLE = "Restore the entry from a backup or an object version."
@@ -35,7 +35,7 @@ def entry_unreadable(case: Case) -> str:
     is_offset = isinstance(checkpoint.offsets.get(BatchId(planned)), Unparsed)
     command = plan_command(case, Goal.RESUME)
     if case.newest_committed > planned or (is_offset and case.newest_committed == planned):
-        return resuming(case, otherwise=f"{_HOW_ENTRY_UNREADABLE}{without_backup(case)}")
+        return resume_advice(case, otherwise=f"{_HOW_ENTRY_UNREADABLE}{without_backup(case)}")
     if is_offset:
         return (
             f"Restore offsets/{planned}. If the sink holds nothing of batch {planned}, run "
@@ -45,7 +45,7 @@ def entry_unreadable(case: Case) -> str:
         is_used = case.newest_committed < planned
         written = f"Run {command}: it writes offsets/{planned - 1} again."
         return (
-            resuming(case, otherwise=f"{_HOW_ENTRY_UNREADABLE}{without_backup(case)}")
+            resume_advice(case, otherwise=f"{_HOW_ENTRY_UNREADABLE}{without_backup(case)}")
             if is_used
             else written
         )
@@ -59,7 +59,7 @@ _HOW_PREVIOUS_OFFSET_ENTRY_MISSING = "Restore the missing entry; do not delete t
 def previous_offset_entry_missing(case: Case) -> str:
     """The offset entry before the newest one is missing."""
     if case.newest_committed < case.newest_planned:
-        return resuming(
+        return resume_advice(
             case, otherwise=f"{_HOW_PREVIOUS_OFFSET_ENTRY_MISSING}{without_backup(case)}"
         )
     command = plan_command(case, Goal.RESUME)
@@ -102,7 +102,7 @@ _HOW_COMMIT_AHEAD_OF_OFFSETS = (
 
 def _how_commit_ahead_of_offsets(case: Case) -> str:
     if can_rebuild(case):
-        return f"Stop the restarts. {resuming(case, otherwise='')}"
+        return f"Stop the restarts. {resume_advice(case, otherwise='')}"
     if case.is_stateful or case.newest_planned < 0:
         return f"{_HOW_COMMIT_AHEAD_OF_OFFSETS}{without_backup(case)}"
     command = plan_command(case, Goal.RESUME)
@@ -146,23 +146,17 @@ def offset_damaged(case: Case) -> Iterator[Finding]:
     before, after = _offsets(case, newest - 1), _offsets(case, newest)
     for source, offset in after.items():
         known = before.get(source)
-        if _is_behind(offset, known):
+        if offset.kind.behind is Behind.FAILS and offset.is_lower(known):
             yield _find(case, newest, f"is behind the one in offsets/{newest - 1}", source=source)
             continue
-        if isinstance(offset, FileOffset) and isinstance(known, OpaqueOffset):
+        if offset.log_index is not None and known is not None and not known.kind.is_known:
             form = f"has not the form that it has in offsets/{newest}"
             yield _find(case, newest - 1, form, source=source)
             continue
-        if not isinstance(offset, OpaqueOffset) or known is None or isinstance(known, OpaqueOffset):
+        if offset.kind.is_known or known is None or not known.kind.is_known:
             continue
         form = f"has not the form that it has in offsets/{newest - 1}"
         yield _find(case, newest, form, source=source)
-
-
-def _is_behind(offset: Offset, before: Offset | None) -> bool:
-    if not isinstance(offset, FileOffset) or not isinstance(before, FileOffset):
-        return False
-    return offset.log_offset < before.log_offset
 
 
 def _find(case: Case, batch: int, what: str, *, source: str) -> Finding:

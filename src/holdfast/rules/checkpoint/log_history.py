@@ -16,6 +16,7 @@ from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.entry_figures import MINUTE_MS, batches_text, moment_text, with_settings
 from holdfast.rules.predicted import spark_will
 from holdfast.rules.rule import Finding, rule
+from holdfast.sources.registry import unparsed_of
 
 
 @rule("HF215", Severity.RISK, Confidence.LIKELY, Effect.REPEATS, Goal.RESUME)
@@ -83,7 +84,7 @@ def entry_edited(case: Case) -> Iterator[Finding]:
     """A file that Spark reads at a start was changed after Spark wrote it."""
     if case.overview is None:
         return
-    unreadable = {each.path for each in case.checkpoint.unparsed}
+    unreadable = {each.path for each in unparsed_of(case.checkpoint)}
     for entry, sidecar in changed_files(case.checkpoint):
         # Spark will not take what it cannot read: another rule says so.
         if entry in unreadable or not decides_start(case.checkpoint, entry):

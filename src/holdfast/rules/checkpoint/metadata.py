@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from holdfast.checkpoint.layout import COMMITS, OFFSETS
 from holdfast.evidence.case import Case
 from holdfast.evidence.outcomes import Refuses, Resumes, RunsAgain
-from holdfast.evidence.versions import KNOWN, version_text
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.commands import plan_command, resuming
+from holdfast.rules.commands import plan_command, resume_advice
 from holdfast.rules.predicted import refusal
 from holdfast.rules.rule import Finding, rule
+from holdfast.spark_versions import KNOWN, version_text
 
 _HOW_METADATA_UNREADABLE = "Restore `metadata`, with the same query id."
 
@@ -48,7 +48,7 @@ def checkpoint_not_empty(case: Case) -> str:
     in_the_way = refused.follows_from if isinstance(refused, Refuses) else ()
     leftovers = {each for each in case.checkpoint.leftovers if each.startswith(logs)}
     if not leftovers.issuperset(in_the_way):
-        return resuming(case, otherwise=_HOW_CHECKPOINT_NOT_EMPTY)
+        return resume_advice(case, otherwise=_HOW_CHECKPOINT_NOT_EMPTY)
     return f"Run {plan_command(case, Goal.RESUME)}: it removes what a killed first batch left."
 
 
@@ -61,7 +61,7 @@ def version_not_readable(_case: Case) -> str:
 @refusal("HF105", Goal.RESUME)
 def location_is_a_file(_case: Case) -> str:
     """The checkpoint location is a file."""
-    return "Check `checkpointLocation`; if it is right, move the file aside."
+    return "Check `checkpointLocation`. If the path is right, move the file aside."
 
 
 @rule("HF106", Severity.NOTE, Confidence.CERTAIN, Effect.NONE, Goal.NONE)

@@ -8,12 +8,18 @@ from statistics import median
 from holdfast.evidence.case import Case
 from holdfast.evidence.outcomes import Reread, Resumes, RunsAgain, StartsFresh
 from holdfast.evidence.outputs.output import NotRead
-from holdfast.evidence.progress import SourceRange, find_ranges
-from holdfast.evidence.verdict import has_only_begun, has_run
+from holdfast.evidence.progress import SourceRange, find_ranges, has_only_begun, has_run
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.ids import BatchId
-from holdfast.rules.commands import OFFSETS, backfilling, position_of, resetting, resuming
-from holdfast.rules.delta_holdings import delta_holdings, is_strange
+from holdfast.rules.commands import (
+    OFFSETS,
+    backfilling,
+    position_of,
+    reset_advice,
+    resume_advice,
+    without_backup,
+)
+from holdfast.rules.delta_holdings import delta_holdings, lacks_trace_of_query
 from holdfast.rules.entry_figures import amount_text, batches_text, total_of
 from holdfast.rules.rule import Finding, rule
 
@@ -34,19 +40,20 @@ def pending_batch(case: Case) -> Iterator[Finding]:
             "reached the sink are duplicated, unless the sink recognises the batch."
         ),
         how=(
-            f"Check whether the sink holds rows of batch {start.batch_id}; if it does not "
-            "recognise the batch, remove them before the start."
+            "Nothing, if the sink is idempotent. Otherwise check whether the sink holds rows of "
+            f"batch {start.batch_id}, and remove them before you start the query."
         ),
         follows_from=start.follows_from,
+        is_predicted=True,
         amount=amount,
     )
 
 
 def _is_sink_known(case: Case) -> bool:
-    strange = [each.output for each in delta_holdings(case) if is_strange(case, each)]
+    strange = [each.output for each in delta_holdings(case) if lacks_trace_of_query(case, each)]
     unknown = [each for each in case.outputs if isinstance(each, NotRead) or each in strange]
     is_told = bool(case.outputs) and not unknown
-    return case.stream is not None or case.record is not None or is_told
+    return case.stream is not None or case.is_recognised or is_told
 
 
 @rule("HF211", Severity.DATA_AT_RISK, Confidence.LIKELY, Effect.LOSES, Goal.BACKFILL)
@@ -70,6 +77,7 @@ def batches_passed_over(case: Case) -> Iterator[Finding]:
         ),
         accepting=f"{batches_text(passed)} are never run; what the sink lacks of them is lost",
         follows_from=(*start.follows_from, *(f"offsets/{batch}" for batch in passed)),
+        is_predicted=True,
         amount=amount,
     )
 
@@ -101,12 +109,13 @@ def starts_over(case: Case) -> Iterator[Finding]:
             f"{' and '.join(there)} show that the query has run. The sink keeps what it has: rows "
             "are duplicated."
         ),
-        how=resuming(
+        how=resume_advice(
             case,
-            otherwise=f"Restore `offsets/` and `commits/`. To begin again, {resetting(case)}.",
+            otherwise=f"Restore `offsets/` and `commits/`. To begin again, {reset_advice(case)}.",
         ),
         accepting="everything that the sources still have is read again into the same sink",
         follows_from=(*start.follows_from, *there),
+        is_predicted=True,
     )
 
 
@@ -123,9 +132,10 @@ def source_reads_again(case: Case) -> Iterator[Finding]:
                 f"Spark will read source {each.source} again {_from(each)}, because offsets/"
                 f"{newest} or the entry before it has no offset for it. The rows are duplicated."
             ),
-            how="Restore the offset entry with the line of every source.",
+            how=(f"Restore offsets/{newest} with the line of every source.{without_backup(case)}"),
             accepting=f"source {each.source} is read again {_from(each)} into the same sink",
             follows_from=start.follows_from,
+            is_predicted=True,
         )
 
 
@@ -180,4 +190,5 @@ def first_batch_not_planned(case: Case) -> Iterator[Finding]:
         ),
         how="Check that the sink has no rows of this query; if it has, restore offsets/ first.",
         follows_from=(*start.follows_from, "sources/"),
+        is_predicted=True,
     )

@@ -27,6 +27,7 @@ def async_progress(case: Case) -> Iterator[Finding]:
                 "before you turn it off."
             ),
             follows_from=start.follows_from,
+            is_predicted=True,
         )
 
 
@@ -39,6 +40,7 @@ def continuous_processing(case: Case) -> Iterator[Finding]:
             what=f"What Spark will do depends on how it is started: {start.because}.",
             how="Start the query with a continuous trigger.",
             follows_from=start.follows_from,
+            is_predicted=True,
         )
 
 

@@ -9,7 +9,7 @@ from holdfast.evidence.case import Case
 from holdfast.evidence.outcomes import Resumes, RunsAgain, Unknown, UnknownCause
 from holdfast.evidence.state import HDFS, ROCKSDB, provider_of
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.commands import plan_command, without_backup
+from holdfast.rules.commands import plan_command, reset_advice, without_backup
 from holdfast.rules.predicted import refusal
 from holdfast.rules.rule import Finding, rule
 
@@ -23,9 +23,10 @@ def state_schema_unreadable(case: Case) -> str:
 
 
 @refusal("HF412", Goal.RESUME)
-def state_schema_elsewhere(_case: Case) -> str:
+def state_schema_elsewhere(case: Case) -> str:
     """The state's schemas are named by absolute paths of another place."""
-    return "Move the checkpoint back to its old location."
+    back = "Move the checkpoint back to its old location."
+    return f"{back} If that is impossible, {reset_advice(case)}."
 
 
 @refusal("HF413", Goal.RESUME)
@@ -162,6 +163,7 @@ def state_absent(case: Case) -> Iterator[Finding]:
             what=f"{start.because}.",
             how="If the query keeps state, restore `state/` with the age of the logs.",
             follows_from=start.follows_from,
+            is_predicted=True,
         )
 
 

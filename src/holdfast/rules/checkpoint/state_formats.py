@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from holdfast.evidence.case import Case
 from holdfast.evidence.outcomes import RunsAgain
 from holdfast.evidence.state import ROCKSDB, provider_of
-from holdfast.evidence.versions import version_text
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.entry_figures import batches_text
 from holdfast.rules.rule import Finding, rule
+from holdfast.spark_versions import version_text
 
 
 @rule("HF424", Severity.NOTE, Confidence.CERTAIN, Effect.NONE, Goal.NONE)

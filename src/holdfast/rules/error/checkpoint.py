@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.evidence.case import Case
 from holdfast.evidence.error_causes import Cause
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.commands import plan_command, resetting
+from holdfast.rules.commands import plan_command, reset_advice
 from holdfast.rules.error_findings import error_rule
 
 
@@ -39,7 +39,7 @@ def state_not_loadable(_case: Case) -> str:
 )
 def state_incompatible(case: Case) -> str:
     """The code's state does not fit the checkpoint's."""
-    return "" if case.root is None else f"For the new code, {resetting(case)}."
+    return "" if case.root is None else f"For the new code, {reset_advice(case)}."
 
 
 @error_rule(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from holdfast.evidence.case import Case
 from holdfast.evidence.error_causes import Cause
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.commands import resetting
+from holdfast.rules.commands import reset_advice
 from holdfast.rules.error_findings import error_rule, find_error
 from holdfast.rules.rule import Finding, rule
 
@@ -34,7 +34,7 @@ _CHANGED = (Cause.TABLE_NOT_APPEND,)
 
 
 def _reset(case: Case) -> str:
-    return "" if case.root is None else f"To fill the output again, {resetting(case)}."
+    return "" if case.root is None else f"To fill the output again, {reset_advice(case)}."
 
 
 @rule(

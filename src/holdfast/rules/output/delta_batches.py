@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from holdfast.evidence.case import Case
 from holdfast.evidence.outcomes import Resumes, RunsAgain
 from holdfast.evidence.outputs.delta import OutputCommit
-from holdfast.evidence.wording import batch_range
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.printable import printable
 from holdfast.rules.commands import REWIND, plan_command
@@ -21,6 +20,7 @@ from holdfast.rules.delta_holdings import (
     planned_ms,
 )
 from holdfast.rules.rule import Finding, rule
+from holdfast.wording import batch_range
 
 
 @rule("HF701", Severity.DATA_AT_RISK, Confidence.CERTAIN, Effect.LOSES, Goal.RESUME)
@@ -38,7 +38,8 @@ def recreated_batch_skipped(case: Case) -> Iterator[Finding]:
         when = "" if commit is None else f" since {at(commit.written_ms)}"
         yield recreated_batch_skipped.find(
             what=(
-                f"{holding.output.shown} has batch {batch} of this query{when}, but the checkpoint "
+                f"{holding.output.display_name} has batch {batch} of this query{when}, but the "
+                "checkpoint "
                 f"ends with batch {batch - 1}. Spark plans batch {batch} again with a larger "
                 "range; Delta skips it by its number, and the rows that are new in it are lost."
             ),
@@ -72,7 +73,8 @@ def delta_ahead_of_checkpoint(case: Case) -> Iterator[Finding]:
             continue
         yield delta_ahead_of_checkpoint.find(
             what=(
-                f"{holding.output.shown} holds batch {held} of this query, but the newest entry "
+                f"{holding.output.display_name} holds batch {held} of this query, but the newest "
+                "entry "
                 f"of the checkpoint is batch {planned}. Spark plans {batch_range(first, held)} "
                 "anew, from what the source has then. Delta skips every batch number that it has, "
                 "and the rows that are new in it are lost."
@@ -105,8 +107,8 @@ def batch_planned_twice(case: Case) -> Iterator[Finding]:
         first = found[batches[0]]
         yield batch_planned_twice.find(
             what=(
-                f"{holding.output.shown} took {listed(batches)} of this query id before this "
-                f"checkpoint planned the batch: batch {batches[0]} at {at(first.written_ms)}, "
+                f"{holding.output.display_name} took {listed(batches)} of this query id before "
+                f"this checkpoint planned the batch: batch {batches[0]} at {at(first.written_ms)}, "
                 f"planned at {at(planned_ms(case, batches[0]))}. Delta skips what this checkpoint "
                 "planned, and a restart does not bring those rows."
             ),
@@ -148,7 +150,8 @@ def committed_batch_not_in_table(case: Case) -> Iterator[Finding]:
         yield committed_batch_not_in_table.find(
             what=(
                 f"The checkpoint has committed {listed(gone)}, but "
-                f"{holding.output.shown} has no such commit of {printable(application)}. If the "
+                f"{holding.output.display_name} has no such commit of {printable(application)}. If "
+                "the "
                 "function caught the error of its write, those rows are lost: Spark does not run a "
                 "committed batch again."
             ),
@@ -156,7 +159,10 @@ def committed_batch_not_in_table(case: Case) -> Iterator[Finding]:
                 "Let the function raise its errors, and write the ranges of these batches with a "
                 "batch job."
             ),
-            follows_from=(*(f"commits/{each}" for each in gone[:5]), f"{holding.output.shown}"),
+            follows_from=(
+                *(f"commits/{each}" for each in gone[:5]),
+                f"{holding.output.display_name}",
+            ),
         )
 
 
@@ -171,7 +177,8 @@ def delta_behind_checkpoint(case: Case) -> Iterator[Finding]:
         gone = batch_range(held + 1, committed)
         yield delta_behind_checkpoint.find(
             what=(
-                f"{holding.output.shown} ends with batch {held} of this query, but the checkpoint "
+                f"{holding.output.display_name} ends with batch {held} of this query, but the "
+                "checkpoint "
                 f"has committed batch {committed}. Spark continues after it: the rows of {gone} "
                 "are missing and are not written again."
             ),

@@ -6,11 +6,9 @@ from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
 from holdfast.evidence.outputs.delta import DeltaOutput, OutputCommit
-from holdfast.evidence.progress import Amount
-from holdfast.evidence.wording import batch_range, count
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.printable import printable
-from holdfast.rules.commands import REWIND, plan_command, resetting
+from holdfast.rules.commands import REWIND, plan_command, reset_advice
 from holdfast.rules.delta_holdings import (
     Holding,
     at,
@@ -21,6 +19,8 @@ from holdfast.rules.delta_holdings import (
     planned_ms,
 )
 from holdfast.rules.rule import Finding, rule
+from holdfast.sources.kind import Amount
+from holdfast.wording import batch_range, count
 
 
 @rule("HF704", Severity.DATA_AT_RISK, Confidence.CERTAIN, Effect.LOSES, Goal.REPLAY)
@@ -37,7 +37,7 @@ def delta_sink_restored(case: Case) -> Iterator[Finding]:
         yield delta_sink_restored.find(
             what=(
                 f"RESTORE to version {restores[0].restores} removed {listed(batches)} of this "
-                f"query from {holding.output.shown}"
+                f"query from {holding.output.display_name}"
                 f"{'' if lost is None else ', ' + count(lost, 'row')}. The checkpoint is past "
                 "that, and the table still counts it as written: Spark does not write it again, "
                 "and Delta would skip it."
@@ -116,12 +116,12 @@ def delta_sink_emptied(case: Case) -> Iterator[Finding]:
         yield delta_sink_emptied.find(
             what=(
                 f"{printable(emptied.operation)} at {at(emptied.written_ms)} replaced the content "
-                f"of {holding.output.shown}, with batch {max(before)} of this query and all before "
-                "it. Spark continues after them and does not write them again."
+                f"of {holding.output.display_name}, with batch {max(before)} of this query and all "
+                "before it. Spark continues after them and does not write them again."
             ),
             how=(
                 f"Restore the table to version {emptied.version - 1}. If it is to be filled "
-                f"again, {resetting(case)}."
+                f"again, {reset_advice(case)}."
             ),
             follows_from=(*holding.files(emptied.version), f"offsets/{case.newest_planned}"),
         )
@@ -154,7 +154,8 @@ def transaction_forgotten(case: Case) -> Iterator[Finding]:
         rows = commit.rows
         yield transaction_forgotten.find(
             what=(
-                f"{output.shown} has the pending batch {batch} since {at(commit.written_ms)}, but "
+                f"{output.display_name} has the pending batch {batch} since "
+                f"{at(commit.written_ms)}, but "
                 f"it forgets transactions after {output.transaction_retention}. Spark runs the "
                 "batch again, and Delta writes "
                 f"{'its rows' if rows is None else 'its ' + count(rows, 'row')} twice."
@@ -180,16 +181,16 @@ def delta_sink_recreated(case: Case) -> Iterator[Finding]:
         last, why = missing
         yield delta_sink_recreated.find(
             what=(
-                f"{holding.output.shown} {why}, but the checkpoint has committed batch "
+                f"{holding.output.display_name} {why}, but the checkpoint has committed batch "
                 f"{committed}. Spark continues after it: {batch_range(0, last)} of this query "
                 f"{'is' if last == 0 else 'are'} not written again."
             ),
             how=(
                 "Check the location. If the query was moved, copy the old table first. If the "
-                f"table was dropped, restore it or {resetting(case)}."
+                f"table was dropped, restore it or {reset_advice(case)}."
             ),
             accepting="rows of the earlier batches stay missing",
-            follows_from=(f"commits/{committed}", f"{holding.output.shown}, its log"),
+            follows_from=(f"commits/{committed}", f"{holding.output.display_name}, its log"),
         )
 
 

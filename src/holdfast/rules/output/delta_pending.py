@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
-from holdfast.evidence.progress import Amount
-from holdfast.evidence.wording import count
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.delta_holdings import (
     Holding,
@@ -14,7 +12,7 @@ from holdfast.rules.delta_holdings import (
     earlier_queries,
     is_forgotten,
     is_planned_later,
-    is_strange,
+    lacks_trace_of_query,
     pending_batch,
     planned_ms,
     reaches,
@@ -22,6 +20,8 @@ from holdfast.rules.delta_holdings import (
     written_since,
 )
 from holdfast.rules.rule import Finding, rule
+from holdfast.sources.kind import Amount
+from holdfast.wording import count
 
 
 @rule("HF709", Severity.DATA_AT_RISK, Confidence.CERTAIN, Effect.REPEATS, Goal.RESUME)
@@ -40,7 +40,7 @@ def pending_batch_under_another_id(case: Case) -> Iterator[Finding]:
             rows = commit.rows
             yield pending_batch_under_another_id.find(
                 what=(
-                    f"{holding.output.shown} holds the pending batch {batch} under query id "
+                    f"{holding.output.display_name} holds the pending batch {batch} under query id "
                     f"{query_id}, and the file metadata now has {holding.query_id}. Spark runs the "
                     "batch again, and Delta writes "
                     f"{'its rows' if rows is None else 'its ' + count(rows, 'row')} twice."
@@ -81,7 +81,8 @@ def pending_batch_not_marked(case: Case) -> Iterator[Finding]:
         rows = "its rows" if commit.rows is None else count(commit.rows, "row")
         yield pending_batch_not_marked.find(
             what=(
-                f"Batch {batch} is pending, and version {commit.version} of {holding.output.shown} "
+                f"Batch {batch} is pending, and version {commit.version} of "
+                f"{holding.output.display_name} "
                 f"was written after it was planned, with {rows} and no batch number. If that is "
                 "the batch, Spark writes its rows a second time."
             ),
@@ -104,8 +105,8 @@ def pending_batch_in_some_tables(case: Case) -> Iterator[Finding]:
         for each in delta_holdings(case)
         if each.batch is not None and not is_forgotten(case, each.output, each.newest_commit)
     ]
-    having = [each.output.shown for each in known if each.batch == batch]
-    lacking = [each.output.shown for each in known if each.batch == batch - 1]
+    having = [each.output.display_name for each in known if each.batch == batch]
+    lacking = [each.output.display_name for each in known if each.batch == batch - 1]
     if having and lacking:
         yield pending_batch_in_some_tables.find(
             what=(
@@ -131,8 +132,8 @@ def pending_batch_in_table(case: Case) -> Iterator[Finding]:
             continue
         yield pending_batch_in_table.find(
             what=(
-                f"Batch {batch} is pending, and {holding.output.shown} holds it. Spark runs it "
-                "again with the same range, and Delta skips it: nothing is duplicated."
+                f"Batch {batch} is pending, and {holding.output.display_name} holds it. Spark runs "
+                "it again with the same range, and Delta skips it: nothing is duplicated."
             ),
             how=f"Start the query, and leave offsets/{batch} where it is.",
             follows_from=(
@@ -155,12 +156,12 @@ def pending_batch_not_in_table(case: Case) -> Iterator[Finding]:
             is_absent = is_known and written_since(output, since or 0) is None
         else:
             is_absent = holding.batch == batch - 1
-        if not is_absent or output.newest < 0 or is_strange(case, holding):
+        if not is_absent or output.newest < 0 or lacks_trace_of_query(case, holding):
             continue
         yield pending_batch_not_in_table.find(
             what=(
-                f"Batch {batch} is pending, and {output.shown} does not hold it. Spark runs it "
-                "again with the same range, and the table takes it once."
+                f"Batch {batch} is pending, and {output.display_name} does not hold it. Spark runs "
+                "it again with the same range, and the table takes it once."
             ),
             how="Start the query.",
             follows_from=(f"offsets/{batch}", *holding.files(output.newest)),

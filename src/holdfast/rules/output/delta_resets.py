@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from holdfast.checkpoint.sources.kafka import KafkaOffset
 from holdfast.evidence.case import Case
 from holdfast.evidence.outcomes import Resumes, RunsAgain, StartsFresh
-from holdfast.evidence.wording import batch_range
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.printable import printable
 from holdfast.rules.commands import OFFSETS, backfilling, position_of
 from holdfast.rules.delta_holdings import at, delta_holdings, earlier_queries, is_fresh, planned_ms
 from holdfast.rules.rule import Finding, rule
+from holdfast.sources.registry import began_of, beginnings
+from holdfast.wording import batch_range
 
 
 @rule("HF706", Severity.DATA_AT_RISK, Confidence.LIKELY, Effect.LOSES, Goal.RESET)
@@ -28,7 +28,7 @@ def fixed_application_id(case: Case) -> Iterator[Finding]:
             continue
         yield fixed_application_id.find(
             what=(
-                f"{holding.output.shown} counts batch {held} for the application id "
+                f"{holding.output.display_name} counts batch {held} for the application id "
                 f"{printable(holding.application)}, but the checkpoint plans batch {first} next. "
                 f"If the query still uses that id, Delta skips {batch_range(first, held)}, and "
                 "their rows are lost."
@@ -55,7 +55,8 @@ def reset_repeats(case: Case) -> Iterator[Finding]:
                 continue
             yield reset_repeats.find(
                 what=(
-                    f"The checkpoint is new, and {holding.output.shown} holds batches of query "
+                    f"The checkpoint is new, and {holding.output.display_name} holds batches of "
+                    "query "
                     f"{query_id}, the last at {at(commit.written_ms)}. If this query replaces that "
                     "one and reads its source from the beginning, Spark writes all rows again."
                 ),
@@ -71,11 +72,8 @@ def reset_repeats(case: Case) -> Iterator[Finding]:
 @rule("HF708", Severity.RISK, Confidence.LIKELY, Effect.LOSES, Goal.BACKFILL)
 def reset_gap(case: Case) -> Iterator[Finding]:
     """A new checkpoint began past the start of its topics, on a table of an earlier query."""
-    began = {each.name: each.began for each in case.checkpoint.sources}
     past = {
-        name: sum(offset for parts in offsets.partitions.values() for offset in parts.values())
-        for name, offsets in began.items()
-        if isinstance(offsets, KafkaOffset)
+        name: sum(began.numbers().values()) for name, began in beginnings(case.checkpoint).items()
     }
     first = planned_ms(case, 0)
     if first is None or not any(past.values()):
@@ -88,7 +86,7 @@ def reset_gap(case: Case) -> Iterator[Finding]:
             yield reset_gap.find(
                 what=(
                     f"This checkpoint began at {at(first)} past the beginning of its Kafka topics, "
-                    f"and {holding.output.shown} holds batches of query {query_id} until "
+                    f"and {holding.output.display_name} holds batches of query {query_id} until "
                     f"{at(commit.written_ms)}. If this query replaces that one, records that "
                     "arrived between the two were never read."
                 ),
@@ -101,7 +99,7 @@ def reset_gap(case: Case) -> Iterator[Finding]:
 
 
 def _load(case: Case) -> str:
-    began = [each.began for each in case.checkpoint.sources]
+    began = [began_of(each) for each in case.checkpoint.sources]
     end = position_of(began[0]) if len(began) == 1 else OFFSETS
     return backfilling(case, end=end, otherwise="use a batch job")
 
@@ -117,7 +115,8 @@ def complete_result_replaced(case: Case) -> Iterator[Finding]:
                 continue
             yield complete_result_replaced.find(
                 what=(
-                    f"The checkpoint is new, and query {query_id} wrote {holding.output.shown} in "
+                    f"The checkpoint is new, and query {query_id} wrote "
+                    f"{holding.output.display_name} in "
                     "complete mode. If this query replaces that one, its first batch removes the "
                     "table's rows and writes totals of what it has read so far."
                 ),
@@ -147,7 +146,8 @@ def totals_merged_after_reset(case: Case) -> Iterator[Finding]:
         newest = merges[0]
         yield totals_merged_after_reset.find(
             what=(
-                f"The checkpoint is new, and {holding.output.shown} was written with MERGE until "
+                f"The checkpoint is new, and {holding.output.display_name} was written with MERGE "
+                "until "
                 f"{at(newest.written_ms)}. If this query merges totals, they begin at zero, and "
                 "Spark replaces the totals in the table with them."
             ),

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from holdfast.checkpoint.commits import CommitEntry
 from holdfast.evidence.case import Case
-from holdfast.evidence.progress import Amount
-from holdfast.evidence.wording import batch_range, count
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.ids import BatchId
 from holdfast.rules.file_evidence import count_rows, file_outputs, split_writers, when_compacted
 from holdfast.rules.predicted import spark_will
 from holdfast.rules.rule import Finding, rule
+from holdfast.sources.kind import Amount
+from holdfast.wording import batch_range, count
 
 
 @rule("HF721", Severity.DATA_AT_RISK, Confidence.CERTAIN, Effect.LOSES, Goal.RESUME)
@@ -28,8 +28,8 @@ def file_sink_ahead_of_checkpoint(case: Case) -> Iterator[Finding]:
             what=(
                 f"{spark_will(case)} run {batch_range(planned + 1, newest)} and discard the "
                 "output: "
-                f"{output.shown} already has batch {newest} in its log, and the checkpoint has "
-                f"planned up to batch {planned}. The rows are lost without an error."
+                f"{output.display_name} already has batch {newest} in its log, and the checkpoint "
+                f"has planned up to batch {planned}. The rows are lost without an error."
             ),
             how=(
                 "Restore the newest copy of the checkpoint, or use a new output directory with a "
@@ -51,7 +51,7 @@ def file_sink_of_another_checkpoint(case: Case) -> Iterator[Finding]:
         yield file_sink_of_another_checkpoint.find(
             what=(
                 f"Spark will start with batch 0 and discard the output of "
-                f"{count(newest + 1, 'batch')}: {output.shown} has batches "
+                f"{count(newest + 1, 'batch')}: {output.display_name} has batches "
                 f"up to {newest} in its log, written with another checkpoint. Their rows "
                 "are lost without an error."
             ),
@@ -72,7 +72,8 @@ def file_sink_batches_skipped(case: Case) -> Iterator[Finding]:
         first, last = others[0], others[-1]
         yield file_sink_batches_skipped.find(
             what=(
-                f"The output of {batch_range(first, last)} is not in {output.shown}: the log had "
+                f"The output of {batch_range(first, last)} is not in {output.display_name}: the "
+                "log had "
                 f"{'a batch of that number' if first == last else 'batches of those numbers'} "
                 "before this checkpoint planned it, so Spark discards it without an error."
             ),
@@ -98,8 +99,8 @@ def file_sink_behind_checkpoint(case: Case) -> Iterator[Finding]:
         yield file_sink_behind_checkpoint.find(
             what=(
                 f"Spark will not write {lost} again, and fails when it compacts the log of "
-                f"{output.shown}, {fails}: the checkpoint has committed up to batch {committed}, "
-                f"and the log ends with batch {output.newest}."
+                f"{output.display_name}, {fails}: the checkpoint has committed up to batch "
+                f"{committed}, and the log ends with batch {output.newest}."
             ),
             how="Restore the newest copy of the output, with its _spark_metadata.",
             accepting=f"the rows of {lost} are missing, and the query fails {fails}",
@@ -121,7 +122,7 @@ def file_sink_holds_pending_batch(case: Case) -> Iterator[Finding]:
         yield file_sink_holds_pending_batch.find(
             what=(
                 f"{spark_will(case)} run batch {planned} again and write nothing: "
-                f"{output.shown} already holds it."
+                f"{output.display_name} already holds it."
             ),
             how=f"Start the query, and do not delete offsets/{planned}.",
             follows_from=(f"offsets/{planned}", f"_spark_metadata/{planned}"),
@@ -139,8 +140,8 @@ def file_sink_lacks_pending_batch(case: Case) -> Iterator[Finding]:
             continue
         yield file_sink_lacks_pending_batch.find(
             what=(
-                f"{spark_will(case)} run batch {planned} again and write it: {output.shown} lacks "
-                "it."
+                f"{spark_will(case)} run batch {planned} again and write it: {output.display_name} "
+                "lacks it."
             ),
             how="Start the query.",
             follows_from=(f"offsets/{planned}", f"_spark_metadata/{output.newest}"),
@@ -160,7 +161,8 @@ def file_sink_skip_loses_state(case: Case) -> Iterator[Finding]:
         is_compact = output.compact == planned
         yield file_sink_skip_loses_state.find(
             what=(
-                f"Spark will fail in batch {planned} at every start: {output.shown} already holds "
+                f"Spark will fail in batch {planned} at every start: {output.display_name} already "
+                "holds "
                 "the batch, so Spark does not run it and does not learn which state files it has."
             ),
             how=(

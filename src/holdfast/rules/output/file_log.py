@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
-from holdfast.evidence.progress import Amount
-from holdfast.evidence.wording import batch_range, count
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.file_evidence import (
     LARGE_LOG,
@@ -17,6 +15,8 @@ from holdfast.rules.file_evidence import (
 )
 from holdfast.rules.predicted import spark_will
 from holdfast.rules.rule import Finding, rule
+from holdfast.sources.kind import Amount
+from holdfast.wording import batch_range, count
 
 
 @rule("HF724", Severity.DATA_AT_RISK, Confidence.LIKELY, Effect.LOSES, Goal.BACKFILL)
@@ -29,8 +29,8 @@ def file_sink_shared(case: Case) -> Iterator[Finding]:
             continue
         yield file_sink_shared.find(
             what=(
-                f"Another query writes to {output.shown} too: it holds batch {min(own)} of this "
-                f"checkpoint, and {batch_range(later[0], later[-1])} of another one. Spark "
+                f"Another query writes to {output.display_name} too: it holds batch {min(own)} of "
+                f"this checkpoint, and {batch_range(later[0], later[-1])} of another one. Spark "
                 "discards what this query writes under a number that is taken."
             ),
             how=(
@@ -53,7 +53,7 @@ def file_sink_log_deleted(case: Case) -> Iterator[Finding]:
         fails = when_compacted(output, committed)
         yield file_sink_log_deleted.find(
             what=(
-                f"Spark will fail when it compacts the log of {output.shown}, {fails}: "
+                f"Spark will fail when it compacts the log of {output.display_name}, {fails}: "
                 f"_spark_metadata is gone, although {committed + 1:,} batches were "
                 "committed. Until then readers do not see the files that are there."
             ),
@@ -73,8 +73,8 @@ def file_sink_retargeted(case: Case) -> Iterator[Finding]:
         fails = when_compacted(output, committed)
         yield file_sink_retargeted.find(
             what=(
-                f"{spark_will(case)} go on with batch {committed + 1} in {output.shown}, which "
-                "is empty, "
+                f"{spark_will(case)} go on with batch {committed + 1} in {output.display_name}, "
+                "which is empty, "
                 f"and fail when it compacts the log there, {fails}. The rows "
                 f"of {batch_range(0, committed)} are not in it."
             ),
@@ -94,7 +94,7 @@ def file_sink_log_incomplete(case: Case) -> Iterator[Finding]:
         missing = ", ".join(map(str, output.holes))
         yield file_sink_log_incomplete.find(
             what=(
-                f"Spark will fail when it compacts the log of {output.shown}, {fails}: "
+                f"Spark will fail when it compacts the log of {output.display_name}, {fails}: "
                 f"the log has no entry for batch {missing}. Readers fail now."
             ),
             how="Restore the missing entries of _spark_metadata from a copy.",
@@ -112,7 +112,7 @@ def file_sink_log_unreadable(case: Case) -> Iterator[Finding]:
         fails = when_compacted(output, max(output.newest, case.newest_committed))
         yield file_sink_log_unreadable.find(
             what=(
-                f"Spark will fail when it compacts the log of {output.shown}, {fails}: "
+                f"Spark will fail when it compacts the log of {output.display_name}, {fails}: "
                 f"{output.unreadable[0]}. Readers fail now."
             ),
             how=f"Restore {output.unreadable[0].partition(':')[0]} from a copy.",
@@ -129,7 +129,7 @@ def file_sink_moved(case: Case) -> Iterator[Finding]:
             continue
         yield file_sink_moved.find(
             what=(
-                f"Spark's readers of {output.shown} do not see {output.elsewhere:,} of the "
+                f"Spark's readers of {output.display_name} do not see {output.elsewhere:,} of the "
                 f"{output.files:,} files in its log: they are listed in another directory, such as "
                 f"{output.first_elsewhere}. A restart adds only new batches."
             ),
@@ -149,7 +149,7 @@ def file_sink_log_large(case: Case) -> Iterator[Finding]:
         yield file_sink_log_large.find(
             what=(
                 f"Spark writes {output.compact_bytes >> 20:,} MB of log anew every "
-                f"{output.interval} batches of {output.shown}, and every reader reads them."
+                f"{output.interval} batches of {output.display_name}, and every reader reads them."
             ),
             how="Plan a new output directory with a new checkpoint, or a table format.",
             follows_from=(f"_spark_metadata/{output.compact}.compact",),
@@ -165,8 +165,8 @@ def file_sink_files_not_listed(case: Case) -> Iterator[Finding]:
         yield file_sink_files_not_listed.find(
             what=(
                 f"Spark's readers do not see {count(output.unlisted, 'data file')} in "
-                f"{output.shown} that the log does not list, such as {output.first_unlisted} "
-                f"({output.looked:,} looked at); other readers do."
+                f"{output.display_name} that the log does not list, such as "
+                f"{output.first_unlisted} ({output.looked:,} looked at); other readers do."
             ),
             how="Delete the files while the query is stopped, if nothing else put them there.",
             amount=Amount(number=output.unlisted, unit="file"),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.rule import Finding, rule
+from holdfast.wording import batch_range
 
 
 @rule("HF901", Severity.DATA_AT_RISK, Confidence.CERTAIN, Effect.LOSES, Goal.RESET)
@@ -46,7 +47,7 @@ def refresh_not_truncated(case: Case) -> Iterator[Finding]:
     if current.number == 0 or listed <= current.newest_planned:
         return
     first = current.newest_planned + 1
-    skipped = f"batch {first}" if first == listed else f"batches {first} to {listed}"
+    skipped = batch_range(first, listed)
     yield refresh_not_truncated.find(
         what=(
             f"A full refresh of {place.table.name} began generation {current.number} of the "
@@ -73,7 +74,7 @@ def flow_behind_file_table(case: Case) -> Iterator[Finding]:
     if place.table.running != (flow,) or current.number or listed <= current.newest_planned:
         return
     first = current.newest_planned + 1
-    skipped = f"batch {first}" if first == listed else f"batches {first} to {listed}"
+    skipped = batch_range(first, listed)
     ended = [each.name for each in place.table.flows if each.name != flow.name]
     wrote = f", which flow {' or '.join(ended)} wrote" if ended else ""
     yield flow_behind_file_table.find(

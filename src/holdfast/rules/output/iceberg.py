@@ -8,6 +8,7 @@ from holdfast.evidence.case import Case
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.iceberg_outputs import find_written
 from holdfast.rules.rule import Finding, rule
+from holdfast.wording import batch_range
 
 
 @rule("HF741", Severity.DATA_AT_RISK, Confidence.CERTAIN, Effect.LOSES, Goal.RESUME)
@@ -18,10 +19,11 @@ def iceberg_sink_ahead(case: Case) -> Iterator[Finding]:
         if writer is None or writer.newest <= planned:
             continue
         first, last = planned + 1, writer.newest
-        batches = f"batch {first}" if first == last else f"batches {first} to {last}"
+        batches = batch_range(first, last)
         yield iceberg_sink_ahead.find(
             what=(
-                f"{output.shown} holds batches of this query up to {last}, and the newest entry of "
+                f"{output.display_name} holds batches of this query up to {last}, and the newest "
+                "entry of "
                 f"the checkpoint is {planned}. Spark plans {batches} again with other ranges, and "
                 "Iceberg's sink skips what it gets for them without an error."
             ),
@@ -42,12 +44,12 @@ def iceberg_batches_missing(case: Case) -> Iterator[Finding]:
         if not is_rolled_back and (output.is_cut or writer.newest < 0):
             continue
         first = writer.newest + 1
-        batches = f"batch {first}" if first == committed else f"batches {first} to {committed}"
+        batches = batch_range(first, committed)
         by = ", because it was rolled back" if is_rolled_back else ""
         yield iceberg_batches_missing.find(
             what=(
                 f"The checkpoint has committed {batches}, and the current snapshot of "
-                f"{output.shown} does not hold them{by}. Spark goes on with batch "
+                f"{output.display_name} does not hold them{by}. Spark goes on with batch "
                 f"{committed + 1}, and does not read their range again."
             ),
             how=(
@@ -69,7 +71,8 @@ def iceberg_writer_unknown(case: Case) -> Iterator[Finding]:
         yield iceberg_writer_unknown.find(
             what=(
                 f"The checkpoint has committed batches up to {committed}, and none of the "
-                f"{output.snapshots} snapshots of {output.shown} names this query. If Iceberg's "
+                f"{output.snapshots} snapshots of {output.display_name} names this query. If "
+                "Iceberg's "
                 "own sink writes the table, it is a new table without the earlier batches."
             ),
             how="Check which table the stream writes, and whether it was created again.",
@@ -88,7 +91,8 @@ def iceberg_batch_not_recognised(case: Case) -> Iterator[Finding]:
             continue
         yield iceberg_batch_not_recognised.find(
             what=(
-                f"Batch {planned} runs again, and {output.shown} has no snapshot of this query any "
+                f"Batch {planned} runs again, and {output.display_name} has no snapshot of this "
+                "query any "
                 "more: they were expired. If the batch had reached the table, its rows are "
                 "duplicated."
             ),
@@ -109,7 +113,7 @@ def iceberg_pending_batch(case: Case) -> Iterator[Finding]:
         is_held = writer.newest == planned
         says = "holds it, and skips it" if is_held else "does not hold it, and takes it once"
         yield iceberg_pending_batch.find(
-            what=f"Batch {planned} runs again. {output.shown} {says}.",
+            what=f"Batch {planned} runs again. {output.display_name} {says}.",
             how="Start the stream.",
             follows_from=(f"offsets/{planned}", output.metadata),
         )

@@ -8,10 +8,11 @@ from holdfast.checkpoint.offsets import PARTITIONS
 from holdfast.evidence.case import Case
 from holdfast.evidence.query_to_start import THE_LAST_CONTRACT
 from holdfast.evidence.session_settings import UNPINNED
-from holdfast.evidence.versions import find_readers, version_text
+from holdfast.evidence.versions import find_readers
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.changed_query import both_contracts, ignored_settings, listed
 from holdfast.rules.rule import Finding, rule
+from holdfast.spark_versions import version_text
 
 
 @rule("HF514", Severity.NOTE, Confidence.CERTAIN, Effect.NONE, Goal.NONE)

@@ -9,7 +9,7 @@ from holdfast.evidence.query_to_start import THE_LAST_CONTRACT
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.record.contracts import SinkContract
 from holdfast.rules.changed_query import both_contracts
-from holdfast.rules.commands import EARLIEST, NEW_TABLE, backfilling, resetting
+from holdfast.rules.commands import EARLIEST, NEW_TABLE, backfilling, reset_advice
 from holdfast.rules.rule import Finding, rule
 
 
@@ -55,7 +55,7 @@ def sink_replaced(case: Case) -> Iterator[Finding]:
             f"up to {case.newest_committed} are not in the new place, and Spark does not read "
             "them again."
         ),
-        how=f"Copy the table with its ledger, or {resetting(case, output=NEW_TABLE)}.",
+        how=f"Copy the table with its ledger, or {reset_advice(case, output=NEW_TABLE)}.",
         follows_from=(f"commits/{case.newest_committed}", THE_LAST_CONTRACT),
     )
 
@@ -76,7 +76,7 @@ def merge_keys_changed(case: Case) -> Iterator[Finding]:
                 f"The sink {sink.place} merged by {_shown(old)} and merges by {_shown(sink)} now. "
                 "Rows that it holds were merged in the old way."
             ),
-            how=f"Restore the keys. For a new table, {resetting(case, output=NEW_TABLE)}.",
+            how=f"Restore the keys. For a new table, {reset_advice(case, output=NEW_TABLE)}.",
             follows_from=(THE_LAST_CONTRACT,),
             sink=sink.label,
         )

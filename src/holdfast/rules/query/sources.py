@@ -7,16 +7,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from holdfast.checkpoint.offsets import OffsetEntry
-from holdfast.checkpoint.sources.kafka import parse_kafka_offset
 from holdfast.evidence.case import Case
 from holdfast.evidence.query_to_start import THE_LAST_CONTRACT
 from holdfast.evidence.stream import StreamEvidence
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.ids import BatchId
 from holdfast.rules.changed_query import both_contracts
-from holdfast.rules.commands import backfilling, resetting
+from holdfast.rules.commands import backfilling, reset_advice
 from holdfast.rules.rule import Finding, rule, stream_rule
 from holdfast.rules.source_identity import find_narrowed, find_swapped
+from holdfast.sources.kafka.kind import parse_kafka_offset
+from holdfast.storage.schemes import find_scheme
 
 
 @stream_rule("HF401", Severity.BLOCKS_RESTART, Confidence.CERTAIN, Effect.FAILS, Goal.RESET)
@@ -40,8 +41,8 @@ def _changed(case: Case) -> str:
 
 def _how(case: Case) -> str:
     if _is_same_query(case):
-        return f"Restore the checkpoint from a backup. If there is none, {resetting(case)}."
-    return f"Start the query as it was. To begin with the new query, {resetting(case)}."
+        return f"Restore the checkpoint from a backup. If there is none, {reset_advice(case)}."
+    return f"Start the query as it was. To begin with the new query, {reset_advice(case)}."
 
 
 def _is_same_query(case: Case) -> bool:
@@ -85,7 +86,7 @@ def source_changed(case: Case, evidence: StreamEvidence) -> Iterator[Finding]:
             ),
             how=(
                 "Start the query with its old source, or start the new source as a stream of its "
-                f"own, with another name. If the data was moved, {resetting(case)}."
+                f"own, with another name. If the data was moved, {reset_advice(case)}."
             ),
             accepting=(
                 f"Spark decides; if it starts, {new} is read from its beginning, what was not "
@@ -148,7 +149,10 @@ def _path(source: str) -> str:
     path = source.removeprefix(_FILES).removesuffix("]")
     scheme, colon, rest = path.rpartition(":")
     rest = re.sub("/+", "/", rest).rstrip("/")
-    return rest if scheme in ("", "file") else f"{scheme.replace('s3a', 's3')}{colon}{rest}"
+    kind = find_scheme(scheme)
+    if not scheme or (kind is not None and kind.is_local):
+        return rest
+    return f"{kind.name if kind else scheme}{colon}{rest}"
 
 
 def _topics(source: str) -> set[str]:
@@ -198,7 +202,7 @@ def source_kind_changed(case: Case) -> Iterator[Finding]:
             ),
             how=(
                 "Start the query with its old source, or give the new source its own stream. To "
-                f"begin again with the new source, {resetting(case)}."
+                f"begin again with the new source, {reset_advice(case)}."
             ),
             accepting="Spark decides; it cannot read the old offset and fails at the start",
             follows_from=(f"offsets/{case.newest_planned}", THE_LAST_CONTRACT),

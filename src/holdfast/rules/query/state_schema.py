@@ -17,7 +17,7 @@ from holdfast.rules.changed_query import (
     state_changes,
     told,
 )
-from holdfast.rules.commands import resetting
+from holdfast.rules.commands import reset_advice
 from holdfast.rules.rule import Finding, rule
 
 
@@ -55,7 +55,7 @@ def state_schema_incompatible(case: Case) -> Iterator[Finding]:
                 f"{_differs(change)}. Spark fails in the first batch, with "
                 f"STATE_STORE_{change.part.upper()}_SCHEMA_NOT_COMPATIBLE."
             ),
-            how=f"Start the query as it was. To begin with the new columns, {resetting(case)}.",
+            how=f"Start the query as it was. To begin with the new columns, {reset_advice(case)}.",
             accepting="Spark decides; it fails in the first batch, at every start",
             follows_from=(change.follows_from,),
         )
@@ -85,7 +85,10 @@ def state_column_renamed(case: Case) -> Iterator[Finding]:
                 "Spark binds by position: the new columns continue with the values of the old "
                 "ones."
             ),
-            how=f"If it is another column, and not a new name for the same one, {resetting(case)}.",
+            how=(
+                "If it is another column, and not a new name for the same one, "
+                f"{reset_advice(case)}."
+            ),
             follows_from=(change.follows_from,),
         )
 
@@ -116,7 +119,7 @@ def aggregate_changed(case: Case) -> Iterator[Finding]:
                 f"{listed(new)} now. The state has the same types, so Spark starts without a "
                 "warning and continues the old state with the new function."
             ),
-            how=f"Restore the function, or {resetting(case)}.",
+            how=f"Restore the function, or {reset_advice(case)}.",
             accepting=(
                 "Spark continues the old state with the new function: the aggregates of every "
                 "group that has state are wrong from the next batch on"

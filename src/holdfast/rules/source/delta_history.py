@@ -7,13 +7,13 @@ from datetime import timedelta
 
 from holdfast.evidence.case import Case
 from holdfast.evidence.outcomes import Resumes
-from holdfast.evidence.sources.delta import DeltaSource
-from holdfast.evidence.sources.probe import SourceProbe
-from holdfast.evidence.wording import count
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.commands import resetting
+from holdfast.rules.commands import reset_advice
 from holdfast.rules.delta_sources import delta_sources, log_files, newest_entry, offset_after
 from holdfast.rules.rule import Finding, rule
+from holdfast.sources.delta.found import DeltaSource
+from holdfast.sources.probe import SourceProbe
+from holdfast.wording import count
 
 
 @rule("HF341", Severity.BLOCKS_RESTART, Confidence.CERTAIN, Effect.FAILS, Goal.RESET)
@@ -28,7 +28,8 @@ def delta_source_history_gone(case: Case) -> Iterator[Finding]:
         elif again is not None and found.earliest is not None:
             yield delta_source_history_gone.find(
                 what=(
-                    f"The log of {found.shown} begins with version {found.earliest}, and the last "
+                    f"The log of {found.display_name} begins with version {found.earliest}, and "
+                    "the last "
                     f"batch read source {probe.source} from version {again} on. Spark lists those "
                     "versions again at the start and fails, although they were read."
                 ),
@@ -44,13 +45,13 @@ def _unread(case: Case, probe: SourceProbe, found: DeltaSource) -> Finding:
     return delta_source_history_gone.find(
         what=(
             f"Source {probe.source} continues with version {found.needed_version} of "
-            f"{found.shown}, and its log lacks {count(len(missing), 'version')} from {missing[0]} "
-            f"on.{oldest} Spark fails at the start."
+            f"{found.display_name}, and its log lacks {count(len(missing), 'version')} from "
+            f"{missing[0]} on.{oldest} Spark fails at the start."
         ),
         how=(
             "Start a new checkpoint with startingVersion set to the oldest version that is there, "
-            f"and write the rows between with a batch job. Or {resetting(case)}: it reads the rows "
-            "that the table has now."
+            f"and write the rows between with a batch job. Or {reset_advice(case)}: it reads the "
+            "rows that the table has now."
         ),
         accepting="no row is read; with failOnDataLoss=false the missing versions are skipped",
         follows_from=(newest_entry(case), *log_files(found, missing[0])),
@@ -76,7 +77,7 @@ def delta_source_files_gone(case: Case) -> Iterator[Finding]:
         yield delta_source_files_gone.find(
             what=(
                 f"{found.files_gone} of {found.files_checked} data files that were checked are "
-                f"gone from {found.shown}; source {probe.source} has yet to read "
+                f"gone from {found.display_name}; source {probe.source} has yet to read "
                 f"{count(found.files, 'file')}. Spark fails in the batch that reads version "
                 f"{found.gone_version}."
             ),
@@ -99,7 +100,7 @@ def delta_source_behind_checkpoint(case: Case) -> Iterator[Finding]:
             continue
         yield delta_source_behind_checkpoint.find(
             what=(
-                f"Source {probe.source} has read {found.shown} up to version "
+                f"Source {probe.source} has read {found.display_name} up to version "
                 f"{found.needed_version - 1}, but the table ends with version {found.newest}. "
                 "Spark fails at the start; before Delta 4.4 it reads nothing that is written until "
                 f"version {found.needed_version}."
@@ -127,8 +128,8 @@ def delta_source_expires_soon(case: Case) -> Iterator[Finding]:
         yield delta_source_expires_soon.find(
             what=(
                 f"Source {probe.source} has {count(len(found.pending), 'version')} of "
-                f"{found.shown} to read. A restart is lossless for another {hours} h {minutes} "
-                f"min: {probe.lossless_by}."
+                f"{found.display_name} to read. A restart is lossless for another {hours} h "
+                f"{minutes} min: {probe.lossless_by}."
             ),
             how=(
                 "Start the query before that, or raise delta.logRetentionDuration and "
@@ -147,8 +148,8 @@ def delta_source_commit_damaged(case: Case) -> Iterator[Finding]:
             continue
         yield delta_source_commit_damaged.find(
             what=(
-                f"The commit of version {damaged[0]} of {found.shown} is damaged, and source "
-                f"{probe.source} has yet to read it. Spark fails at every start."
+                f"The commit of version {damaged[0]} of {found.display_name} is damaged, and "
+                f"source {probe.source} has yet to read it. Spark fails at every start."
             ),
             how="Restore the file from a backup or from an older version of the object.",
             follows_from=(newest_entry(case), *log_files(found, damaged[0])),

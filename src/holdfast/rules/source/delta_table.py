@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
-from holdfast.evidence.progress import Amount
-from holdfast.evidence.sources.delta import SchemaChange, SourceCommit
-from holdfast.evidence.wording import count
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.printable import printable
-from holdfast.rules.commands import KEEP, resetting
+from holdfast.rules.commands import KEEP, reset_advice
 from holdfast.rules.delta_sources import (
     delta_sources,
     log_files,
@@ -19,6 +16,9 @@ from holdfast.rules.delta_sources import (
     oldest_offset,
 )
 from holdfast.rules.rule import Finding, rule
+from holdfast.sources.delta.found import SchemaChange, SourceCommit
+from holdfast.sources.kind import Amount
+from holdfast.wording import count
 
 
 @rule("HF340", Severity.BLOCKS_RESTART, Confidence.CERTAIN, Effect.FAILS, Goal.RESET)
@@ -35,14 +35,15 @@ def delta_source_recreated(case: Case) -> Iterator[Finding]:
         yield delta_source_recreated.find(
             what=(
                 f"Source {probe.source} was the Delta table with the id "
-                f"{printable(found.needed_id)}; {found.shown} {there}. Spark refuses to start."
+                f"{printable(found.needed_id)}; {found.display_name} {there}. Spark refuses to "
+                "start."
             ),
             how=(
                 "Check the path. If the table was created again and has the old rows too, "
-                f"{resetting(case)}. If it has only new rows, keep the output: --output {KEEP}."
+                f"{reset_advice(case)}. If it has only new rows, keep the output: --output {KEEP}."
             ),
             accepting="no row is read: Spark does not start",
-            follows_from=(newest_entry(case), f"{found.shown}, its metadata"),
+            follows_from=(newest_entry(case), f"{found.display_name}, its metadata"),
         )
 
 
@@ -58,7 +59,8 @@ def delta_source_not_append(case: Case) -> Iterator[Finding]:
         files = sum(each.removed_files for each in changes)
         yield delta_source_not_append.find(
             what=(
-                f"{found.shown} was changed by {named(changes)} since source {probe.source} read "
+                f"{found.display_name} was changed by {named(changes)} since source {probe.source} "
+                "read "
                 f"it, with {count(files, 'file')} removed. Without an option that allows it, Spark "
                 f"fails at every start.{skipped if rows else ''}"
             ),
@@ -89,7 +91,7 @@ def delta_source_changes_skipped(case: Case) -> Iterator[Finding]:
         number = f" with {count(sum(rows), 'row')}" if rows else ""
         yield delta_source_changes_skipped.find(
             what=(
-                f"Source {probe.source} has passed {named(passed)} of {found.shown}, which "
+                f"Source {probe.source} has passed {named(passed)} of {found.display_name}, which "
                 f"inserted or updated rows{number}. With skipChangeCommits those rows are not in "
                 "the sink, and a restart does not bring them."
             ),
@@ -112,7 +114,8 @@ def delta_source_columns_added(case: Case) -> Iterator[Finding]:
             continue
         yield delta_source_columns_added.find(
             what=(
-                f"Columns were added to {found.shown} in version {changes[0].version}. If source "
+                f"Columns were added to {found.display_name} in version {changes[0].version}. If "
+                "source "
                 f"{probe.source} stopped for that, a restart is the right answer: Spark then reads "
                 "the new columns too."
             ),
@@ -134,7 +137,7 @@ def delta_source_columns_changed(case: Case) -> Iterator[Finding]:
             continue
         yield delta_source_columns_changed.find(
             what=(
-                f"Columns of {found.shown} were renamed, dropped or changed in type by "
+                f"Columns of {found.display_name} were renamed, dropped or changed in type by "
                 f"{named(changes)} since source {probe.source} read it. Without a schema log Spark "
                 "fails at every start."
             ),
@@ -163,7 +166,8 @@ def delta_source_restored(case: Case) -> Iterator[Finding]:
         number = count(files, "file") if rows is None else count(rows, "row")
         yield delta_source_restored.find(
             what=(
-                f"RESTORE in version {restores[0].version} of {found.shown} brought back {number} "
+                f"RESTORE in version {restores[0].version} of {found.display_name} brought back "
+                f"{number} "
                 f"that source {probe.source} has read before. Spark reads them again as new rows."
             ),
             how=(

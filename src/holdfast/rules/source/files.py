@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from holdfast.evidence.case import Case
-from holdfast.evidence.progress import Amount
-from holdfast.evidence.sources.files import MAX_FILE_AGE
-from holdfast.evidence.wording import count
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.file_evidence import LARGE_LOG, file_sources, holds_batch
 from holdfast.rules.file_paths import find_other_paths
 from holdfast.rules.rule import Finding, rule
+from holdfast.sources.files.found import MAX_FILE_AGE
+from holdfast.sources.kind import Amount
+from holdfast.wording import count
 
 
 @rule("HF370", Severity.DATA_AT_RISK, Confidence.CERTAIN, Effect.LOSES, Goal.RESUME)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from holdfast.checkpoint.sources.iceberg import BEFORE_THE_FIRST, IcebergOffset
 from holdfast.evidence.case import Case
-from holdfast.evidence.sources.iceberg import IcebergSource
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.commands import KEEP, resetting
+from holdfast.rules.commands import KEEP, reset_advice
 from holdfast.rules.rule import Finding, rule
+from holdfast.sources.iceberg.found import IcebergSource
+from holdfast.sources.iceberg.kind import BEFORE_THE_FIRST, IcebergOffset
+from holdfast.sources.registry import beginnings, of_kind
 
 
 @rule("HF361", Severity.BLOCKS_RESTART, Confidence.CERTAIN, Effect.FAILS, Goal.RESET)
@@ -22,12 +23,13 @@ def iceberg_snapshot_expired(case: Case) -> Iterator[Finding]:
             continue
         yield iceberg_snapshot_expired.find(
             what=(
-                f"Source {each.source} has read {found.shown} up to snapshot {found.needed}, which "
+                f"Source {each.source} has read {found.display_name} up to snapshot "
+                f"{found.needed}, which "
                 "the table does not have any more. Spark fails at every start."
             ),
             how=(
                 "Set stream-from-timestamp to the next snapshot that the table has, then "
-                f"{resetting(case, output=KEEP)}. Load what was expired with a bounded job."
+                f"{reset_advice(case, output=KEEP)}. Load what was expired with a bounded job."
             ),
             accepting="Spark fails at the start, and no data changes",
             follows_from=(f"offsets/{newest}", found.metadata),
@@ -51,7 +53,8 @@ def iceberg_source_rewritten(case: Case) -> Iterator[Finding]:
         added = sum(change.added or 0 for change in rewrites)
         yield iceberg_source_rewritten.find(
             what=(
-                f"After snapshot {found.needed}, {found.shown} has {len(rewrites)} snapshots that "
+                f"After snapshot {found.needed}, {found.display_name} has {len(rewrites)} "
+                "snapshots that "
                 f"overwrite or delete; the first is {first.snapshot_id} ({first.operation}). Spark "
                 "fails at it. With the option that skips such snapshots, Spark starts, and the "
                 f"{added:,} records that they added never reach the sink."
@@ -74,13 +77,14 @@ def iceberg_source_rolled_back(case: Case) -> Iterator[Finding]:
             continue
         yield iceberg_source_rolled_back.find(
             what=(
-                f"Source {each.source} has read {found.shown} up to snapshot {found.needed}. The "
+                f"Source {each.source} has read {found.display_name} up to snapshot "
+                f"{found.needed}. The "
                 "table was rolled back, and that snapshot is not in its history any more. Spark "
                 "fails at every start."
             ),
             how=(
                 "Undo the rollback. Or remove the rows of the removed snapshots from the sink, set "
-                f"stream-from-timestamp, and {resetting(case, output=KEEP)}."
+                f"stream-from-timestamp, and {reset_advice(case, output=KEEP)}."
             ),
             accepting="Spark fails at the start, and no data changes",
             follows_from=(f"offsets/{newest}", found.metadata),
@@ -90,17 +94,18 @@ def iceberg_source_rolled_back(case: Case) -> Iterator[Finding]:
 @rule("HF364", Severity.BLOCKS_RESTART, Confidence.LIKELY, Effect.FAILS, Goal.RESUME)
 def iceberg_first_snapshot_expired(case: Case) -> Iterator[Finding]:
     """The Iceberg table no longer has the snapshot that the stream began with."""
-    began = {log.name: log.began for log in case.checkpoint.sources}
+    began = of_kind(beginnings(case.checkpoint), IcebergOffset)
     for each in case.sources:
         found, first = each.found, began.get(each.source)
-        if not isinstance(found, IcebergSource) or not isinstance(first, IcebergOffset):
+        if not isinstance(found, IcebergSource) or first is None:
             continue
         is_there = first.snapshot_id == BEFORE_THE_FIRST or first.snapshot_id in found.held
         if is_there or not found.is_held:
             continue
         yield iceberg_first_snapshot_expired.find(
             what=(
-                f"{found.shown} does not have snapshot {first.snapshot_id} any more, with which "
+                f"{found.display_name} does not have snapshot {first.snapshot_id} any more, with "
+                "which "
                 f"source {each.source} began. With the trigger AvailableNow, Spark fails at every "
                 f"start, although snapshot {found.needed}, which it has read up to, is there."
             ),

@@ -8,11 +8,8 @@ from functools import partial
 
 from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.evidence.case import Case
-from holdfast.evidence.progress import Amount
-from holdfast.evidence.sources.kafka import KafkaPartition, KafkaSource
-from holdfast.evidence.wording import count
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.commands import KEEP, backfilling, resetting
+from holdfast.rules.commands import KEEP, backfilling, reset_advice
 from holdfast.rules.kafka_topics import (
     Place,
     follows_from,
@@ -23,6 +20,9 @@ from holdfast.rules.kafka_topics import (
     tell_places,
 )
 from holdfast.rules.rule import Finding, rule
+from holdfast.sources.kafka.found import KafkaPartition, KafkaSource
+from holdfast.sources.kind import Amount
+from holdfast.wording import count
 
 
 @rule("HF323", Severity.BLOCKS_RESTART, Confidence.CERTAIN, Effect.FAILS, Goal.RESET)
@@ -46,7 +46,7 @@ def kafka_topic_shorter(case: Case) -> Iterator[Finding]:
             ),
             how=(
                 "Check the bootstrap servers. If the topic was created again, "
-                f"{resetting(case, output=KEEP)} and begin the new topic at its first offset."
+                f"{reset_advice(case, output=KEEP)} and begin the new topic at its first offset."
             ),
             accepting=(
                 "Spark starts and fails, or, with failOnDataLoss=false, loses "
@@ -75,8 +75,8 @@ def kafka_topic_recreated(case: Case) -> Iterator[Finding]:
                 f"reads {count(number, 'record')} of the new topic: {told}."
             ),
             how=(
-                f"To begin the new topic at its first offset, {resetting(case, output=KEEP)}. Or "
-                "load these offsets of the new topic beside the stream."
+                f"To begin the new topic at its first offset, {reset_advice(case, output=KEEP)}. "
+                "Or load these offsets of the new topic beside the stream."
             ),
             accepting=f"Spark goes on at the old offset, and {count(number, 'record')} are lost",
             amount=Amount(number=number, unit="record"),
@@ -91,8 +91,8 @@ def _ask(case: Case, source: KafkaSource) -> Iterator[Finding]:
         return
     found = kafka_topic_recreated.find(
         what=(
-            f"Whether {source.shown} was deleted and created again since the last guarded run is "
-            f"not known: the topic ids of that run could not be read. {source.ids_unread}"
+            f"Whether {source.display_name} was deleted and created again since the last guarded "
+            f"run is not known: the topic ids of that run could not be read. {source.ids_unread}"
         ),
         how=(
             "Restore the run from a backup of the record. Or find out when the topic was created; "
@@ -150,7 +150,7 @@ def kafka_topic_seems_recreated(case: Case) -> Iterator[Finding]:
             ),
             how=(
                 "Compare the first records of the topic with the sink before you start the stream. "
-                f"If the topic was created again, {resetting(case, output=KEEP)}."
+                f"If the topic was created again, {reset_advice(case, output=KEEP)}."
             ),
             amount=Amount(number=number, unit="record"),
             follows_from=follows_from(case, source),
@@ -172,7 +172,7 @@ def kafka_topic_gone(case: Case) -> Iterator[Finding]:
             what=f"The broker {what}, and the checkpoint needs it: {told}. Spark fails.",
             how=(
                 "Check the bootstrap servers. If the topic was deleted or created again, "
-                f"{resetting(case, output=KEEP)} and the topics that exist now."
+                f"{reset_advice(case, output=KEEP)} and the topics that exist now."
             ),
             accepting=(
                 "Spark starts and fails, or, where failOnDataLoss=false lets it start, what was "
@@ -236,7 +236,7 @@ def kafka_starting_offsets_ignored(case: Case) -> Iterator[Finding]:
         yield kafka_starting_offsets_ignored.find(
             what=(
                 f"startingOffsets is {shown} now and was {_tell(before)} in the last run. Spark "
-                f"ignores it: the checkpoint says where {source.shown} goes on."
+                f"ignores it: the checkpoint says where {source.display_name} goes on."
             ),
             how=f"To begin elsewhere, reset the stream. To read a range, {load}.",
             follows_from=(f"offsets/{case.newest_planned}", "the contract of the last run"),

@@ -6,9 +6,6 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from holdfast.evidence.case import Case
-from holdfast.evidence.progress import Amount
-from holdfast.evidence.sources.kafka import KafkaPartition
-from holdfast.evidence.wording import count, duration
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.rules.kafka_topics import (
     Place,
@@ -20,6 +17,9 @@ from holdfast.rules.kafka_topics import (
     tell_places,
 )
 from holdfast.rules.rule import Finding, rule
+from holdfast.sources.kafka.found import KafkaPartition
+from holdfast.sources.kind import Amount
+from holdfast.wording import count, duration
 
 
 @rule("HF320", Severity.BLOCKS_RESTART, Confidence.CERTAIN, Effect.FAILS, Goal.BACKFILL)

@@ -23,8 +23,8 @@ def adopted_writer_not_fenced(_case: Case, evidence: StreamEvidence) -> Iterator
             what=(
                 f"{evidence.stream} takes over the checkpoint {evidence.binding.checkpoint}, which "
                 f"ran without Holdfast up to batch {evidence.newest_planned}. While the old query "
-                f"runs, {sink.shown} cannot refuse what it writes: every batch could be there "
-                "twice."
+                f"runs, {sink.display_name} cannot refuse what it writes: every batch could be "
+                "there twice."
             ),
             how="Stop the old query, check that its driver is gone, and accept.",
             accepting="the old query is assumed to be stopped",
@@ -41,8 +41,8 @@ def adopted_batch_not_held(_case: Case, evidence: StreamEvidence) -> Iterator[Fi
         yield adopted_batch_not_held.find(
             what=(
                 f"Batch {batch} of {evidence.binding.checkpoint} was planned and not "
-                f"committed. Whether {sink.shown} holds its rows is unknown: they were written "
-                "without a ledger."
+                f"committed. Whether {sink.display_name} holds its rows is unknown: they were "
+                "written without a ledger."
             ),
             how=(
                 f"Look for the rows of offsets/{batch}. If none is there, accept HF611. If all "
@@ -61,7 +61,7 @@ def adopted_batch_held(_case: Case, evidence: StreamEvidence) -> Iterator[Findin
     """A checkpoint is adopted with a pending batch. This answer: the sink holds all of it."""
     for sink, batch in find_unanswered(evidence):
         yield adopted_batch_held.find(
-            what=f"The other answer: every row of batch {batch} is in {sink.shown}.",
+            what=f"The other answer: every row of batch {batch} is in {sink.display_name}.",
             how="If that is so, accept HF612 instead of HF611.",
             accepting=f"batch {batch} is skipped: rows of it that are not there are lost",
             accepted_batch=batch,

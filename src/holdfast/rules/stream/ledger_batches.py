@@ -12,8 +12,8 @@ from holdfast.rules.commands import (
     REWIND,
     can_rebuild,
     plan_command,
-    resetting,
-    resuming,
+    reset_advice,
+    resume_advice,
     without_backup,
 )
 from holdfast.rules.rule import Finding, proven_batch, stream_rule
@@ -31,7 +31,7 @@ def sink_behind_checkpoint(case: Case, evidence: StreamEvidence) -> Iterator[Fin
         first = sink.last_batch + 1
         yield sink_behind_checkpoint.find(
             what=(
-                f"{sink.shown} holds {evidence.stream} up to batch {sink.last_batch}, but "
+                f"{sink.display_name} holds {evidence.stream} up to batch {sink.last_batch}, but "
                 f"commits/{committed} says that batch {committed} is done. Batches {first} to "
                 f"{committed} are missing in the sink: it was restored from a backup or failed "
                 "over to a copy that lagged behind. Spark would not run them again."
@@ -46,11 +46,11 @@ def sink_behind_checkpoint(case: Case, evidence: StreamEvidence) -> Iterator[Fin
 
 def _how_sink_behind_checkpoint(case: Case, held: int) -> str:
     if held < 0:
-        return f"Restore a newer backup, or {resetting(case)}."
+        return f"Restore a newer backup, or {reset_advice(case)}."
     command = plan_command(case, REWIND, f"--to-batch {held}")
     return (
         f"Restore a newer backup, or rewind the stream to batch {held} with {command}. If the "
-        f"checkpoint no longer has batch {held}, {resetting(case)}."
+        f"checkpoint no longer has batch {held}, {reset_advice(case)}."
     )
 
 
@@ -65,8 +65,8 @@ def sink_ahead_of_checkpoint(case: Case, evidence: StreamEvidence) -> Iterator[F
             continue
         yield sink_ahead_of_checkpoint.find(
             what=(
-                f"{sink.shown} already holds batch {sink.last_batch} of {evidence.stream}, but "
-                f"the newest entry in {evidence.binding.checkpoint} is batch {planned}. This "
+                f"{sink.display_name} already holds batch {sink.last_batch} of {evidence.stream}, "
+                f"but the newest entry in {evidence.binding.checkpoint} is batch {planned}. This "
                 f"checkpoint is older than the data: Spark would plan batches {planned + 1} to "
                 f"{sink.last_batch} again, with other ranges."
             ),
@@ -84,9 +84,9 @@ def sink_ahead_of_checkpoint(case: Case, evidence: StreamEvidence) -> Iterator[F
 
 def _how_sink_ahead_of_checkpoint(case: Case) -> str:
     if can_rebuild(case):
-        return resuming(case, otherwise="")
+        return resume_advice(case, otherwise="")
     lost = " Without it the state since then is lost." if case.is_stateful else ""
-    return f"Restore the newest copy of the checkpoint.{lost} To begin again, {resetting(case)}."
+    return f"Restore the newest copy of the checkpoint.{lost} To begin again, {reset_advice(case)}."
 
 
 @stream_rule("HF605", Severity.DATA_AT_RISK, Confidence.CERTAIN, Effect.LOSES, Goal.RESUME)
@@ -100,7 +100,7 @@ def batch_content_changed(case: Case, evidence: StreamEvidence) -> Iterator[Find
         batch = sink.row.last_batch
         yield batch_content_changed.find(
             what=(
-                f"{sink.shown} holds batch {batch} of {evidence.stream} with other content "
+                f"{sink.display_name} holds batch {batch} of {evidence.stream} with other content "
                 f"than offsets/{batch} describes: the entry or the source's log was changed "
                 "after the batch was written. From here Spark would read some rows twice, or "
                 "not at all."
@@ -115,7 +115,7 @@ def batch_content_changed(case: Case, evidence: StreamEvidence) -> Iterator[Find
 
 def _how_batch_content_changed(case: Case, batch: int) -> str:
     restored = f"Restore offsets/{batch} and sources/ as they were when the batch ran."
-    again = resuming(case, otherwise="")
+    again = resume_advice(case, otherwise="")
     return f"{restored} Without a backup: {again}" if again else f"{restored}{without_backup(case)}"
 
 
@@ -127,11 +127,13 @@ def sink_changed_alone(case: Case, evidence: StreamEvidence) -> Iterator[Finding
             continue
         yield sink_changed_alone.find(
             what=(
-                f"The ledger says that {sink.shown} holds {evidence.stream} up to batch "
+                f"The ledger says that {sink.display_name} holds {evidence.stream} up to batch "
                 f"{sink.row.last_batch}, but {sink.contradicts}. The table was changed without "
                 "its ledger, and Spark would not run those batches again."
             ),
-            how=f"Restore table and ledger together. To fill the table again, {resetting(case)}.",
+            how=(
+                f"Restore table and ledger together. To fill the table again, {reset_advice(case)}."
+            ),
             accepting="missing rows stay missing, duplicate rows stay, and the stream goes on",
             accepted_batch=proven_batch(evidence, sink),
             follows_from=(f"batch {sink.row.last_batch} in the ledger",),

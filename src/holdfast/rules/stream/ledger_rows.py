@@ -8,7 +8,7 @@ from holdfast.evidence.case import Case
 from holdfast.evidence.stream import SinkEvidence, StreamEvidence
 from holdfast.grades import Confidence, Effect, Goal, Severity
 from holdfast.ledger.row import Binding
-from holdfast.rules.commands import NEW_TABLE, can_rebuild, resetting, resuming
+from holdfast.rules.commands import NEW_TABLE, can_rebuild, reset_advice, resume_advice
 from holdfast.rules.rule import Finding, proven_batch, stream_rule
 
 
@@ -27,7 +27,7 @@ def ledger_row_missing(case: Case, evidence: StreamEvidence) -> Iterator[Finding
             how=f"Start {evidence.stream} with a table of its own."
             if sink.owners
             else "If the table or the database is not that of before, start with that of before. "
-            f"Else restore the row from a backup of the ledger, or {resetting(case)}.",
+            f"Else restore the row from a backup of the ledger, or {reset_advice(case)}.",
             accepting=f"the sink is assumed to hold batches up to {evidence.newest_committed}",
             accepted_batch=proven_batch(evidence, sink),
             follows_from=(_read_from(evidence, sink),),
@@ -42,17 +42,18 @@ def _read_from(evidence: StreamEvidence, sink: SinkEvidence) -> str:
 def _what(evidence: StreamEvidence, sink: SinkEvidence) -> str:
     if sink.owners:
         return (
-            f"{evidence.stream} is a clone, and {sink.shown} is the table of "
+            f"{evidence.stream} is a clone, and {sink.display_name} is the table of "
             f"{', '.join(sink.owners)}: the rows of both would be in it twice."
         )
     if evidence.newest_planned < 0:
         return (
-            f"{sink.shown} has no ledger row for {evidence.stream}, but its history has batches "
+            f"{sink.display_name} has no ledger row for {evidence.stream}, but its history has "
+            "batches "
             f"up to epoch {sink.forgotten_epoch}. What the sink holds is unknown: the row was "
             "deleted, and the checkpoint with it."
         )
     return (
-        f"{sink.shown} has no ledger row for {evidence.stream}, but the checkpoint has "
+        f"{sink.display_name} has no ledger row for {evidence.stream}, but the checkpoint has "
         f"batches up to {evidence.newest_planned}. Which of them the sink holds is "
         "unknown: the row was deleted, or the sink is another one."
     )
@@ -67,7 +68,7 @@ def ledger_of_another_checkpoint(_case: Case, evidence: StreamEvidence) -> Itera
             continue
         yield ledger_of_another_checkpoint.find(
             what=(
-                f"{sink.shown} holds batch {sink.row.last_batch} of {evidence.stream} from "
+                f"{sink.display_name} holds batch {sink.row.last_batch} of {evidence.stream} from "
                 f"{_describe(evidence, sink.row.binding)}. Two checkpoints that write as one "
                 "stream duplicate or skip each other's batches."
             ),
@@ -113,7 +114,8 @@ def checkpoint_gone(case: Case, evidence: StreamEvidence) -> Iterator[Finding]:
             continue
         yield checkpoint_gone.find(
             what=(
-                f"{sink.shown} holds {evidence.stream} up to batch {sink.row.last_batch}, but its "
+                f"{sink.display_name} holds {evidence.stream} up to batch {sink.row.last_batch}, "
+                "but its "
                 f"checkpoint {evidence.binding.checkpoint} has no entries: it was deleted, or "
                 "the stream was started with another root before. "
                 "Spark would begin with batch 0 where the source's options say: it would "
@@ -138,7 +140,7 @@ def _find_position_gone(case: Case, evidence: StreamEvidence, sink: str) -> Find
             "Spark would begin where the source's options say: it would read again what was not "
             "asked for, or skip what came since."
         ),
-        how=f"Restore the checkpoint. To begin again, {resetting(case, output=NEW_TABLE)}.",
+        how=f"Restore the checkpoint. To begin again, {reset_advice(case, output=NEW_TABLE)}.",
         goal=Goal.RESET,
         accepting=_ACCEPTING,
         follows_from=("offsets",),
@@ -149,11 +151,11 @@ def _find_position_gone(case: Case, evidence: StreamEvidence, sink: str) -> Find
 def _how_checkpoint_gone(case: Case) -> str:
     root = "If the stream had another root before, start it with that."
     if can_rebuild(case):
-        return f"{root} Otherwise: {resuming(case, otherwise='')}"
+        return f"{root} Otherwise: {resume_advice(case, otherwise='')}"
     lost = " Without it the state is lost: open windows, running totals and seen keys."
     return (
         f"{root} Otherwise restore the checkpoint.{lost if case.is_stateful else ''} To begin "
-        f"again, {resetting(case)}."
+        f"again, {reset_advice(case)}."
     )
 
 
@@ -166,7 +168,8 @@ def other_generation(case: Case, evidence: StreamEvidence) -> Iterator[Finding]:
             continue
         yield other_generation.find(
             what=(
-                f"{sink.shown} belongs to generation {sink.row.generation} of {evidence.stream}, "
+                f"{sink.display_name} belongs to generation {sink.row.generation} of "
+                f"{evidence.stream}, "
                 f"but the record says {current}: the sink was restored from before a reset, or a "
                 "reset was not finished."
             ),
@@ -182,7 +185,7 @@ def _how_other_generation(case: Case, theirs: int) -> str:
     assert case.stream is not None
     if theirs > case.stream.generation.number:
         return "Restore the record of the stream from after the reset, or the sink from before it."
-    return f"Restore a backup of the sink from after the reset, or {resetting(case)}."
+    return f"Restore a backup of the sink from after the reset, or {reset_advice(case)}."
 
 
 @stream_rule("HF609", Severity.DATA_AT_RISK, Confidence.UNKNOWN, Effect.NONE, Goal.RESUME)
@@ -194,10 +197,11 @@ def ledger_unreadable(_case: Case, evidence: StreamEvidence) -> Iterator[Finding
             continue
         yield ledger_unreadable.find(
             what=(
-                f"The ledger of {sink.shown} cannot be read: {sink.unreadable.why.rstrip('.')}. "
+                f"The ledger of {sink.display_name} cannot be read: "
+                f"{sink.unreadable.why.rstrip('.')}. "
                 f"What the sink holds of {evidence.stream} is unknown."
             ),
-            how=f"Make {sink.shown} readable for this driver, and start again.",
+            how=f"Make {sink.display_name} readable for this driver, and start again.",
             accepting=(
                 f"if there is no ledger row, the sink is assumed to hold batches up to {committed};"
                 " if there is one, the start is refused when it takes the fence"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.checkpoint.text import parse_json_object
 
 if TYPE_CHECKING:
-    from holdfast.ledger.delta import DeltaLedger, Standing
+    from holdfast.sinks.delta.log_ledger import DeltaLedger, LedgerState
     from holdfast.sinks.delta.target import Target
 
 
@@ -21,7 +21,7 @@ _WIDER = {
 """Types that hold every value of another one."""
 
 
-def find_change(ledger: DeltaLedger, standing: Standing | None, *, target: Target) -> str | None:
+def find_change(ledger: DeltaLedger, standing: LedgerState | None, *, target: Target) -> str | None:
     """Say what shows that the table does not hold what its ledger row says; None if nothing does.
 
     Args:
@@ -34,7 +34,7 @@ def find_change(ledger: DeltaLedger, standing: Standing | None, *, target: Targe
     return _find_replaced(standing, target) or _find_lost(ledger, standing)
 
 
-def _find_replaced(standing: Standing, target: Target) -> str | None:
+def _find_replaced(standing: LedgerState, target: Target) -> str | None:
     if standing.is_rewound:
         return "it was replaced by an older copy of itself while a batch was written"
     if target.table_id is not None and standing.table_id not in (None, target.table_id):
@@ -45,7 +45,7 @@ def _find_replaced(standing: Standing, target: Target) -> str | None:
     return None
 
 
-def _find_lost(ledger: DeltaLedger, standing: Standing) -> str | None:
+def _find_lost(ledger: DeltaLedger, standing: LedgerState) -> str | None:
     by = standing.replaced_by
     if by is not None:
         return f"version {by.version} of it ({by.operation}) took out what was there"

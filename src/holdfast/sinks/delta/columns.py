@@ -9,9 +9,13 @@ and for MERGE inside structs too, which Spark then refuses to plan.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import HoldfastError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructField, StructType
 
 _LENGTHS = "__CHAR_VARCHAR_TYPE_STRING"
 """Where Spark keeps CHAR(n) and VARCHAR(n) of a column, whose type is then string."""
@@ -23,17 +27,19 @@ class DeltaTableError(HoldfastError):
 
     code = "DELTA_TABLE"
 
-    def __init__(self, shown: str, *, why: str, how: str, is_created: bool = False) -> None:
-        self.shown = shown
+    def __init__(self, display_name: str, *, why: str, how: str, is_created: bool = False) -> None:
+        self.display_name = display_name
         written = (
             "this start has created it and has written no rows"
             if is_created
             else "nothing was written"
         )
-        super().__init__(what=f"{shown} does not take this stream; {written}.", why=why, how=how)
+        super().__init__(
+            what=f"{display_name} does not take this stream; {written}.", why=why, how=how
+        )
 
 
-def without_lengths(schema: Any) -> Any:
+def without_lengths(schema: StructType) -> StructType:
     """Return a schema without CHAR(n) and VARCHAR(n): a table made of it takes texts as they are.
 
     Both come from a table that the stream reads; CHAR(n) would pad what is written.
@@ -54,14 +60,14 @@ def without_lengths(schema: Any) -> Any:
 
 
 def check_columns(
-    df: Any, name: str, shown: str, *, is_merging: bool, is_evolving: bool
+    df: DataFrame, name: str, display_name: str, *, is_merging: bool, is_evolving: bool
 ) -> tuple[str, ...]:
     """Return the columns of the stream that the table has.
 
     Args:
         df: The stream.
         name: The table, as SQL names it.
-        shown: The table, as people know it.
+        display_name: The table, as people know it.
         is_merging: Whether rows are merged by keys.
         is_evolving: Whether columns that the table lacks are added.
 
@@ -69,57 +75,61 @@ def check_columns(
         DeltaTableError: The table would not hold the values as the stream brings them.
     """
     there = {field.name.lower(): field for field in df.sparkSession.table(name).schema}
-    _check_required(df, name, shown, there=there)
+    _check_required(df, name, display_name, there=there)
     for field in df.schema:
         found = there.get(field.name.lower())
         if found is not None:
-            _check_type(field, found, name=name, shown=shown)
-            _check_nulls(field, found, name=name, shown=shown, is_merging=is_merging)
+            _check_type(field, found, name=name, display_name=display_name)
+            _check_nulls(field, found, name=name, display_name=display_name, is_merging=is_merging)
         elif not is_evolving:
             kind = field.dataType.simpleString()
             raise DeltaTableError(
-                shown,
+                display_name,
                 why=f"It has no column {field.name} ({kind}).",
                 how=f"ALTER TABLE {name} ADD COLUMNS ({field.name} {kind})",
             )
     return tuple(column for column in df.columns if column.lower() in there)
 
 
-def _check_required(df: Any, name: str, shown: str, *, there: dict[str, Any]) -> None:
+def _check_required(
+    df: DataFrame, name: str, display_name: str, *, there: dict[str, StructField]
+) -> None:
     brought = {column.lower() for column in df.columns}
     for field in there.values():
         if not field.nullable and field.name.lower() not in brought:
             raise DeltaTableError(
-                shown,
+                display_name,
                 why=f"Its column {field.name} must not be NULL, and the stream has no such one.",
                 how=f"ALTER TABLE {name} ALTER COLUMN {field.name} DROP NOT NULL",
             )
 
 
-def _check_type(field: Any, found: Any, *, name: str, shown: str) -> None:
+def _check_type(field: StructField, found: StructField, *, name: str, display_name: str) -> None:
     """Refuse another type, and CHAR(n), which changes texts of another length."""
     mine, kept = field.dataType.simpleString(), found.dataType.simpleString()
     padded = _CHAR.search(str(found.metadata.get(_LENGTHS, kept)))
     if padded is not None:
         column = f"Its column {field.name}"
         raise DeltaTableError(
-            shown,
+            display_name,
             why=f"{column} has the type {padded[0]}, which pads shorter texts with spaces.",
             how=f"ALTER TABLE {name} ALTER COLUMN {field.name} TYPE STRING",
         )
     if mine != kept:
         raise DeltaTableError(
-            shown,
+            display_name,
             why=f"Its column {field.name} is {kept}; the stream brings {mine}.",
             how=f"Cast it in the query: .withColumn({field.name!r}, col.cast({kept!r})).",
         )
 
 
-def _check_nulls(field: Any, found: Any, *, name: str, shown: str, is_merging: bool) -> None:
+def _check_nulls(
+    field: StructField, found: StructField, *, name: str, display_name: str, is_merging: bool
+) -> None:
     stricter = find_stricter(field.dataType, found.dataType, field.name, in_structs=is_merging)
     if stricter is not None:
         raise DeltaTableError(
-            shown,
+            display_name,
             why=f"Its {stricter} must not be NULL, and in the stream it can be.",
             how=f"ALTER TABLE {name} ALTER COLUMN {stricter} DROP NOT NULL",
         )
@@ -134,7 +144,7 @@ def find_stricter(mine: Any, kept: Any, path: str, *, in_structs: bool) -> str |
         path: Of the value with this type.
         in_structs: Whether fields of structs count; Delta checks those of appended rows itself.
     """
-    found: list[tuple[Any, Any, str, bool]] = []
+    found: list[tuple[StructField, StructField, str, bool]] = []
     match kept.typeName():
         case "array":
             is_open = mine.containsNull and not kept.containsNull

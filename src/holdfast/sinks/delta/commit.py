@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.sinks.delta.merge import VIEW, merge_source, merge_statement
 from holdfast.spark.exact_parquet import exact_timestamps
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
     from holdfast.sinks.delta.target import Target
 
 
@@ -36,7 +38,7 @@ class Identity:
     note: str
 
 
-def append(rows: Any, target: Target, identity: Identity) -> None:
+def append(rows: DataFrame, target: Target, identity: Identity) -> None:
     """Append rows; none at all is a commit too.
 
     `save` and `saveAsTable` would create a table that was dropped meanwhile; this never does.
@@ -47,7 +49,7 @@ def append(rows: Any, target: Target, identity: Identity) -> None:
         writer.option("userMetadata", identity.note).append()
 
 
-def overwrite(rows: Any, target: Target, identity: Identity) -> None:
+def overwrite(rows: DataFrame, target: Target, identity: Identity) -> None:
     """Put rows in the place of everything that the table holds, in one commit."""
     from pyspark.sql.functions import lit
 
@@ -57,7 +59,7 @@ def overwrite(rows: Any, target: Target, identity: Identity) -> None:
         writer.option("userMetadata", identity.note).overwrite(lit(True))
 
 
-def merge(rows: Any, target: Target, identity: Identity) -> None:
+def merge(rows: DataFrame, target: Target, identity: Identity) -> None:
     """Merge rows by the target's keys."""
     session = rows.sparkSession
     merge_source(rows, target).createOrReplaceTempView(VIEW)
@@ -66,7 +68,7 @@ def merge(rows: Any, target: Target, identity: Identity) -> None:
 
 
 @contextmanager
-def _committing_as(session: Any, identity: Identity) -> Iterator[None]:
+def _committing_as(session: SparkSession, identity: Identity) -> Iterator[None]:
     values = (identity.app, str(identity.version), identity.note)
     try:
         for name, value in zip(COMMITTING, values, strict=True):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from holdfast.errors import HoldfastError
 from holdfast.sinks.table_changed import TableChangedError
 from holdfast.spark.errors import condition_of
@@ -20,7 +18,7 @@ _MISSING = (
 """What Spark and Delta answer for a table that is not there any more."""
 
 
-class LeftOutError(HoldfastError):
+class CommitSkippedError(HoldfastError):
     """Delta left a commit out: something under a higher version had come before it."""
 
     code = "LEFT_OUT"
@@ -50,7 +48,7 @@ class DeltaRefusedError(HoldfastError):
         )
 
 
-def failure_of(error: Any, shown: str, batch_id: int | None = None) -> HoldfastError | None:
+def failure_of(error: Exception, shown: str, batch_id: int | None = None) -> HoldfastError | None:
     """Return what an error of Spark says of the table; None if it is about something else.
 
     Args:

@@ -6,27 +6,25 @@ Reading needs no Spark, only the table's log. A fence and a row are commits, whi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.errors import ConfigError, HoldfastError
-from holdfast.ledger.delta import (
-    FENCE_SLOT,
-    NATIVE_FENCE,
-    ROW_SLOT,
-    DeltaLedger,
-    Standing,
-    app_id,
-    find_native_batch,
-    transaction_version,
-)
-from holdfast.ledger.delta_notes import encode_fence, encode_replaced, encode_row
+from holdfast.events import emit, starts
+from holdfast.formats.delta_log import NATIVE_FENCE, find_native_batch
 from holdfast.ledger.output import CannotSettleError, KeepOutput, Output
 from holdfast.ledger.store import LedgerStore, Since, Unreadable
-from holdfast.points import reached
 from holdfast.sinks.delta.change import find_change
 from holdfast.sinks.delta.commit import Identity, append
+from holdfast.sinks.delta.commit_notes import encode_fence, encode_replaced, encode_row
 from holdfast.sinks.delta.failures import SAME_APPLICATION, failure_of
+from holdfast.sinks.delta.log_ledger import (
+    FENCE_SLOT,
+    ROW_SLOT,
+    DeltaLedger,
+    LedgerState,
+    app_id,
+    transaction_version,
+)
 from holdfast.sinks.delta.settle import Settling
 from holdfast.sinks.delta.since import changes_rows, find_opening, find_other_writers
 from holdfast.sinks.delta.table import open_target, sql_name
@@ -42,6 +40,8 @@ from holdfast.storage.location import parse_location
 from holdfast.storage.open import open_reader
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from holdfast.ledger.row import LedgerRow
     from holdfast.sinks.delta.sink import Delta
 
@@ -50,7 +50,7 @@ COMMITS_BEFORE_ANEW = 8
 
 
 def open_ledger(
-    sink: Delta, spark: Any = None, *, options: Mapping[str, str] | None = None
+    sink: Delta, spark: SparkSession | None = None, *, options: Mapping[str, str] | None = None
 ) -> DeltaLedgerStore:
     """Open the ledger of a table that is there.
 
@@ -60,7 +60,8 @@ def open_ledger(
     if spark is not None:
         return DeltaLedgerStore(sink, open_target(spark, sink), spark)
     if sink.path is None:
-        raise ConfigError(f"{sink.shown} is named in a catalog: only a Spark session knows it.")
+        name = sink.display_name
+        raise ConfigError(f"{name} is named in a catalog: only a Spark session knows it.")
     reader = open_reader(parse_location(sink.path), options)
     return DeltaLedgerStore(sink, Target(name=sql_name(sink), reader=reader))
 
@@ -70,7 +71,7 @@ class DeltaLedgerStore(LedgerStore):
 
     keeps_versions = True
 
-    def __init__(self, sink: Delta, target: Target, spark: Any = None) -> None:
+    def __init__(self, sink: Delta, target: Target, spark: SparkSession | None = None) -> None:
         """Read nothing yet."""
         self._sink = sink
         self.target = target
@@ -95,7 +96,7 @@ class DeltaLedgerStore(LedgerStore):
         """Say what shows that the table is not as the stream has left it."""
         return self.find_change(row.stream, self.standing(row.stream))
 
-    def find_change(self, stream: str, standing: Standing | None) -> str | None:
+    def find_change(self, stream: str, standing: LedgerState | None) -> str | None:
         """Say what is different from what the log says of the stream."""
         return find_change(self._ledgers[stream], standing, target=self.target)
 
@@ -114,7 +115,7 @@ class DeltaLedgerStore(LedgerStore):
         fenced = self._take(row, epoch=epoch, nonce=nonce)
         return None if fenced is None else fenced.row
 
-    def _take(self, row: LedgerRow, *, epoch: int, nonce: str) -> Standing | None:
+    def _take(self, row: LedgerRow, *, epoch: int, nonce: str) -> LedgerState | None:
         standing = self.standing(row.stream)
         found = None if standing is None else standing.row
         if found is None or found.epoch >= epoch or found.binding != row.binding:
@@ -127,7 +128,7 @@ class DeltaLedgerStore(LedgerStore):
         Fenced first: then nothing comes in between what is compared and what is written.
         """
         fenced = self._fence(new.stream, new.generation, epoch=new.epoch, nonce=new.nonce)
-        is_old = fenced is not None and _is_row(fenced.row, old, new)
+        is_old = fenced is not None and fenced.holds(old, new)
         return fenced is not None and is_old and self._commit_row(new, fenced)
 
     def settle(
@@ -137,29 +138,31 @@ class DeltaLedgerStore(LedgerStore):
         if isinstance(output, KeepOutput):
             return self.replace(old, new)
         fenced = self._fence(new.stream, new.generation, epoch=new.epoch, nonce=new.nonce)
-        if fenced is None or not _is_row(fenced.row, old, new):
+        if fenced is None or not fenced.holds(old, new):
             return False
         settling = self._settling(new.stream, fenced.newest)
         obstacle = settling.find_obstacle(output, seen=seen)
         if obstacle is not None:
-            raise CannotSettleError(self._sink.shown, obstacle)
+            raise CannotSettleError(self._sink.display_name, obstacle)
         identity = Identity(
             app=app_id(new.stream, self.label(new.stream)),
             version=transaction_version(new.generation, new.epoch, ROW_SLOT),
             note=self.note(new, fenced),
         )
         self._commit_rows(settling, output, identity)
-        reached("settled")
+        emit(starts.SinkSettled(new.stream, self.label(new.stream)))
         settled = self.find(new.stream, identity)
         if settled is not None:
             self._refuse_slipped_in(settling, settled)
         return settled is not None
 
     def _settling(self, stream: str, newest: int) -> Settling:
-        keys, shown = tuple(self._sink.keys), self._sink.shown
-        return Settling(target=self.target, shown=shown, stream=stream, newest=newest, keys=keys)
+        name, keys = self._sink.display_name, tuple(self._sink.keys)
+        return Settling(
+            target=self.target, display_name=name, stream=stream, newest=newest, keys=keys
+        )
 
-    def _refuse_slipped_in(self, settling: Settling, settled: Standing) -> None:
+    def _refuse_slipped_in(self, settling: Settling, settled: LedgerState) -> None:
         """Say so when another writer's commit came between the last look and the one that settles.
 
         Delta has no lock: the rows of that commit are in an older version, and not in the table.
@@ -170,7 +173,7 @@ class DeltaLedgerStore(LedgerStore):
         if found:
             why = f"Another writer committed version {found[0].version} in the same moment, and "
             why += "its rows may have been taken away. Compare that version with the table."
-            raise CannotSettleError(self._sink.shown, why)
+            raise CannotSettleError(self._sink.display_name, why)
 
     def since(self, stream: str, *, generation: int) -> Since:
         """Say what the log has since a generation was opened."""
@@ -184,7 +187,7 @@ class DeltaLedgerStore(LedgerStore):
         """Say why the table could not be settled, from its log."""
         standing = self.standing(new.stream)
         if standing is None:
-            return None if isinstance(output, KeepOutput) else f"{self._sink.shown} is gone."
+            return None if isinstance(output, KeepOutput) else f"{self._sink.display_name} is gone."
         return self._settling(new.stream, standing.newest).find_obstacle(output)
 
     def table_version(self, stream: str) -> str | None:
@@ -230,7 +233,7 @@ class DeltaLedgerStore(LedgerStore):
         """Forget what was read; the next use reads it again."""
         self._ledgers.clear()
 
-    def find(self, stream: str, identity: Identity) -> Standing | None:
+    def find(self, stream: str, identity: Identity) -> LedgerState | None:
         """Return how the stream stands, when this is its newest commit; else None."""
         standing = self.standing(stream)
         own = None if standing is None else standing.own
@@ -239,7 +242,7 @@ class DeltaLedgerStore(LedgerStore):
             return None
         return standing
 
-    def standing(self, stream: str) -> Standing | None:
+    def standing(self, stream: str) -> LedgerState | None:
         """Return what the log says of a stream; None when there is no table.
 
         Raises:
@@ -250,51 +253,48 @@ class DeltaLedgerStore(LedgerStore):
             self._ledgers[stream] = DeltaLedger(self.target.reader, app)
         return self._ledgers[stream].read()
 
-    def note(self, row: LedgerRow, standing: Standing) -> str:
+    def note(self, row: LedgerRow, standing: LedgerState) -> str:
         """Return a row as its commit carries it: with its fence and its table."""
         at, seen = standing.fenced_at, standing.newest
         return encode_row(row, fenced_at=at, table_id=self.target.table_id, seen=seen)
 
-    def _fence(self, stream: str, generation: int, *, epoch: int, nonce: str) -> Standing | None:
+    def _fence(self, stream: str, generation: int, *, epoch: int, nonce: str) -> LedgerState | None:
         version = transaction_version(generation, epoch, FENCE_SLOT)
         return self._commit_nothing(stream, version, note=encode_fence(epoch=epoch, nonce=nonce))
 
-    def _commit_row(self, row: LedgerRow, fenced: Standing) -> bool:
+    def _commit_row(self, row: LedgerRow, fenced: LedgerState) -> bool:
         """Commit a row without data, under the epoch that has fenced the table."""
         version = transaction_version(row.generation, row.epoch, ROW_SLOT)
         return self._commit_nothing(row.stream, version, note=self.note(row, fenced)) is not None
 
-    def _commit_nothing(self, stream: str, version: int, *, note: str) -> Standing | None:
+    def _commit_nothing(self, stream: str, version: int, *, note: str) -> LedgerState | None:
         """Commit no rows under a version; None when the log then does not show it as the newest."""
         identity = Identity(app=app_id(stream, self.label(stream)), version=version, note=note)
         self._append_nothing(identity, is_there=lambda: self.find(stream, identity) is not None)
-        reached("fenced")
+        emit(starts.SinkFenced(stream, self.label(stream)))
         return self.find(stream, identity)
+
+    def _session(self) -> SparkSession:
+        if self._spark is None:
+            raise ConfigError(f"Changing {self._sink.display_name} takes a Spark session.")
+        return self._spark
 
     def _commit_rows(self, settling: Settling, output: Output, identity: Identity) -> None:
         """Put no rows, or those of an older version, in the place of all."""
-        if self._spark is None:
-            raise ConfigError(f"Changing {self._sink.shown} takes a Spark session.")
+        spark = self._session()
         try:
-            settling.commit(self._spark, output, identity)
+            settling.commit(spark, output, identity)
         except spark_errors() as error:
             is_there = self.find(settling.stream, identity) is not None
             if SAME_APPLICATION not in str(error) and not is_there:
-                raise failure_of(error, self._sink.shown) or error from error
+                raise failure_of(error, self._sink.display_name) or error from error
 
     def _append_nothing(self, identity: Identity, *, is_there: Callable[[], bool]) -> None:
         """Append no rows; what is in the log counts, whatever was said of it."""
-        if self._spark is None:
-            raise ConfigError(f"Fencing {self._sink.shown} takes a Spark session.")
         try:
-            nothing = self._spark.table(self.target.name).limit(0)
+            nothing = self._session().table(self.target.name).limit(0)
             columns = self.target.columns or nothing.columns
             append(nothing.select(*columns), self.target, identity)
         except spark_errors() as error:
             if SAME_APPLICATION not in str(error) and not is_there():
-                raise failure_of(error, self._sink.shown) or error from error
-
-
-def _is_row(found: LedgerRow | None, old: LedgerRow | None, new: LedgerRow) -> bool:
-    """Return whether a fenced row is the one that is to be replaced."""
-    return found == (None if old is None else replace(old, epoch=new.epoch, nonce=new.nonce))
+                raise failure_of(error, self._sink.display_name) or error from error

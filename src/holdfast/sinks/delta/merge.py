@@ -10,16 +10,18 @@ job that Delta runs for the MERGE.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
     from holdfast.sinks.delta.target import Target
 
 VIEW = "holdfast_batch"
 _RANK = "__holdfast_rank"
 
 
-def merge_source(batch: Any, target: Target) -> Any:
+def merge_source(batch: DataFrame, target: Target) -> DataFrame:
     """Return one row per key; running it fails on keys that cannot be merged."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
@@ -69,7 +71,7 @@ def merge_statement(columns: list[str], target: Target) -> str:
     )
 
 
-def _largest_first(batch: Any, target: Target) -> list[Any]:
+def _largest_first(batch: DataFrame, target: Target) -> list[Column]:
     from pyspark.sql import functions as F
 
     if not target.is_ordered:

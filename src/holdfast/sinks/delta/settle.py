@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from holdfast.checkpoint.text import parse_json_object
-from holdfast.ledger.delta_files import find_missing_file
-from holdfast.ledger.delta_log import walk_back
+from holdfast.formats.delta_files import find_missing_file
+from holdfast.formats.delta_log import walk_back
 from holdfast.ledger.output import (
     CannotSettleError,
     EmptyOutput,
@@ -27,6 +27,8 @@ from holdfast.sinks.delta.versions import find_other_streams
 from holdfast.storage.location import spark_location
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
     from holdfast.sinks.delta.target import Target
 
 _WIDER = {"byte": "short", "short": "integer", "integer": "long", "float": "double"}
@@ -48,7 +50,7 @@ class Settling:
     """One table that is brought to a named state for a stream."""
 
     target: Target
-    shown: str
+    display_name: str
     stream: str
     newest: int
     """The newest version of the table, as it was looked at."""
@@ -72,11 +74,11 @@ class Settling:
                 opened = self.find_opening(output)
                 if opened is None:
                     return (
-                        f"The log of {self.shown} does not reach back to where generation "
+                        f"The log of {self.display_name} does not reach back to where generation "
                         f"{output.generation} was opened."
                     )
                 if opened.since.unclear:
-                    return f"{self.shown} cannot be put back: {opened.since.unclear}."
+                    return f"{self.display_name} cannot be put back: {opened.since.unclear}."
                 shared = None if opened.others else self._say_shared()
                 return shared or self._find_unfit(_source(output, opened))
 
@@ -91,31 +93,36 @@ class Settling:
         names = find_other_streams(self.target.reader, self.newest, stream=self.stream)
         if not names:
             return None
-        return f"{', '.join(names)} write to {self.shown} too, and all its rows would be replaced."
+        return (
+            f"{', '.join(names)} write to {self.display_name} too, and all its rows would be "
+            "replaced."
+        )
 
     def _say_others(self, *, after: int | None) -> str | None:
         if after is None:
-            return f"{self.shown} has no such version."
+            return f"{self.display_name} has no such version."
         found = find_other_writers(self.target.reader, self.newest, stream=self.stream, after=after)
         if not found:
             return None
         last = found[0]
         return (
-            f"Version {last.version} ({last.operation}) of {self.shown} was committed by another "
-            "writer: its rows would be taken away too."
+            f"Version {last.version} ({last.operation}) of {self.display_name} was committed by "
+            "another writer: its rows would be taken away too."
         )
 
     def _find_unfit(self, version: int | None) -> str | None:
         """Say why the rows of an older version cannot come back as they were."""
         if version is None or not 0 <= version <= self.newest:
-            return f"{self.shown} has no such version."
+            return f"{self.display_name} has no such version."
         gone = find_missing_file(self.target.reader, version, self.newest)
         if gone is not None:
-            return f"Version {version} of {self.shown} cannot be read any more: {gone} is gone."
+            return (
+                f"Version {version} of {self.display_name} cannot be read any more: {gone} is gone."
+            )
         then, now = (_columns_at(self.target, at) for at in (version, self.newest))
         if then is None or now is None:
             return None
-        return _find_misfit(self.shown, then, now)
+        return _find_misfit(self.display_name, then, now)
 
     def find_source(self, output: RestoreOutput | ExchangeOutput) -> RowsSource:
         """Return where the rows come from, and whether those that are there stay."""
@@ -125,7 +132,7 @@ class Settling:
             version=_source(output, opened), is_added=opened is not None and bool(opened.others)
         )
 
-    def commit(self, spark: Any, output: Output, identity: Identity) -> None:
+    def commit(self, spark: SparkSession, output: Output, identity: Identity) -> None:
         """Give the table its rows, in one commit.
 
         Raises:
@@ -146,23 +153,23 @@ class Settling:
         else:
             overwrite(rows, self.target, identity)
 
-    def _refuse_same_keys(self, rows: Any, table: Any) -> None:
+    def _refuse_same_keys(self, rows: DataFrame, table: DataFrame) -> None:
         if not self.keys:
             return
         same = rows.join(table.select(*self.keys), list(self.keys), "left_semi").limit(1).count()
         if same:
             why = "Another writer has written rows with keys that would come back."
-            raise CannotSettleError(self.shown, why)
+            raise CannotSettleError(self.display_name, why)
 
-    def _aligned(self, rows: Any, table: Any) -> Any:
+    def _aligned(self, rows: DataFrame, table: DataFrame) -> DataFrame:
         """Return rows with the columns that the table has now; added ones are NULL."""
         from pyspark.sql import functions as F
 
         then = {field.name.lower(): field.dataType.jsonValue() for field in rows.schema}
         now = {field.name.lower(): field.dataType.jsonValue() for field in table.schema}
-        misfit = _find_misfit(self.shown, then, now)
+        misfit = _find_misfit(self.display_name, then, now)
         if misfit is not None:
-            raise CannotSettleError(self.shown, misfit)
+            raise CannotSettleError(self.display_name, misfit)
         return rows.select(
             *(
                 F.col(f"`{field.name}`").cast(field.dataType).alias(field.name)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from holdfast.ledger.delta_files import FileChanges, read_file_changes
-from holdfast.ledger.delta_log import Commit, walk_back
-from holdfast.ledger.delta_notes import decode_row
+from holdfast.formats.delta_files import FileChanges, read_file_changes
+from holdfast.formats.delta_log import Commit, walk_back
 from holdfast.ledger.store import Since
+from holdfast.sinks.delta.commit_notes import decode_row
 
 if TYPE_CHECKING:
     from holdfast.storage.read import Reader

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from holdfast.errors import ConfigError, created_without_our_frames
 from holdfast.sinks.merging import check_keys
-from holdfast.sinks.sink import SinkSpec
+from holdfast.sinks.sink import Capability, SinkSpec
 from holdfast.storage.location import parse_location, refuse_credentials, spark_location
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ class Delta(SinkSpec):
 
     kind: ClassVar[str] = "delta"
     settles_with_spark: ClassVar[bool] = True
-    module: ClassVar[str] = "holdfast.sinks.delta.writer"
+    package: ClassVar[str] = "holdfast.sinks.delta"
+    capabilities: ClassVar[frozenset[Capability]] = frozenset(Capability)
 
     path: str | None = None
     table: str | None = None
@@ -71,7 +72,7 @@ class Delta(SinkSpec):
         return str(self.name)
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """As people know it."""
         return f"the Delta table {self.table or self.path}"
 

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.errors import ConfigError
-from holdfast.ledger.delta_log import newest_version
+from holdfast.formats.delta_log import newest_version
 from holdfast.sinks.delta.columns import DeltaTableError, check_columns, without_lengths
 from holdfast.sinks.delta.commit import COMMITTING
 from holdfast.sinks.delta.target import Target
 from holdfast.sinks.session import place_of, reader_of
 from holdfast.spark.errors import spark_errors
-from holdfast.spark.versions import DELTA_PACKAGES, delta_settings, supported
+from holdfast.spark_versions import DELTA_PACKAGES, delta_settings, supported
 from holdfast.storage.location import Location, parse_location
 from holdfast.storage.memory import MemoryStorage
 from holdfast.storage.read import Reader
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
     from holdfast.sinks.delta.sink import Delta
 
 _AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
@@ -30,18 +32,18 @@ def sql_name(sink: Delta) -> str:
     return sink.table or f"delta.`{str(sink.path).replace('`', '``')}`"
 
 
-def open_target(spark: Any, sink: Delta) -> Target:
+def open_target(spark: SparkSession, sink: Delta) -> Target:
     """Return the table of a sink, without a stream that it must take."""
     missing = Target(name=sql_name(sink), reader=_future_reader(spark, sink), is_missing=True)
     if not _is_there(spark, sink):
         return missing
-    detail = spark.sql(f"DESCRIBE DETAIL {missing.name}").first()
+    detail = spark.sql(f"DESCRIBE DETAIL {missing.name}").collect()[0]
     location = parse_location(detail.location)
     reader = reader_of(spark, location)
     return replace(missing, reader=reader, table_id=detail.id, is_missing=False)
 
 
-def find_target(df: Any, sink: Delta) -> Target:
+def find_target(df: DataFrame, sink: Delta) -> Target:
     """Find a table and check that it takes the rows of a stream; nothing is created.
 
     Raises:
@@ -73,10 +75,10 @@ def find_target(df: Any, sink: Delta) -> Target:
     return target
 
 
-def _found(df: Any, target: Target, shown: str) -> Target:
+def _found(df: DataFrame, target: Target, shown: str) -> Target:
     """Return the target of a table that is there, once it takes the columns of the stream."""
     spark = df.sparkSession
-    detail = spark.sql(f"DESCRIBE DETAIL {target.name}").first()
+    detail = spark.sql(f"DESCRIBE DETAIL {target.name}").collect()[0]
     location = parse_location(detail.location)
     _check_log_store(spark, location, shown)
     if _RETENTION in detail.properties:
@@ -94,7 +96,7 @@ def _found(df: Any, target: Target, shown: str) -> Target:
     )
 
 
-def _future_reader(spark: Any, sink: Delta) -> Reader:
+def _future_reader(spark: SparkSession, sink: Delta) -> Reader:
     """Return a reader of where the table will be; of a name in a catalog that is not known yet."""
     if sink.path is None:
         nowhere = MemoryStorage()
@@ -108,7 +110,7 @@ def _future_reader(spark: Any, sink: Delta) -> Reader:
     return reader_of(spark, place_of(spark, sink.path))
 
 
-def _types_of(df: Any) -> dict[str, str]:
+def _types_of(df: DataFrame) -> dict[str, str]:
     """Return the columns of a plain type, as Delta names it, by their names in lower case."""
     kinds = {each.name.lower(): each.dataType.jsonValue() for each in df.schema}
     return {name: kind for name, kind in kinds.items() if isinstance(kind, str)}
@@ -123,29 +125,30 @@ def _is_loose(kind: str) -> bool:
     return any(word in kind for word in ("float", "double"))
 
 
-def _is_evolving(spark: Any) -> bool:
+def _is_evolving(spark: SparkSession) -> bool:
     return str(spark.conf.get(_AUTO_MERGE, "false")).lower() == "true"
 
 
-def make_table(df: Any, sink: Delta) -> None:
+def make_table(df: DataFrame, sink: Delta) -> None:
     """Make an empty table with the columns of a stream, unless it is there."""
     columns = without_lengths(df.schema)
     empty = df.sparkSession.createDataFrame([], columns).write.format("delta").mode("ignore")
     save = empty.save if sink.table is None else empty.saveAsTable
+    place = str(sink.path or sink.table)
     try:
-        save(sink.path or sink.table)
+        save(place)
     except spark_errors():
         # Another driver made it in the same moment; if that is not it, this fails alike.
-        save(sink.path or sink.table)
+        save(place)
 
 
-def _is_there(spark: Any, sink: Delta) -> bool:
+def _is_there(spark: SparkSession, sink: Delta) -> bool:
     if sink.path is None:
-        return bool(spark.catalog.tableExists(sink.table))
+        return spark.catalog.tableExists(str(sink.table))
     return newest_version(reader_of(spark, place_of(spark, sink.path))) is not None
 
 
-def _check_session(spark: Any, shown: str) -> None:
+def _check_session(spark: SparkSession, shown: str) -> None:
     """Refuse settings under which a batch would be left out, or committed without its ledger."""
     for setting in COMMITTING:
         if spark.conf.get(setting, None) is not None:
@@ -162,7 +165,7 @@ def _check_session(spark: Any, shown: str) -> None:
         )
 
 
-def _check_delta(spark: Any, shown: str) -> None:
+def _check_delta(spark: SparkSession, shown: str) -> None:
     """Refuse a session that does not know Delta, before Spark says it in its own words."""
     extensions = str(spark.conf.get("spark.sql.extensions", ""))
     if "io.delta" in extensions:
@@ -184,20 +187,22 @@ def _check_delta(spark: Any, shown: str) -> None:
     )
 
 
-def has_single_writer_log(spark: Any, location: Location) -> bool:
+def has_single_writer_log(spark: SparkSession, location: Location) -> bool:
     """Return whether two writers of one table can replace each other's commits."""
-    return location.scheme == "s3" and _configured_log_store(spark) is None
+    return not location.kind.spark_puts_if_absent and _configured_log_store(spark) is None
 
 
-def _configured_log_store(spark: Any) -> str | None:
+def _configured_log_store(spark: SparkSession) -> str | None:
     settings = ("spark.delta.logStore.s3a.impl", "spark.delta.logStore.class")
     return next(filter(None, (spark.conf.get(name, None) for name in settings)), None)
 
 
-def _check_log_store(spark: Any, location: Location, shown: str) -> None:
+def _check_log_store(spark: SparkSession, location: Location, shown: str) -> None:
     """Refuse what lets two writers replace each other's commits on S3 although it claims not to."""
     configured = _configured_log_store(spark)
-    if location.scheme == "s3" and configured is not None and "GCS" in configured:
+    if location.kind.spark_puts_if_absent or configured is None:
+        return
+    if "GCS" in configured:
         raise DeltaTableError(
             shown,
             why=f"{configured} on s3a lets two writers replace each other's commits.",

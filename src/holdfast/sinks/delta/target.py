@@ -40,4 +40,4 @@ class Target:
         A table in a catalog has none before it is created; then its name has to do.
         """
         location = self.reader.location
-        return os.path.realpath(location.path) if location.scheme == "file" else str(location)
+        return os.path.realpath(location.path) if location.is_local else str(location)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from holdfast.ledger.delta_log import Commit, walk_back
-from holdfast.ledger.delta_notes import decode_row
+from holdfast.formats.delta_log import Commit, walk_back
+from holdfast.sinks.delta.commit_notes import decode_row
 
 if TYPE_CHECKING:
     from holdfast.ledger.row import LedgerRow

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from holdfast.events import emit
+from holdfast.events.batches import Committed, Decided, StepOpened, fields_of
+from holdfast.events.event import Informed
 from holdfast.ledger.decide import Apply, Decision, Refuse, decide
-from holdfast.ledger.delta import FIRST_BATCH_SLOT, Standing, app_id, transaction_version
 from holdfast.ledger.row import advance
-from holdfast.points import reached
 from holdfast.sinks.delta.columns import DeltaTableError
 from holdfast.sinks.delta.commit import Identity, append, merge
-from holdfast.sinks.delta.failures import CONFLICT, LeftOutError, failure_of
-from holdfast.sinks.delta.held import open_held
-from holdfast.sinks.delta.ledger import DeltaLedgerStore, open_ledger
+from holdfast.sinks.delta.failures import CONFLICT, CommitSkippedError, failure_of
+from holdfast.sinks.delta.ledger import DeltaLedgerStore
+from holdfast.sinks.delta.log_ledger import (
+    FIRST_BATCH_SLOT,
+    LedgerState,
+    app_id,
+    transaction_version,
+)
 from holdfast.sinks.delta.sink import CATALOG
 from holdfast.sinks.delta.table import find_target, has_single_writer_log, make_table
 from holdfast.sinks.sink import SinkWriter
@@ -21,18 +26,18 @@ from holdfast.sinks.table_changed import TableChangedError
 from holdfast.spark.errors import spark_errors
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
     from holdfast.ledger.row import Attempt
     from holdfast.sinks.delta.sink import Delta
     from holdfast.sinks.delta.target import Target
     from holdfast.sinks.sink import BeforeCommit
 
-__all__ = ["DeltaWriter", "open_held", "open_ledger", "resolve_writer"]
-_LOG = logging.getLogger("holdfast")
 TRIES = 3
 """Against other writers of the table: somebody optimises it, or appends to it."""
 
 
-def resolve_writer(sink: Delta, df: Any, stream: str) -> DeltaWriter:
+def resolve_writer(sink: Delta, df: DataFrame, stream: str) -> DeltaWriter:
     """Find the table, check that it takes a streaming DataFrame, and find its label in the log.
 
     Raises:
@@ -43,16 +48,18 @@ def resolve_writer(sink: Delta, df: Any, stream: str) -> DeltaWriter:
     writer = DeltaWriter(sink, target, df=df, stream=stream)
     writer.ledger.standing(stream)
     if writer.name != sink.label:
-        _LOG.info("holdfast: %s has the ledger row %s of %s", sink.shown, writer.name, stream)
+        emit(Informed(f"{sink.display_name} has the ledger row {writer.name} of {stream}"))
     return writer
 
 
 class DeltaWriter(SinkWriter):
     """One start's commits to one table."""
 
-    def __init__(self, sink: Delta, target: Target, *, df: Any, stream: str) -> None:
+    _sink: Delta
+
+    def __init__(self, sink: Delta, target: Target, *, df: DataFrame, stream: str) -> None:
         """Write nothing yet."""
-        self._sink = sink
+        super().__init__(sink)
         self._df = df
         self._stream = stream
         self._ledger = DeltaLedgerStore(sink, target, df.sparkSession)
@@ -61,11 +68,6 @@ class DeltaWriter(SinkWriter):
     def name(self) -> str:
         """The label that the log has for the stream."""
         return self._ledger.label(self._stream)
-
-    @property
-    def shown(self) -> str:
-        """The table as the user named it."""
-        return self._sink.shown
 
     @property
     def place(self) -> str:
@@ -97,8 +99,8 @@ class DeltaWriter(SinkWriter):
         if not has_single_writer_log(self._df.sparkSession, self._ledger.target.reader.location):
             return ()
         return (
-            f"{self.shown} is on S3 with Delta's default LogStore, which is safe for a single "
-            "writer only: let nothing else write to the table",
+            f"{self.display_name} is on S3 with Delta's default LogStore, which is safe for a "
+            "single writer only: let nothing else write to the table",
         )
 
     def look_again(self) -> None:
@@ -116,7 +118,7 @@ class DeltaWriter(SinkWriter):
                 self.look_again()
             except DeltaTableError as error:
                 raise DeltaTableError(
-                    error.shown, why=error.why, how=error.how, is_created=True
+                    error.display_name, why=error.why, how=error.how, is_created=True
                 ) from error
 
     def close(self) -> None:
@@ -124,12 +126,13 @@ class DeltaWriter(SinkWriter):
         self._ledger.close()
 
     def write(
-        self, attempt: Attempt, batch: Any, *, before_commit: BeforeCommit = lambda _: None
+        self, attempt: Attempt, batch: DataFrame, *, before_commit: BeforeCommit = lambda _: None
     ) -> Decision:
         """Decide about a batch, and commit it when it is to be applied."""
-        reached("S2")
+        at = fields_of(attempt)
+        emit(StepOpened(**at))
         standing, decision = self._judge(attempt)  # S3
-        reached("S3")
+        emit(Decided(**at, decision=decision.word))
         row = None if standing is None else standing.row
         if standing is None or row is None or not isinstance(decision, Apply):
             return decision
@@ -141,10 +144,10 @@ class DeltaWriter(SinkWriter):
         )
         before_commit(0)
         self._commit(batch, attempt, identity)  # S4 to S6
-        reached("S6")
+        emit(Committed(**at))
         return self._settle(attempt, identity)
 
-    def _judge(self, attempt: Attempt) -> tuple[Standing | None, Decision]:
+    def _judge(self, attempt: Attempt) -> tuple[LedgerState | None, Decision]:
         """Decide about a batch, and see that the table is as the stream has left it.
 
         Raises:
@@ -155,7 +158,7 @@ class DeltaWriter(SinkWriter):
         if not isinstance(decision, Refuse):
             changed = self._ledger.find_change(attempt.stream, standing)
             if changed is not None:
-                raise TableChangedError(self.shown, attempt.batch_id, why=changed)
+                raise TableChangedError(self.display_name, attempt.batch_id, why=changed)
         return standing, decision
 
     def _settle(self, attempt: Attempt, identity: Identity) -> Decision:
@@ -164,10 +167,10 @@ class DeltaWriter(SinkWriter):
             return Apply()
         _, decision = self._judge(attempt)
         if isinstance(decision, Apply):
-            raise LeftOutError(self.shown, attempt.batch_id)
+            raise CommitSkippedError(self.display_name, attempt.batch_id)
         return decision
 
-    def _commit(self, batch: Any, attempt: Attempt, identity: Identity) -> None:
+    def _commit(self, batch: DataFrame, attempt: Attempt, identity: Identity) -> None:
         """Commit a batch; an error counts only when it is not there and nobody else was faster."""
         commit = merge if self._sink.keys else append
         for tries_left in reversed(range(TRIES)):
@@ -179,6 +182,6 @@ class DeltaWriter(SinkWriter):
                 if not isinstance(decision, Apply):
                     return  # what has become of it is in the log
                 if not tries_left or CONFLICT not in str(error):
-                    raise failure_of(error, self.shown, attempt.batch_id) or error from error
+                    raise failure_of(error, self.display_name, attempt.batch_id) or error from error
             else:
                 return

@@ -14,10 +14,14 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING
 
 from holdfast.spark.arrow import ArrowJob, Order, RecordBatch
 from holdfast.spark.errors import spark_errors
+from holdfast.spark.port import port_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 MAX_RESULT_SIZE = "spark.driver.maxResultSize"
 """Spark's own limit of what a job brings to the driver; its error names it."""
@@ -31,8 +35,12 @@ class TooLargeError(Exception):
     """More of a batch waits to be written than the driver may hold, or than Spark lets it have."""
 
 
+_Arrived = RecordBatch | Order | TooLargeError | None
+"""None when nothing more comes."""
+
+
 @contextmanager
-def collected(batch: Any, *, budget: int) -> Iterator[Iterator[RecordBatch]]:
+def collected(batch: DataFrame, *, budget: int) -> Iterator[Iterator[RecordBatch]]:
     """Give the record batches of a DataFrame, in no promised order, once the first is there.
 
     Leaving waits until Spark is done with the job, so nothing of it runs on behind our back.
@@ -45,7 +53,7 @@ def collected(batch: Any, *, budget: int) -> Iterator[Iterator[RecordBatch]]:
         PySparkException, Py4JError: Spark could not compute it; also while it is iterated.
         TooLargeError: More waits than may, while it is iterated.
     """
-    stream = _Stream(ArrowJob(batch), budget)
+    stream = _Stream(port_of(batch.sparkSession).arrow_job(batch), budget)
     reader = Thread(target=stream.read, name="holdfast-collect", daemon=True)
     reader.start()
     try:
@@ -63,8 +71,7 @@ class _Stream:
         self._budget = budget
         self._came_bytes = 0
         self._taken_bytes = 0
-        self.arrived: SimpleQueue[RecordBatch | Order | TooLargeError | None] = SimpleQueue()
-        """None when nothing more comes."""
+        self.arrived: SimpleQueue[_Arrived] = SimpleQueue()
         self.is_left = False
 
     def read(self) -> None:
@@ -85,7 +92,7 @@ class _Stream:
             self._came_bytes += each.nbytes
         return self._came_bytes - self._taken_bytes > self._budget and not self.is_left
 
-    def until_whole(self, first: Any) -> Iterator[RecordBatch]:
+    def until_whole(self, first: _Arrived) -> Iterator[RecordBatch]:
         """Yield what arrives, and end only when Spark says that this was all."""
         each, came, sent = first, 0, None
         while each is not None:

@@ -10,7 +10,7 @@ row.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
 from holdfast.sinks.postgres import modifiers
@@ -61,7 +61,7 @@ class Column:
     kind: str
     """`typname`; with its schema where it is not one of PostgreSQL's own."""
     modifier: int
-    shown: str
+    display_name: str
     must_be_given: bool = False
     is_generated: bool = False
     is_identity: bool = False
@@ -101,13 +101,13 @@ class Column:
         return '{} COLLATE "C"' if is_text else "{}"
 
 
-def read_columns(connection: psycopg.Connection[Any], name: str) -> dict[str, Column]:
+def read_columns(connection: psycopg.Connection, name: str) -> dict[str, Column]:
     """Return the columns of a table by their names."""
     return {
         column: Column(
             kind=kind,
             modifier=modifier,
-            shown=shown,
+            display_name=shown,
             must_be_given=must_be_given,
             is_generated=is_generated,
             is_identity=is_identity,

@@ -34,7 +34,7 @@ _LAST_YEAR_OF_FOUR_DIGITS = 9_999
 class Beyond:
     """A value that the stream's type cannot hold."""
 
-    shown: str
+    display_name: str
 
 
 Decode = Callable[[bytes], Any]
@@ -64,7 +64,7 @@ def canonical_json(text: str) -> str:
         return text  # PostgreSQL has it as it is, or not at all
 
 
-def _canonical(value: Any) -> str:
+def _canonical(value: object) -> str:
     if isinstance(value, dict):  # of a key that comes twice the last value counts, as in jsonb
         pairs = (f"{json.dumps(key)}:{_canonical(each)}" for key, each in sorted(value.items()))
         return f"{{{','.join(pairs)}}}"
@@ -164,7 +164,7 @@ def _exact_number(raw: bytes) -> decimal.Decimal:
     return decimal.Decimal(f"{_SIGNS[sign]}{digits or '0'}e{exponent}")
 
 
-def _array(raw: bytes, inner: Decode) -> list[Any] | Beyond:
+def _array(raw: bytes, inner: Decode) -> list[object] | Beyond:
     (dimensions,) = struct.unpack(">i", raw[:4])
     if dimensions == 0:
         return []
@@ -179,7 +179,7 @@ def _array(raw: bytes, inner: Decode) -> list[Any] | Beyond:
         found.append(None if size < 0 else inner(raw[at : at + size]))
         at += max(size, 0)
     if any(isinstance(each, Beyond) for each in found):
-        shown = (each.shown if isinstance(each, Beyond) else str(each) for each in found)
+        shown = (each.display_name if isinstance(each, Beyond) else str(each) for each in found)
         return Beyond(f"{{{', '.join(shown)}}}")
     return found
 

@@ -40,7 +40,7 @@ class Fixed:
     width: int
     encode: Callable[[Array], bytes]
     """From an array without NULLs to its values, little-endian, one after the other."""
-    filler: Any = 0
+    filler: object = 0
     """What stands for NULL while the others are encoded."""
 
 
@@ -64,7 +64,7 @@ class InexactError(ValueError):
         """Which of the columns, from 0."""
 
 
-def encode_batch(batch: Any, encoders: Sequence[Encoder]) -> memoryview:
+def encode_batch(batch: pa.RecordBatch, encoders: Sequence[Encoder]) -> memoryview:
     """Return the tuples of a record batch, without COPY's header and trailer.
 
     Raises:

@@ -10,10 +10,10 @@ there.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from holdfast.ledger.postgres import STORAGE, pin_storage
 from holdfast.ledger.row import NO_BATCH
+from holdfast.sinks.postgres.ledger_rows import STORAGE, pin_storage
 from holdfast.sinks.postgres.storage import find_change, table_oid
 from holdfast.sinks.postgres.witness import Witness, find_missing, keep_witness, read_witness
 
@@ -35,7 +35,7 @@ SELECT l.target, coalesce((to_jsonb(l) ->> 'brought')::bigint, (SELECT sum(h.row
 FROM holdfast.ledger l WHERE l.stream = %s AND l.sink = %s"""  # noqa: S608 - no value in it
 
 
-def examine(connection: psycopg.Connection[Any], row: LedgerRow, table: Table) -> str | None:
+def examine(connection: psycopg.Connection, row: LedgerRow, table: Table) -> str | None:
     """Say what shows that the table lacks what was brought into it; None if nothing does.
 
     A table that was only rewritten (VACUUM FULL, a restore of everything) still has all its rows.
@@ -47,7 +47,7 @@ def examine(connection: psycopg.Connection[Any], row: LedgerRow, table: Table) -
         return None if found is None else _judge(connection, row, table, found=found)
 
 
-def pin(connection: psycopg.Connection[Any], row: LedgerRow, table: Table) -> None:
+def pin(connection: psycopg.Connection, row: LedgerRow, table: Table) -> None:
     """Write down the storage and some rows of the table, if it still holds what was brought."""
     found = _find(connection, row, table)
     if found is None or found.storage is None:
@@ -72,7 +72,7 @@ class _Found:
     """Whether the ledger's tables are new enough for that."""
 
 
-def _find(connection: psycopg.Connection[Any], row: LedgerRow, table: Table) -> _Found | None:
+def _find(connection: psycopg.Connection, row: LedgerRow, table: Table) -> _Found | None:
     found = connection.execute(_FOUND.encode(), (table.name, row.stream, row.sink)).fetchone()
     if found is None:
         return None
@@ -89,7 +89,7 @@ def _find(connection: psycopg.Connection[Any], row: LedgerRow, table: Table) -> 
 
 
 def _judge(
-    connection: psycopg.Connection[Any], row: LedgerRow, table: Table, *, found: _Found
+    connection: psycopg.Connection, row: LedgerRow, table: Table, *, found: _Found
 ) -> str | None:
     """Return what contradicts the row."""
     pinned, brought, storage = found.pinned, found.brought, found.storage
@@ -101,7 +101,7 @@ def _judge(
         return f"it is empty, and {brought:,} rows were written into it" if is_empty else None
     elsewhere = _find_elsewhere(connection, pinned, storage)
     if elsewhere is not None:
-        why = f"its rows went into {elsewhere}, and {table.shown} is another table"
+        why = f"its rows went into {elsewhere}, and {table.display_name} is another table"
         return why if brought or row.last_batch > NO_BATCH else None
     there = _count(connection, table)
     if there < brought:
@@ -112,7 +112,7 @@ def _judge(
     return None if gone is None else f"{change}: {gone}"
 
 
-def _holds_batches(connection: psycopg.Connection[Any], row: LedgerRow, table: Table) -> bool:
+def _holds_batches(connection: psycopg.Connection, row: LedgerRow, table: Table) -> bool:
     """Return whether rows are there that a transaction of this stream has written.
 
     VACUUM FULL and CLUSTER leave that as it is; other rewrites and a restore do not.
@@ -126,7 +126,7 @@ def _holds_batches(connection: psycopg.Connection[Any], row: LedgerRow, table: T
     return bool(found and found[0])
 
 
-def _find_elsewhere(connection: psycopg.Connection[Any], pinned: str, storage: str) -> str | None:
+def _find_elsewhere(connection: psycopg.Connection, pinned: str, storage: str) -> str | None:
     """Return the table that the row was written into, when it is there under another name."""
     oid = table_oid(pinned)
     if oid == table_oid(storage):
@@ -139,12 +139,12 @@ def _find_elsewhere(connection: psycopg.Connection[Any], pinned: str, storage: s
     return found[0] if found else None
 
 
-def _has_rows(connection: psycopg.Connection[Any], table: Table) -> bool:
+def _has_rows(connection: psycopg.Connection, table: Table) -> bool:
     statement = f"SELECT EXISTS (SELECT FROM {table.own_rows})"  # noqa: S608 - quoted
     found = connection.execute(statement.encode()).fetchone()
     return bool(found and found[0])
 
 
-def _count(connection: psycopg.Connection[Any], table: Table) -> int:
+def _count(connection: psycopg.Connection, table: Table) -> int:
     found = connection.execute(f"SELECT count(*) FROM {table.own_rows}".encode()).fetchone()  # noqa: S608
     return int(found[0]) if found else 0

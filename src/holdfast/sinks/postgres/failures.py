@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError, MissingExtraError
 
@@ -94,7 +94,7 @@ class DroppedRowsError(HoldfastError):
         )
 
 
-def is_gone(connection: psycopg.Connection[Any], error: psycopg.Error) -> bool:
+def is_gone(connection: psycopg.Connection, error: psycopg.Error) -> bool:
     """Return whether a session ended, so that only the ledger knows what became of its batch."""
     sqlstate = error.sqlstate
     return sqlstate is None or connection.closed or sqlstate.startswith(_GONE)

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from holdfast.points import reached
+from holdfast.events import emit
+from holdfast.events.starts import SinkFenced, SinkRowEvent
 
 if TYPE_CHECKING:
     import psycopg
@@ -28,11 +29,11 @@ Changed = TypeVar("Changed")
 
 
 def take(
-    connection: psycopg.Connection[Any],
+    connection: psycopg.Connection,
     row: LedgerRow | Attempt,
     change: Callable[[], Changed],
     *,
-    point: str = "fenced",
+    done: type[SinkRowEvent] = SinkFenced,
 ) -> Changed:
     """Change a ledger row, or read it under its lock, against whoever holds it.
 
@@ -40,7 +41,7 @@ def take(
         connection: Not in a transaction.
         row: The row, or a batch that has the same stream and sink.
         change: Run inside a transaction, again when the row was locked.
-        point: What is reached when it has been run.
+        done: What has happened when it has been run.
 
     Raises:
         psycopg.Error: The server did not answer, or somebody kept the row locked whom we may not
@@ -59,15 +60,15 @@ def take(
             with connection.transaction():
                 connection.execute(settings.encode())
                 changed = change()
-                reached(point)
+                emit(done(stream=row.stream, sink=row.sink))
                 return changed
         except errors.LockNotAvailable:
             if attempt == TRIES:
                 raise
-            end_blockers(connection, row)
+            terminate_blocking_sessions(connection, row)
 
 
-def end_blockers(connection: psycopg.Connection[Any], row: LedgerRow | Attempt) -> None:
+def terminate_blocking_sessions(connection: psycopg.Connection, row: LedgerRow | Attempt) -> None:
     """End the sessions of this stream and sink that hold locks in the ledger."""
     connection.execute(
         "SELECT pg_terminate_backend(l.pid) FROM pg_locks l"
@@ -79,7 +80,7 @@ def end_blockers(connection: psycopg.Connection[Any], row: LedgerRow | Attempt) 
 
 
 def look_at_blockers(
-    connection: psycopg.Connection[Any], row: LedgerRow | Attempt
+    connection: psycopg.Connection, row: LedgerRow | Attempt
 ) -> dict[int, tuple[Any, ...]]:
     """Return what the sessions of this stream and sink that hold locks in the ledger are doing.
 

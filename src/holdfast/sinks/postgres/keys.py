@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.sinks.postgres.columns import Column, TableError
 from holdfast.sinks.postgres.target import Key, quote
@@ -59,11 +59,11 @@ class _Index:
 
 
 def check_merge(
-    connection: psycopg.Connection[Any],
+    connection: psycopg.Connection,
     columns: Mapping[str, Column],
     keys: Sequence[str],
     *,
-    shown: str,
+    table: str,
     name: str,
 ) -> tuple[Key, ...]:
     """Return the keys with what their unique index takes for equal.
@@ -87,14 +87,14 @@ def check_merge(
     create = f"CREATE UNIQUE INDEX ON {name} ({', '.join(map(quote, keys))});"
     if not usable:
         why = f"It has no unique index on exactly {', '.join(keys)}."
-        raise TableError(shown, why=why, sql=create)
+        raise TableError(table, why=why, sql=create)
     for index in usable:
-        _check_index(index, shown=shown, name=name, create=create)
-    _check_agreement(usable, shown=shown, name=name)
+        _check_index(index, display_name=table, name=name, create=create)
+    _check_agreement(usable, display_name=table, name=name)
     return tuple(_key(column, columns[column], usable[0]) for column in keys)
 
 
-def _check_index(index: _Index, *, shown: str, name: str, create: str) -> None:
+def _check_index(index: _Index, *, display_name: str, name: str, create: str) -> None:
     why = None
     if not index.is_immediate:
         why = "is deferrable, and PostgreSQL does not merge by such a one"
@@ -102,15 +102,17 @@ def _check_index(index: _Index, *, shown: str, name: str, create: str) -> None:
         why = "has an operator class of its own, so which keys are equal is not known"
     if why is not None:
         sql = f"{index.drop(name)} {create}"
-        raise TableError(shown, why=f"Its unique index {index.name} {why}.", sql=sql)
+        raise TableError(display_name, why=f"Its unique index {index.name} {why}.", sql=sql)
 
 
-def _check_agreement(usable: Sequence[_Index], *, shown: str, name: str) -> None:
+def _check_agreement(usable: Sequence[_Index], *, display_name: str, name: str) -> None:
     first = usable[0]
     for other in usable[1:]:
         if other.collations != first.collations:
             why = f"Its unique indexes {first.name} and {other.name} take other keys for equal."
-            raise TableError(shown, why=why, sql=f"{other.drop(name)}  -- or {first.drop(name)}")
+            raise TableError(
+                display_name, why=why, sql=f"{other.drop(name)}  -- or {first.drop(name)}"
+            )
 
 
 def _key(name: str, column: Column, index: _Index) -> Key:

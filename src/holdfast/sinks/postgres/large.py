@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import logging
 import threading
+from functools import partial
 from pickle import PicklingError
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
+from holdfast.events import emit
+from holdfast.events.event import Warned
 from holdfast.sinks.postgres.task import Task, find_missing, read_answer
 from holdfast.spark.errors import spark_errors
-from holdfast.spark.plan import estimated_bytes
+from holdfast.spark.port import port_of
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
     from holdfast.ledger.decide import Decision
     from holdfast.ledger.row import Attempt
     from holdfast.sinks.postgres.target import Target
     from holdfast.sinks.secrets import Secret
     from holdfast.sinks.sink import BeforeCommit
 
-_LOG = logging.getLogger("holdfast")
 BUDGET_SETTING = "spark.holdfast.driverBatchBytes"
 BUDGET_BYTES = 256 << 20
 _SECONDS_TO_LOOK = 10.0
@@ -42,21 +45,25 @@ class ExecutorLacksError(HoldfastError):
         )
 
 
-def budget_of(spark: Any) -> int:
+def budget_of(spark: SparkSession) -> int:
     """Return how many bytes of a batch the driver may hold."""
-    return int(spark.conf.get(BUDGET_SETTING, str(BUDGET_BYTES)))
+    return int(str(spark.conf.get(BUDGET_SETTING, str(BUDGET_BYTES))))
 
 
-def is_large(batch: Any) -> bool:
+def is_large(batch: DataFrame) -> bool:
     """Return whether a batch is known to be over the budget before it is run.
 
     Spark knows the size of files, and of most other sources nothing; that is not large here.
     """
-    return budget_of(batch.sparkSession) < estimated_bytes(batch) < _NOT_KNOWN
+    return (
+        budget_of(batch.sparkSession)
+        < port_of(batch.sparkSession).estimated_bytes(batch)
+        < _NOT_KNOWN
+    )
 
 
 def write_in_task(
-    batch: Any, target: Target, attempt: Attempt, *, dsn: Secret, before_commit: BeforeCommit
+    batch: DataFrame, target: Target, attempt: Attempt, *, dsn: Secret, before_commit: BeforeCommit
 ) -> Decision:
     """Write a batch by one task.
 
@@ -79,7 +86,7 @@ def write_in_task(
 class ExecutorCheck:
     """One small task that looks, beside the start of the query, for what a large batch needs."""
 
-    def __init__(self, spark: Any, dsn: Secret) -> None:
+    def __init__(self, spark: SparkSession, dsn: Secret) -> None:
         """Begin looking."""
         self._spark = spark
         self._dsn = dsn
@@ -99,14 +106,12 @@ class ExecutorCheck:
     def _look(self) -> None:
         self._missing = _look_there(self._spark, self._dsn)
         if self._missing:
-            _LOG.warning(
-                "holdfast: batches over %s bytes cannot be written: executors lack %s",
-                f"{budget_of(self._spark):,}",
-                ", ".join(self._missing),
-            )
+            lacking, budget = ", ".join(self._missing), budget_of(self._spark)
+            what = f"batches over {budget:,} bytes cannot be written: executors lack {lacking}"
+            emit(Warned(what))
 
 
-def _look_there(spark: Any, dsn: Secret) -> list[str]:
+def _look_there(spark: SparkSession, dsn: Secret) -> list[str]:
     """Return what an executor lacks, by a task that looks."""
     from pyspark import cloudpickle
     from pyspark.errors import PySparkException
@@ -116,7 +121,6 @@ def _look_there(spark: Any, dsn: Secret) -> list[str]:
     except (PicklingError, TypeError, PySparkException):
         return ["the DSN: the function that returns it cannot be sent there"]
     try:
-        one = spark.sparkContext.parallelize([0], 1)
-        return list(one.flatMap(lambda _: find_missing(dsn)).collect())
+        return port_of(spark).run_task(spark, partial(find_missing, dsn))
     except spark_errors() as error:
         return [f"Holdfast itself ({type(error).__name__})"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
 from holdfast.ledger.output import ExchangeOutput, KeepOutput
@@ -13,11 +14,20 @@ from holdfast.sinks.postgres.target import Table, quote_table
 
 if TYPE_CHECKING:
     import psycopg
+    from pyspark.sql import SparkSession
 
     from holdfast.ledger.output import Output
     from holdfast.ledger.row import LedgerRow
     from holdfast.sinks.postgres.sink import Postgres
     from holdfast.sinks.postgres.writers import Writers
+
+
+def open_ledger(
+    sink: Postgres, spark: SparkSession | None = None, *, options: Mapping[str, str] | None = None
+) -> PostgresLedgerStore:
+    """Open the ledger of a table; no session is needed."""
+    del spark, options
+    return PostgresLedgerStore(sink)
 
 
 class PostgresLedgerStore(LedgerStore):
@@ -32,9 +42,13 @@ class PostgresLedgerStore(LedgerStore):
         self._labels: dict[str, str] = {}
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """The table as people know it; once a start has found it, with its schema."""
-        return f"the PostgreSQL table {self.table.shown}" if self.table else self._sink.shown
+        return (
+            f"the PostgreSQL table {self.table.display_name}"
+            if self.table
+            else self._sink.display_name
+        )
 
     def label(self, stream: str) -> str:
         """Return the name of the row that the ledger has for this table."""
@@ -42,7 +56,7 @@ class PostgresLedgerStore(LedgerStore):
 
     def find_label(self, stream: str) -> str:
         """Ask the ledger for the name of its row; from then on it is the same."""
-        from holdfast.ledger.postgres import find_label
+        from holdfast.sinks.postgres.ledger_rows import find_label
 
         if stream not in self._labels:
             table = self._find_table()
@@ -56,7 +70,7 @@ class PostgresLedgerStore(LedgerStore):
     def read(self, stream: str) -> LedgerRow | Unreadable | None:
         """Return the row of a stream; None without one, also where the ledger has no tables yet."""
         try:
-            with naming_refusals(self.shown):
+            with naming_refusals(self.display_name):
                 self.find_label(stream)
                 return self.read_row(stream)
         except HoldfastError as error:
@@ -68,18 +82,18 @@ class PostgresLedgerStore(LedgerStore):
         Raises:
             psycopg.Error: The server did not answer, or refused.
         """
-        from holdfast.ledger.postgres import read_row
+        from holdfast.sinks.postgres.ledger_rows import read_row
 
         label = self.label(stream)
         return self.session.ask(lambda connection: read_row(connection, stream, label))
 
     def last_epoch(self, stream: str) -> int:
         """Return the highest epoch in the history of the stream and this table; 0 without one."""
-        from holdfast.ledger.postgres import last_epoch
+        from holdfast.sinks.postgres.ledger_rows import last_epoch
 
         label = self.label(stream)
         try:
-            with naming_refusals(self.shown):
+            with naming_refusals(self.display_name):
                 return self.session.ask(lambda connection: last_epoch(connection, stream, label))
         except HoldfastError as error:
             if not _has_no_tables(error):
@@ -90,16 +104,16 @@ class PostgresLedgerStore(LedgerStore):
         """Say what shows that the table was emptied or replaced; None if nothing does."""
         from holdfast.sinks.postgres.examine import examine
 
-        with naming_refusals(self.shown):
+        with naming_refusals(self.display_name):
             table = self._named_table()
             return self.session.ask(lambda connection: examine(connection, row, table))
 
     def replace(self, old: LedgerRow | None, new: LedgerRow) -> bool:
         """Put a row in the place of another, or of none, and so fence the sink with its epoch."""
-        from holdfast.ledger.postgres import replace_row
         from holdfast.sinks.postgres.fence import take
+        from holdfast.sinks.postgres.ledger_rows import replace_row
 
-        with naming_refusals(self.shown):
+        with naming_refusals(self.display_name):
             connection, name = self.session.connection(), self._named_table().name
             return take(connection, new, lambda: replace_row(connection, old, new, target=name))
 
@@ -107,11 +121,11 @@ class PostgresLedgerStore(LedgerStore):
         self, old: LedgerRow | None, new: LedgerRow, output: Output, *, seen: str | None = None
     ) -> bool:
         """Empty, exchange or keep the rows of the table, and set its row, in one transaction."""
-        from holdfast.ledger.postgres_tables import ensure_tables
         from holdfast.sinks.postgres.fence import take
-        from holdfast.sinks.postgres.settle import OtherRowError, Settling
+        from holdfast.sinks.postgres.ledger_tables import ensure_tables
+        from holdfast.sinks.postgres.settle import LedgerRowChangedError, Settling
 
-        with naming_refusals(self.shown):
+        with naming_refusals(self.display_name):
             connection, table = self.session.connection(), self._named_table()
             ensure_tables(connection)
             settling = Settling(
@@ -119,13 +133,13 @@ class PostgresLedgerStore(LedgerStore):
             )
             try:
                 take(connection, new, lambda: settling.settle(old, new, output))
-            except OtherRowError:
+            except LedgerRowChangedError:
                 return False
         return True
 
     def since(self, stream: str, *, generation: int) -> Since:
         """Tell the rows of a generation from those of other writers, by their transactions."""
-        with naming_refusals(self.shown):
+        with naming_refusals(self.display_name):
             self.find_label(stream)
             return self._find_writers(stream, generation).since
 
@@ -133,31 +147,31 @@ class PostgresLedgerStore(LedgerStore):
         """Say why the table could not be settled; what is tried is rolled back."""
         from holdfast.sinks.postgres.obstacles import Trial, find_ledger_obstacle
 
-        with naming_refusals(self.shown):
+        with naming_refusals(self.display_name):
             barred = self.session.ask(find_ledger_obstacle)
             if barred is not None or isinstance(output, KeepOutput):
                 return barred
             table, writers = self._find_table(), None
             if table is None:
-                return f"{self.shown} is gone."
+                return f"{self.display_name} is gone."
             if isinstance(output, ExchangeOutput):
                 self.find_label(new.stream)
                 writers = self._find_writers(new.stream, output.generation)
 
-            def look(connection: psycopg.Connection[Any]) -> str | None:
+            def look(connection: psycopg.Connection) -> str | None:
                 trial = Trial(connection=connection, table=table, output=output, writers=writers)
                 return trial.find_obstacle()
 
             return self.session.ask(look)
 
     def _find_writers(self, stream: str, generation: int) -> Writers:
-        from holdfast.ledger.postgres_tables import VERSION, find_version
+        from holdfast.sinks.postgres.ledger_tables import VERSION, find_version
         from holdfast.sinks.postgres.writers import Life, Writers, find_writers
 
         table, label = self._named_table(), self.label(stream)
         keyed = bool(self._sink.keys)
 
-        def find(connection: psycopg.Connection[Any]) -> Writers:
+        def find(connection: psycopg.Connection) -> Writers:
             if find_version(connection) != VERSION:
                 why = "the ledger's tables are of an older version"
                 return Writers(since=Since(unclear=why))
@@ -179,9 +193,9 @@ class PostgresLedgerStore(LedgerStore):
 
     def other_streams(self, stream: str) -> tuple[str, ...]:
         """Return the other streams that have a row for this table."""
-        from holdfast.ledger.postgres import find_other_streams
+        from holdfast.sinks.postgres.ledger_rows import find_other_streams
 
-        with naming_refusals(self.shown):
+        with naming_refusals(self.display_name):
             table = self._find_table()
             if table is None:
                 return ()
@@ -193,12 +207,12 @@ class PostgresLedgerStore(LedgerStore):
         from holdfast.sinks.postgres.examine import LOCK_TIMEOUT_MS
         from holdfast.sinks.postgres.settle import describe_table
 
-        with naming_refusals(self.shown):
+        with naming_refusals(self.display_name):
             table = self._find_table()
             if table is None:
                 return None
 
-            def describe(connection: psycopg.Connection[Any]) -> tuple[str, int]:
+            def describe(connection: psycopg.Connection) -> tuple[str, int]:
                 with connection.transaction():  # a session can hold a lock on the table for ever
                     connection.execute(f"SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}".encode())
                     return describe_table(connection, table)
@@ -207,11 +221,11 @@ class PostgresLedgerStore(LedgerStore):
 
     def fence(self, row: LedgerRow, *, epoch: int, nonce: str) -> LedgerRow | None:
         """Let only this epoch write from now on; None if the row is not this start's to take."""
-        from holdfast.ledger.postgres import fence
         from holdfast.sinks.postgres.examine import pin
         from holdfast.sinks.postgres.fence import take
+        from holdfast.sinks.postgres.ledger_rows import fence
 
-        with naming_refusals(self.shown):
+        with naming_refusals(self.display_name):
             connection, table = self.session.connection(), self._named_table()
 
             def fence_and_pin() -> LedgerRow | None:
@@ -230,7 +244,7 @@ class PostgresLedgerStore(LedgerStore):
         """Return the table; None when there is none of this name."""
         return self.table or self.session.ask(self._look_up)
 
-    def _look_up(self, connection: psycopg.Connection[Any]) -> Table | None:
+    def _look_up(self, connection: psycopg.Connection) -> Table | None:
         from holdfast.sinks.postgres.table import find_table
 
         return find_table(connection, self._sink.table)
@@ -238,7 +252,7 @@ class PostgresLedgerStore(LedgerStore):
     def _named_table(self) -> Table:
         """Return the table, or just its name when there is none."""
         name = quote_table(self._sink.table)
-        return self._find_table() or Table(name=name, shown=self._sink.table, storage="0/0")
+        return self._find_table() or Table(name=name, display_name=self._sink.table, storage="0/0")
 
 
 def _has_no_tables(error: HoldfastError) -> bool:

@@ -9,9 +9,9 @@ compares, in two round trips; what is compared does not grow with the table.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from holdfast.ledger.postgres import COLUMNS, PARTITIONS, make_row
+from holdfast.sinks.postgres.ledger_rows import COLUMNS, PARTITIONS, make_row
 from holdfast.sinks.postgres.storage import find_change, table_oid
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Look:
     """Whether no rows of the table are remembered yet."""
 
 
-def look_under_lock(connection: psycopg.Connection[Any], target: Target, attempt: Attempt) -> Look:
+def look_under_lock(connection: psycopg.Connection, target: Target, attempt: Attempt) -> Look:
     """Lock the ledger row and compare the table, which the transaction has locked already."""
     look = _PARTITIONED if target.is_partitioned else _PLAIN
     found = connection.execute(

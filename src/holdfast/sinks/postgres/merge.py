@@ -13,7 +13,7 @@ key that comes twice in one batch is refused, because nothing says which one is 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
 from holdfast.sinks.postgres.failures import DroppedRowsError
@@ -47,7 +47,7 @@ class UnmergeableRowsError(HoldfastError):
         )
 
 
-def stage(connection: psycopg.Connection[Any], target: Target) -> None:
+def stage(connection: psycopg.Connection, target: Target) -> None:
     """Make a table of this transaction's own, which the batch is copied into."""
     connection.execute(
         f"CREATE TEMP TABLE {_BATCH} ON COMMIT DROP AS"  # noqa: S608 - identifiers are quoted
@@ -55,7 +55,7 @@ def stage(connection: psycopg.Connection[Any], target: Target) -> None:
     )
 
 
-def merge(connection: psycopg.Connection[Any], target: Target, *, has_triggers: bool) -> int:
+def merge(connection: psycopg.Connection, target: Target, *, has_triggers: bool) -> int:
     """Bring the staged rows into the table; return how many of them it did not have before.
 
     Args:
@@ -69,17 +69,17 @@ def merge(connection: psycopg.Connection[Any], target: Target, *, has_triggers: 
     """
     _refuse_null_keys(connection, target)
     if target.sequence_by is None:
-        _refuse_doubled_keys(connection, target)
+        _refuse_duplicate_keys(connection, target)
     can_drop = has_triggers and _count(connection, _DROPPING_TRIGGERS, target.name)
     # A partition is locked only from the merge on: it can get a trigger until then.
     due = _count_due(connection, target) if can_drop or target.is_partitioned else 0
     added, changed = _merge(connection, target)
     if changed < due:
-        raise DroppedRowsError(target.shown, due - changed)
+        raise DroppedRowsError(target.display_name, due - changed)
     return added
 
 
-def _merge(connection: psycopg.Connection[Any], target: Target) -> tuple[int, int]:
+def _merge(connection: psycopg.Connection, target: Target) -> tuple[int, int]:
     """Return how many rows were inserted, and how many inserted or updated."""
     statement = merge_statement(target)
     if target.is_partitioned:
@@ -157,25 +157,25 @@ def _row(side: str, target: Target) -> str:
     return f"ROW({', '.join(f'{side}.{quote(column)}' for column in target.columns)})"
 
 
-def _refuse_null_keys(connection: psycopg.Connection[Any], target: Target) -> None:
+def _refuse_null_keys(connection: psycopg.Connection, target: Target) -> None:
     condition = " OR ".join(f"{quote(key)} IS NULL" for key in target.keys)
     found = _count(connection, f"SELECT count(*) FROM {STAGING} WHERE {condition}")  # noqa: S608
     if found:
         why = f"{found:,} rows have a NULL in {', '.join(target.keys)}."
-        raise UnmergeableRowsError(target.shown, why=why)
+        raise UnmergeableRowsError(target.display_name, why=why)
 
 
-def _refuse_doubled_keys(connection: psycopg.Connection[Any], target: Target) -> None:
+def _refuse_duplicate_keys(connection: psycopg.Connection, target: Target) -> None:
     equal = ", ".join(key.equal() for key in target.merged_by)
     found = connection.execute(
         f"SELECT count(*) FROM (SELECT FROM {STAGING} GROUP BY {equal} HAVING count(*) > 1) d".encode()  # noqa: S608, E501 - quoted
     ).fetchone()
     if found and found[0]:
         why = f"{found[0]:,} keys come twice in one batch, and without sequence_by no row is later."
-        raise UnmergeableRowsError(target.shown, why=why)
+        raise UnmergeableRowsError(target.display_name, why=why)
 
 
-def _count_due(connection: psycopg.Connection[Any], target: Target) -> int:
+def _count_due(connection: psycopg.Connection, target: Target) -> int:
     """Return how many keys of the batch must be inserted or updated, however ties are broken."""
     if set(target.keys) >= set(target.columns):
         return _count_new_keys(connection, target)
@@ -195,7 +195,7 @@ def _count_due(connection: psycopg.Connection[Any], target: Target) -> int:
     return _count(connection, statement)
 
 
-def _count_new_keys(connection: psycopg.Connection[Any], target: Target) -> int:
+def _count_new_keys(connection: psycopg.Connection, target: Target) -> int:
     """Return how many keys of the batch the table does not have."""
     keys, equal = _keys(target)
     statement = (
@@ -216,6 +216,6 @@ def _same(target: Target) -> str:
     return " AND ".join(f"{key.equal('t.')} = {key.equal('s.')}" for key in target.merged_by)
 
 
-def _count(connection: psycopg.Connection[Any], statement: str, name: str | None = None) -> int:
+def _count(connection: psycopg.Connection, statement: str, name: str | None = None) -> int:
     found = connection.execute(statement.encode(), (name, name) if name else None).fetchone()
     return int(found[0]) if found else 0

@@ -46,12 +46,12 @@ SELECT has_table_privilege('holdfast.ledger', 'SELECT')
     AND has_table_privilege('holdfast.settled', 'INSERT')"""
 
 
-def find_ledger_obstacle(connection: psycopg.Connection[Any]) -> str | None:
+def find_ledger_obstacle(connection: psycopg.Connection) -> str | None:
     """Say why this role could not set a ledger row by a plan; None if it could.
 
     Tables of an older version are upgraded by the step itself, if this role may.
     """
-    from holdfast.ledger.postgres_tables import (
+    from holdfast.sinks.postgres.ledger_tables import (
         VERSION,
         LedgerTablesError,
         check_tables,
@@ -77,7 +77,7 @@ def find_ledger_obstacle(connection: psycopg.Connection[Any]) -> str | None:
 class Trial:
     """One way to settle a table that is tried."""
 
-    connection: psycopg.Connection[Any]
+    connection: psycopg.Connection
     """Not in a transaction."""
     table: Table
     output: EmptyOutput | RestoreOutput | ExchangeOutput
@@ -88,7 +88,7 @@ class Trial:
         """Say why the table could not be settled; None if nothing speaks against it."""
         rights = self.connection.execute(_RIGHTS, (self.table.name,)).fetchone()
         if rights is None:
-            return f"{self.table.shown} is gone."
+            return f"{self.table.display_name} is gone."
         found = next(iter((*self._find_unclear(), *self._find_barred(rights))), None)
         kept = None if isinstance(self.output, EmptyOutput) else self.output.kept
         if found is not None or kept is None:
@@ -105,16 +105,16 @@ class Trial:
             return []
         found = self.writers.since
         if found.unclear:
-            return [f"The rows of {self.table.shown} cannot be told apart: {found.unclear}."]
+            return [f"The rows of {self.table.display_name} cannot be told apart: {found.unclear}."]
         if self.output.rows not in (None, found.own_rows):
-            changed = f"The stream's own rows in {self.table.shown} have changed"
+            changed = f"The stream's own rows in {self.table.display_name} have changed"
             return [f"{changed} since the plan was made."]
         return []
 
     def _find_barred(self, rights: tuple[Any, ...]) -> list[str]:
         """Return what this role may not do, and what the table does not let happen."""
         secured, may_create, may_empty, may_exchange, referenced, rule = rights
-        shown, found = self.table.shown, []
+        shown, found = self.table.display_name, []
         takes = self._empties or bool(getattr(self.output, "rows", None))
         if secured:
             found.append(f"Row security hides rows of {shown} from this role.")
@@ -133,11 +133,11 @@ class Trial:
         """Say why the rows of a copy could not come back as they were."""
         fits = fit(self.connection, self.table, kept)
         if fits.why_not:
-            return f"The rows of {self.table.shown} cannot be put back: {fits.why_not}."
+            return f"The rows of {self.table.display_name} cannot be put back: {fits.why_not}."
         triggers = find_triggers(self.connection, self.table)
         barred = [name for _, name, _, may in triggers if not may]
         if barred:
-            return f"{self.table.shown}: {say_barred(barred[0])}"
+            return f"{self.table.display_name}: {say_barred(barred[0])}"
         return self._find_missing_parent(kept) or self._try(kept, fits.columns)
 
     def _find_missing_parent(self, kept: str) -> str | None:
@@ -152,7 +152,7 @@ class Trial:
                 f" AND NOT EXISTS (SELECT FROM {parent} p WHERE {same})".encode()
             ).fetchone()
             if found and found[0]:
-                rows = f"{found[0]:,} kept rows of {self.table.shown}"
+                rows = f"{found[0]:,} kept rows of {self.table.display_name}"
                 return f"{rows} refer to rows of {parent} that are gone."
         return None
 
@@ -172,5 +172,5 @@ class Trial:
                     self.connection.execute(statement.encode())
         except Error as error:
             said = error.diag.message_primary or type(error).__name__
-            return f"The rows of {self.table.shown} cannot be put back: {said}."
+            return f"The rows of {self.table.display_name} cannot be put back: {said}."
         return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.ledger.output import CannotSettleError
 from holdfast.sinks.postgres.target import quote
@@ -57,7 +57,7 @@ class Fit:
     """Why the rows cannot come back as they were; empty if they can."""
 
 
-def fit(connection: psycopg.Connection[Any], table: Table, kept: str) -> Fit:
+def fit(connection: psycopg.Connection, table: Table, kept: str) -> Fit:
     """Hold a copy against its table.
 
     Args:
@@ -82,7 +82,7 @@ def fit(connection: psycopg.Connection[Any], table: Table, kept: str) -> Fit:
     return Fit(columns=columns, added=added)
 
 
-def put_back(connection: psycopg.Connection[Any], table: Table, kept: str) -> int:
+def put_back(connection: psycopg.Connection, table: Table, kept: str) -> int:
     """Insert the rows of a copy, within the transaction there is; return how many.
 
     Args:
@@ -95,7 +95,9 @@ def put_back(connection: psycopg.Connection[Any], table: Table, kept: str) -> in
     """
     found = fit(connection, table, kept)
     if found.why_not:
-        raise CannotSettleError(table.shown, f"Its rows cannot be put back: {found.why_not}.")
+        raise CannotSettleError(
+            table.display_name, f"Its rows cannot be put back: {found.why_not}."
+        )
     columns = ", ".join(map(quote, found.columns))
     expected = connection.execute(f"SELECT count(*) FROM {kept}".encode()).fetchone()  # noqa: S608 - quoted
     with triggers_off(connection, table):
@@ -104,12 +106,14 @@ def put_back(connection: psycopg.Connection[Any], table: Table, kept: str) -> in
             f" SELECT {columns} FROM {kept}".encode()
         ).rowcount
     if expected is None or back != expected[0]:
-        raise CannotSettleError(table.shown, "It took another number of rows than the copy has.")
+        raise CannotSettleError(
+            table.display_name, "It took another number of rows than the copy has."
+        )
     return back
 
 
 @contextmanager
-def triggers_off(connection: psycopg.Connection[Any], table: Table) -> Iterator[None]:
+def triggers_off(connection: psycopg.Connection, table: Table) -> Iterator[None]:
     """Have the table's own triggers not fire within; those of foreign keys still do.
 
     Raises:
@@ -118,7 +122,7 @@ def triggers_off(connection: psycopg.Connection[Any], table: Table) -> Iterator[
     found = find_triggers(connection, table)
     barred = [name for _, name, _, may in found if not may]
     if barred:
-        raise CannotSettleError(table.shown, say_barred(barred[0]))
+        raise CannotSettleError(table.display_name, say_barred(barred[0]))
     for relation, name, _, _ in found:
         connection.execute(f"ALTER TABLE ONLY {relation} DISABLE TRIGGER {quote(name)}".encode())
     yield
@@ -131,7 +135,7 @@ def triggers_off(connection: psycopg.Connection[Any], table: Table) -> Iterator[
 
 
 def find_triggers(
-    connection: psycopg.Connection[Any], table: Table
+    connection: psycopg.Connection, table: Table
 ) -> list[tuple[str, str, bool, bool]]:
     """Return the triggers that would fire: table, name, whether always, whether ours to switch."""
     return connection.execute(_TRIGGERS.encode(), (table.name, table.name)).fetchall()
@@ -145,7 +149,7 @@ def say_barred(trigger: str) -> str:
     )
 
 
-def _read_columns(connection: psycopg.Connection[Any], name: str) -> dict[str, _Column]:
+def _read_columns(connection: psycopg.Connection, name: str) -> dict[str, _Column]:
     found = connection.execute(_COLUMNS, (name,)).fetchall()
     return {
         column: _Column(kind=kind, is_generated=is_generated, must_be_given=must_be_given)

@@ -18,6 +18,7 @@ from holdfast.sinks.postgres.target import quote
 
 if TYPE_CHECKING:
     import psycopg
+    import pyarrow as pa
 
     from holdfast.sinks.secrets import Secret
 
@@ -62,11 +63,11 @@ class ReadColumn:
 
 
 def read_rows(
-    connection: psycopg.Connection[Any], table: str, columns: tuple[ReadColumn, ...]
-) -> Iterator[list[tuple[Any, ...]]]:
+    connection: psycopg.Connection, table: str, columns: tuple[ReadColumn, ...]
+) -> Iterator[list[tuple[object, ...]]]:
     """Yield the rows of a table, many at a time; to be called inside a transaction.
 
-    Each row has one more value, that of `sinks.held.BEYOND`.
+    Each row has one more value, that of `sinks.contents.BEYOND`.
     """
     connection.execute("SET LOCAL client_encoding TO 'UTF8'")
     # Rows that a policy hides would be taken for lost ones: then PostgreSQL refuses instead.
@@ -81,12 +82,12 @@ def read_rows(
 
 def _values(
     columns: tuple[ReadColumn, ...], decoders: list[Decode], row: tuple[Any, ...]
-) -> tuple[Any, ...]:
+) -> tuple[object, ...]:
     values = [
         None if read is None else decode(read) for decode, read in zip(decoders, row, strict=True)
     ]
     beyond = {
-        column.name: value.shown
+        column.name: value.display_name
         for column, value in zip(columns, values, strict=True)
         if isinstance(value, Beyond)
     }
@@ -106,16 +107,16 @@ class ReadTask:
     columns: tuple[ReadColumn, ...]
     snapshot: str
     """As `pg_export_snapshot()` names it."""
-    schema: Any
+    schema: pa.Schema
     """Of Arrow, with the types that the values get."""
 
-    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of the table, once for every row that comes."""
         for batch in batches:
             for _ in range(batch.num_rows):
                 yield from self._read()
 
-    def _read(self) -> Iterator[Any]:
+    def _read(self) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         from holdfast.sinks.postgres.connect import connect

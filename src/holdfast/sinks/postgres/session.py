@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from holdfast import clock
 from holdfast.errors import HoldfastError, MissingExtraError
+from holdfast.events import emit
+from holdfast.events.batches import BatchWaits
 from holdfast.sinks.postgres.failures import is_gone
 from holdfast.sinks.secrets import shown_name
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from holdfast.sinks.secrets import Secret
 
-_LOG = logging.getLogger("holdfast")
 WAIT_S = 60.0
 """How long a batch waits for a server that is away; a restart of PostgreSQL takes seconds."""
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 5.0
@@ -32,9 +32,9 @@ class Session:
     def __init__(self, dsn: Secret) -> None:
         """Connect to nothing yet."""
         self._dsn = dsn
-        self._connection: psycopg.Connection[Any] | None = None
+        self._connection: psycopg.Connection | None = None
 
-    def connection(self) -> psycopg.Connection[Any]:
+    def connection(self) -> psycopg.Connection:
         """Return the connection, or a new one if it is gone.
 
         Raises:
@@ -50,7 +50,7 @@ class Session:
             self._connection = connect(self._dsn)
         return self._connection
 
-    def ask(self, question: Callable[[psycopg.Connection[Any]], Answer]) -> Answer:
+    def ask(self, question: Callable[[psycopg.Connection], Answer]) -> Answer:
         """Ask something that changes nothing; once more if the connection had died meanwhile."""
         connection = self.connection()  # says which extra is missing, before the imports below
 
@@ -73,7 +73,7 @@ class Session:
         raise ConnectError(shown_name(self._dsn), CLOSED)
 
     @contextmanager
-    def closing_on_error(self) -> Iterator[psycopg.Connection[Any]]:
+    def closing_on_error(self) -> Iterator[psycopg.Connection]:
         """Give the connection; close it if what is done with it fails."""
         with ExitStack() as undone:
             undone.callback(self.close)
@@ -87,7 +87,7 @@ class Session:
             self._connection = None
 
 
-class Patience:
+class RetryBudget:
     """How long one batch is tried again while its server is away."""
 
     def __init__(self, shown: str, batch_id: int) -> None:
@@ -104,13 +104,7 @@ class Patience:
         left = WAIT_S - (now - self._since)
         if not error.retryable or left <= 0:
             return False
-        _LOG.warning(
-            "holdfast: batch %s for %s waits, %.0f s at most: %s",
-            self._batch_id,
-            self._shown,
-            left,
-            error.why,
-        )
+        emit(BatchWaits(sink=self._shown, batch=self._batch_id, seconds=left, why=error.why))
         time.sleep(min(self._pause_s, left))
         self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
         return True

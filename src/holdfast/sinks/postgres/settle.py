@@ -7,19 +7,20 @@ done is written into `holdfast.settled`: by it, an undo finds the rows of a gene
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from holdfast.events import emit
+from holdfast.events.starts import SinkSettled
 from holdfast.ledger.output import (
     CannotSettleError,
     EmptyOutput,
     ExchangeOutput,
     Output,
     RestoreOutput,
+    is_copy,
 )
-from holdfast.ledger.postgres import replace_row
-from holdfast.points import reached
+from holdfast.sinks.postgres.ledger_rows import replace_row
 from holdfast.sinks.postgres.put_back import put_back, triggers_off
 from holdfast.sinks.postgres.target import quote_table
 from holdfast.sinks.postgres.writers import XID, Life, find_writers
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from holdfast.ledger.row import LedgerRow
     from holdfast.sinks.postgres.target import Table
 
-KEPT = re.compile(r"holdfast\.kept_[0-9a-z_]{1,50}")
-"""What a copy may be called: a plan is input from anybody, and names a table here."""
 _WRITE_DOWN = """\
 INSERT INTO holdfast.settled (stream, sink, generation, epoch, last_batch, aside, taken, put_back,
     brought, xid, settled_at)
@@ -40,7 +39,7 @@ SELECT stream, sink, generation, epoch, last_batch, %s, %s, %s, brought,
 FROM holdfast.ledger WHERE stream = %s AND sink = %s"""
 
 
-class OtherRowError(Exception):
+class LedgerRowChangedError(Exception):
     """The ledger row is not the one that was named: the transaction is taken back."""
 
 
@@ -48,7 +47,7 @@ class OtherRowError(Exception):
 class Settling:
     """One table that is brought to a named state, within the transaction there is."""
 
-    connection: psycopg.Connection[Any]
+    connection: psycopg.Connection
     table: Table
     is_keyed: bool
     seen: str | None = None
@@ -58,7 +57,7 @@ class Settling:
         """Settle the table and set the row.
 
         Raises:
-            OtherRowError: The row is another one; the transaction must be taken back.
+            LedgerRowChangedError: The row is another one; the transaction must be taken back.
             CannotSettleError: The copy that is named cannot be one or is gone, or the table has
                 other rows than the plan saw.
         """
@@ -75,14 +74,14 @@ class Settling:
                 taken, back = self._exchange(new, output)
             case _:
                 pass
-        reached("settled")
+        emit(SinkSettled(new.stream, new.sink))
         if not replace_row(self.connection, old, new, target=self.table.name):
-            raise OtherRowError
+            raise LedgerRowChangedError
         given = (aside, taken, back, new.stream, new.sink)
         self.connection.execute(_WRITE_DOWN, given)
 
     def _checked(self, kept: str) -> str:
-        if not KEPT.fullmatch(kept):
+        if not is_copy(kept):
             raise self._refuse(f"{kept} is not the name of a copy.")
         return quote_table(kept)
 
@@ -132,16 +131,16 @@ class Settling:
         return gone
 
     def _refuse(self, why: str) -> CannotSettleError:
-        return CannotSettleError(self.table.shown, why)
+        return CannotSettleError(self.table.display_name, why)
 
 
-def count_rows(connection: psycopg.Connection[Any], rows: str) -> int:
+def count_rows(connection: psycopg.Connection, rows: str) -> int:
     """Return how many rows there are of what a statement names."""
     found = connection.execute(f"SELECT count(*) FROM {rows}".encode()).fetchone()  # noqa: S608 - quoted
     return int(found[0]) if found else 0
 
 
-def describe_table(connection: psycopg.Connection[Any], table: Table) -> tuple[str, int]:
+def describe_table(connection: psycopg.Connection, table: Table) -> tuple[str, int]:
     """Return what tells a table's content apart, and how many rows it has.
 
     Each row counts with where it is and which transaction wrote it: an update changes both.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from holdfast.errors import ConfigError, created_without_our_frames
 from holdfast.sinks.merging import check_keys
 from holdfast.sinks.secrets import Secret, shown_name
-from holdfast.sinks.sink import SinkSpec
+from holdfast.sinks.sink import Capability, SinkSpec
 
 if TYPE_CHECKING:
     from holdfast.record.contracts import SinkContract
@@ -32,7 +32,12 @@ class Postgres(SinkSpec):
     """
 
     kind: ClassVar[str] = "postgres"
-    module: ClassVar[str] = "holdfast.sinks.postgres.writer"
+    package: ClassVar[str] = "holdfast.sinks.postgres"
+    capabilities: ClassVar[frozenset[Capability]] = frozenset(
+        {Capability.SETTLE, Capability.CONTENTS}
+    )
+    drop_copy: ClassVar[str] = "DROP TABLE IF EXISTS {copy}"
+    find_copies: ClassVar[str] = "holdfast.settled names each, in the column aside."
 
     dsn: Secret = field(repr=False)
     _: KW_ONLY
@@ -53,7 +58,7 @@ class Postgres(SinkSpec):
         return str(self.name)
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """As people know it."""
         return f"the PostgreSQL table {self.table}"
 

@@ -1,9 +1,9 @@
 """What became of a table's storage between two looks at it. Pure.
 
 The ledger row keeps the storage of its table as text: a line for the table and, below a partitioned
-one, a line for each partition (`holdfast.ledger.postgres.STORAGE`). Partitions come and go: a new
-one is created for each day, an old one is dropped for retention. What must not happen unnoticed is
-that the table, or a partition that stays in use, is emptied or replaced.
+one, a line for each partition (`ledger_rows.STORAGE`). Partitions come and go: a new one is
+created for each day, an old one is dropped for retention. What must not happen unnoticed is that
+the table, or a partition that stays in use, is emptied or replaced.
 """
 
 from __future__ import annotations

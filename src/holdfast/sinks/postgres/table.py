@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from holdfast.ledger.postgres import STORAGE
 from holdfast.sinks.postgres.columns import Column, TableError, read_columns
 from holdfast.sinks.postgres.encode import Encoder
 from holdfast.sinks.postgres.keys import check_merge
+from holdfast.sinks.postgres.ledger_rows import STORAGE
 from holdfast.sinks.postgres.look import SHAPE, UNSAFE
 from holdfast.sinks.postgres.target import Table, Target, quote, quote_table
 from holdfast.sinks.postgres.types import find_encoder, suggest_type
@@ -17,6 +17,8 @@ from holdfast.spark.arrow import spark_type
 
 if TYPE_CHECKING:
     import psycopg
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
 
 __all__ = ["TableError", "check_table", "find_schema", "find_table"]
 _TABLE = f"""\
@@ -34,7 +36,7 @@ _ORDINARY, _PARTITIONED = "r", "p"
 _KINDS = {"f": "a foreign table", "m": "a materialised view", "v": "a view"}
 
 
-def find_schema(df: Any, table: str) -> Any:
+def find_schema(df: DataFrame, table: str) -> pa.Schema:
     """Return the Arrow schema in which the rows of a Spark DataFrame come.
 
     Raises:
@@ -54,20 +56,20 @@ def find_schema(df: Any, table: str) -> Any:
         ) from error
 
 
-def find_table(connection: psycopg.Connection[Any], table: str) -> Table | None:
+def find_table(connection: psycopg.Connection, table: str) -> Table | None:
     """Find a table by its name; None when there is none."""
     found = connection.execute(_FOUND.encode(), (quote_table(table),)).fetchone()
     if found is None:
         return None
     namespace, relation, storage = found
     name = f"{quote(namespace)}.{quote(relation)}"
-    return Table(name=name, shown=f"{namespace}.{relation}", storage=storage)
+    return Table(name=name, display_name=f"{namespace}.{relation}", storage=storage)
 
 
 def check_table(
-    connection: psycopg.Connection[Any],
+    connection: psycopg.Connection,
     table: str,
-    schema: Any,
+    schema: pa.Schema,
     *,
     keys: Sequence[str] = (),
     sequence_by: str | None = None,
@@ -88,13 +90,13 @@ def check_table(
     encoders = tuple(_check_column(shown, name, field=field, found=columns) for field in schema)
     _check_required(shown, name, columns, given=given)
     _check_keys(given, shown, keys=(*keys, *([sequence_by] if sequence_by else [])))
-    merged_by = check_merge(connection, columns, keys, shown=shown, name=name) if keys else ()
+    merged_by = check_merge(connection, columns, keys, table=shown, name=name) if keys else ()
     if keys:
         _check_inserts(shown, columns, given=given, has_rules=has_rules)
     _check_order(shown, columns, sequence_by)
     target = Target(
         name=name,
-        shown=shown,
+        display_name=shown,
         storage=storage,
         shape=shape,
         columns=tuple(given),
@@ -128,7 +130,9 @@ def _check_kind(shown: str, name: str, *, kind: str, unsafe: str | None) -> None
         raise TableError(shown, why=f"A batch in it can be lost or hidden: {unsafe}.", sql=sql)
 
 
-def _check_column(shown: str, name: str, *, field: Any, found: Mapping[str, Column]) -> Encoder:
+def _check_column(
+    shown: str, name: str, *, field: pa.Field, found: Mapping[str, Column]
+) -> Encoder:
     wanted = suggest_type(field.type)
     column = found.get(field.name)
     if column is None:
@@ -146,7 +150,7 @@ def _check_column(shown: str, name: str, *, field: Any, found: Mapping[str, Colu
         )
     if encoder is None:
         has = spark_type(field.type)
-        why = f"Its column {field.name} is {column.shown}; in the stream it is {has}."
+        why = f"Its column {field.name} is {column.display_name}; in the stream it is {has}."
         cast = f"TYPE {wanted} USING {quote(field.name)}::{wanted}"
         sql = f"ALTER TABLE {name} ALTER COLUMN {quote(field.name)} {cast};"
         if wanted is None or column.is_generated:
@@ -161,7 +165,7 @@ def _check_required(
     for column, each in found.items():
         if each.must_be_given and column not in given:
             sql = f"ALTER TABLE {name} ALTER COLUMN {quote(column)} DROP NOT NULL;"
-            why = f"Its column {column} ({each.shown}) is NOT NULL, and the stream has none."
+            why = f"Its column {column} ({each.display_name}) is NOT NULL, and the stream has none."
             raise TableError(shown, why=why, sql=sql)
 
 
@@ -177,7 +181,8 @@ def _check_order(shown: str, columns: Mapping[str, Column], sequence_by: str | N
     """Refuse an order that PostgreSQL does not have, or that Spark does not share."""
     column = columns[sequence_by] if sequence_by else None
     if column is not None and (column.kind in _JSON or not column.has_order):
-        why = f"Its column {sequence_by} is {column.shown}, which has no order that Spark shares."
+        kind = column.display_name
+        why = f"Its column {sequence_by} is {kind}, which has no order that Spark shares."
         raise TableError(shown, why=why, sql="-- order by another column: sequence_by=")
 
 
@@ -195,12 +200,12 @@ def _check_inserts(
         raise TableError(shown, why=why, sql=sql)
 
 
-def _missing(table: str, schema: Any, keys: Sequence[str]) -> TableError:
+def _missing(table: str, schema: pa.Schema, keys: Sequence[str]) -> TableError:
     sql = _create(quote_table(table), schema, keys)
     return TableError(table, why="There is no such table.", sql=sql)
 
 
-def _create(name: str, schema: Any, keys: Sequence[str]) -> str:
+def _create(name: str, schema: pa.Schema, keys: Sequence[str]) -> str:
     columns = [f"{quote(field.name)} {suggest_type(field.type) or 'text'}" for field in schema]
     if keys:
         columns.append(f"PRIMARY KEY ({', '.join(map(quote, keys))})")

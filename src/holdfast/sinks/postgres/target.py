@@ -15,7 +15,7 @@ class Table:
 
     name: str
     """Quoted, with its schema: no `search_path` can make it another table."""
-    shown: str
+    display_name: str
     """Schema and table as people write them."""
     storage: str
     """As the ledger keeps it; its first number is the table's oid."""

@@ -16,18 +16,19 @@ import importlib.util
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError, missing_extra
 from holdfast.ledger.decide import Apply, Decision, Reason, Refuse, Skip, decide
-from holdfast.ledger.postgres import read_row
 from holdfast.sinks.postgres.failures import is_gone, refusal_of
-from holdfast.sinks.postgres.fence import end_blockers, look_at_blockers
+from holdfast.sinks.postgres.fence import look_at_blockers, terminate_blocking_sessions
+from holdfast.sinks.postgres.ledger_rows import read_row
 from holdfast.sinks.postgres.write import write_batch
 from holdfast.sinks.secrets import Secret, reveal
 
 if TYPE_CHECKING:
     import psycopg
+    import pyarrow as pa
 
     from holdfast.ledger.row import Attempt
     from holdfast.sinks.postgres.target import Target
@@ -52,7 +53,7 @@ class Task:
     attempt: Attempt
     expected_rows: int
 
-    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Write the batch, and give back one row: what became of it."""
         import pyarrow as pa
 
@@ -74,14 +75,14 @@ class Task:
             pass
         yield pa.RecordBatch.from_pydict({"said": [said]})
 
-    def _write(self, batches: Iterator[Any]) -> Decision:
+    def _write(self, batches: Iterator[pa.RecordBatch]) -> Decision:
         from psycopg import Error, errors
 
         from holdfast.sinks.postgres.connect import connect
 
         with connect(self.dsn) as session:
             decision: Decision | None = None
-            seen: dict[int, tuple[Any, ...]] = {}
+            seen: dict[int, tuple[object, ...]] = {}
             while decision is None:
                 try:
                     decision = write_batch(
@@ -95,19 +96,19 @@ class Task:
                     before, seen = seen, look_at_blockers(session, self.attempt)
                     decision = self._settle(session)
                     if decision is None and not seen:  # not by an attempt of this task
-                        shown = self.target.shown
+                        shown = self.target.display_name
                         raise refusal_of(error, shown, self.attempt.batch_id) from error
                     waiting = all(doing[0] == WAITS for doing in seen.values())
                     if decision is None and waiting and seen == before:
-                        end_blockers(session, self.attempt)
+                        terminate_blocking_sessions(session, self.attempt)
                 except Error as error:
                     if is_gone(session, error):
                         raise
-                    shown = self.target.shown
+                    shown = self.target.display_name
                     raise refusal_of(error, shown, self.attempt.batch_id) from error
         return decision
 
-    def _settle(self, session: psycopg.Connection[Any]) -> Decision | None:
+    def _settle(self, session: psycopg.Connection) -> Decision | None:
         """Return what is decided already; None when the batch is still to be written.
 
         Another attempt of this task has the row: at work, or on an executor that stands still,

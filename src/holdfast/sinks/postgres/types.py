@@ -56,7 +56,7 @@ _OIDS = {
     "uuid": 2950,
     "jsonb": 3802,
 }
-_SUGGESTED: tuple[tuple[Callable[[Any], bool], str], ...] = (
+_SUGGESTED: tuple[tuple[Callable[[pa.DataType], bool], str], ...] = (
     (pa.types.is_boolean, "boolean"),
     (lambda kind: pa.types.is_integer(kind) and kind.bit_width <= 16, "smallint"),
     (lambda kind: pa.types.is_integer(kind) and kind.bit_width == 32, "integer"),
@@ -71,7 +71,7 @@ _SUGGESTED: tuple[tuple[Callable[[Any], bool], str], ...] = (
 )
 
 
-def suggest_type(kind: Any) -> str | None:
+def suggest_type(kind: pa.DataType) -> str | None:
     """Return the type of PostgreSQL that a column of this Arrow type wants; None for none."""
     if pa.types.is_decimal(kind):
         return f"numeric({kind.precision},{kind.scale})"
@@ -84,7 +84,7 @@ def suggest_type(kind: Any) -> str | None:
 
 
 def find_encoder(
-    kind: Any, target: str, *, modifier: int = modifiers.NONE, encoding: str = "UTF8"
+    kind: pa.DataType, target: str, *, modifier: int = modifiers.NONE, encoding: str = "UTF8"
 ) -> Encoder | None:
     """Return how values of an Arrow type are written into a type of PostgreSQL; None when not.
 
@@ -103,7 +103,7 @@ def find_encoder(
     if pa.types.is_decimal(kind) and target == "numeric":
         return _numeric(kind) if modifiers.holds_scale(modifier, kind.scale) else None
     stamp = _timestamp(modifier)
-    plain: dict[str, tuple[Callable[[Any], bool], Encoder]] = {
+    plain: dict[str, tuple[Callable[[pa.DataType], bool], Encoder]] = {
         "bool": (pa.types.is_boolean, _BOOL),
         "float4": (pa.types.is_float32, _FLOAT4),
         "float8": (pa.types.is_floating, _FLOAT8),
@@ -116,7 +116,7 @@ def find_encoder(
     return encoder if target in plain and fits(kind) else None
 
 
-def _find_integer(kind: Any, target: str) -> Encoder | None:
+def _find_integer(kind: pa.DataType, target: str) -> Encoder | None:
     width = _INTEGERS.get(target, 0)
     needed = kind.bit_width // 8 + (0 if pa.types.is_signed_integer(kind) else 1)
     if width < needed:
@@ -144,7 +144,7 @@ def _as_bytes(column: Array) -> Array:
     return column.cast(pa.binary())
 
 
-def _shifted(column: Array, kind: Any, epoch: int) -> bytes:
+def _shifted(column: Array, kind: pa.DataType, epoch: int) -> bytes:
     raw = pc.subtract_checked(column.cast(kind), pa.scalar(epoch, kind))
     return little_endian(modifiers.refuse_infinities(raw), kind.bit_width // 8)
 
@@ -186,7 +186,7 @@ def _encode_uuids(column: Array) -> Array:
     return values.cast(pa.binary()).take(places)
 
 
-def _numeric(kind: Any) -> Encoder:
+def _numeric(kind: pa.DataType) -> Encoder:
     """Write decimals as PostgreSQL's digits to the base 10,000, as many for every value.
 
     int16 digits · int16 weight of the first · int16 sign · int16 scale · digits
@@ -254,7 +254,7 @@ def _reverse_values(values: Array, width: int) -> bytes:
     return bytes(out)
 
 
-def _find_array(kind: Any, element: str, **limits: Any) -> Encoder | None:
+def _find_array(kind: pa.DataType, element: str, **limits: Any) -> Encoder | None:
     """Write lists as arrays of one dimension.
 
     int32 dimensions · int32 whether there are NULLs · int32 type · int32 length · int32 first index

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.sinks.postgres.storage import find_emptied
 from holdfast.sinks.postgres.target import quote
@@ -74,7 +74,7 @@ def read_witness(text: str | None) -> Witness | None:
 
 
 def keep_witness(
-    connection: psycopg.Connection[Any], row: LedgerRow, table: Table, *, storage: str
+    connection: psycopg.Connection, row: LedgerRow, table: Table, *, storage: str
 ) -> None:
     """Remember rows that the table holds now; a table without rows leaves what was remembered.
 
@@ -101,7 +101,7 @@ def keep_witness(
 
 
 def find_missing(
-    connection: psycopg.Connection[Any], table: Table, witness: Witness | None, *, storage: str
+    connection: psycopg.Connection, table: Table, witness: Witness | None, *, storage: str
 ) -> str | None:
     """Say that rows of an emptied table are gone; None if some are there, or it is not known.
 
@@ -139,7 +139,7 @@ def _oid(witness: Witness) -> int:
 
 
 def _find_columns(
-    connection: psycopg.Connection[Any], table: Table
+    connection: psycopg.Connection, table: Table
 ) -> tuple[dict[str, str], dict[str, str], int]:
     """Return the columns to hash, all that can be read, and how many pages the table has."""
     found = connection.execute(_COLUMNS.encode(), (table.name,) * 3).fetchone()

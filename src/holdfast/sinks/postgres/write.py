@@ -7,14 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from holdfast.events import emit
+from holdfast.events.batches import (
+    BatchFields,
+    Committed,
+    Decided,
+    LedgerAdvanced,
+    RowsSent,
+    RowsWritten,
+    StepOpened,
+    fields_of,
+)
 from holdfast.ledger.decide import Apply, Decision, Refuse, decide
-from holdfast.ledger.postgres import advance_row, pin_storage
-from holdfast.points import reached
 from holdfast.sinks.postgres.encode import HEADER, TRAILER, InexactError, encode_batch
 from holdfast.sinks.postgres.failures import DroppedRowsError, ValueRefusedError
 from holdfast.sinks.postgres.fence import session_name
+from holdfast.sinks.postgres.ledger_rows import advance_row, pin_storage
 from holdfast.sinks.postgres.look import Look, look_under_lock
 from holdfast.sinks.postgres.merge import STAGING, merge, stage
 from holdfast.sinks.postgres.storage import table_oid
@@ -23,6 +33,7 @@ from holdfast.sinks.table_changed import TableChangedError
 
 if TYPE_CHECKING:
     import psycopg
+    import pyarrow as pa
 
     from holdfast.ledger.row import Attempt
     from holdfast.sinks.postgres.target import Target
@@ -41,11 +52,11 @@ class Written:
 
 
 def write_batch(
-    connection: psycopg.Connection[Any],
+    connection: psycopg.Connection,
     target: Target,
     attempt: Attempt,
     *,
-    batches: Iterable[Any],
+    batches: Iterable[pa.RecordBatch],
     before_commit: BeforeCommit = lambda _: None,
 ) -> Written:
     """Decide about a batch and, when it is to be applied, write it; in one transaction.
@@ -63,32 +74,37 @@ def write_batch(
             rows as they are.
         psycopg.Error: The server did not take it. When that happens in the commit it may have.
     """
-    step = Step(connection=connection, target=target, attempt=attempt)
+    step = BatchTransaction(connection=connection, target=target, attempt=attempt)
     with connection.transaction():  # S2
         step.lock_table()
-        reached("S2")
+        emit(StepOpened(**step.at))
         look = look_under_lock(connection, target, attempt)
         decision = step.decide(look)  # S3
-        reached("S3")
+        emit(Decided(**step.at, decision=decision.word))
         rows = 0
         if isinstance(decision, Apply):
             rows, added = step.write_rows(batches, look)  # S4
-            reached("S4")
+            emit(RowsWritten(**step.at))
             advance_row(connection, attempt, rows=rows, added=added)  # S5
             step.pin(look)
-            reached("S5")
+            emit(LedgerAdvanced(**step.at))
             before_commit(rows)
-    reached("S6")  # committed
+    emit(Committed(**step.at))  # S6
     return Written(decision=decision, rows=rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class BatchTransaction:
     """The atomic step of one batch: what is done inside its transaction."""
 
-    connection: psycopg.Connection[Any]
+    connection: psycopg.Connection
     target: Target
     attempt: Attempt
+
+    @property
+    def at(self) -> BatchFields:
+        """What its events say of the batch."""
+        return fields_of(self.attempt)
 
     def lock_table(self) -> None:
         """Keep the table as it is until the transaction ends; others may read and write rows.
@@ -119,7 +135,7 @@ class Step:
             raise self._changed(look.changed)
         return decision
 
-    def write_rows(self, batches: Iterable[Any], look: Look) -> tuple[int, int]:
+    def write_rows(self, batches: Iterable[pa.RecordBatch], look: Look) -> tuple[int, int]:
         """Write the rows; return how many came, and how many more the table has now."""
         if not self.target.keys:
             rows = self._copy(batches, into=self.target.name)
@@ -147,9 +163,9 @@ class Step:
             keep_witness(self.connection, look.row, self.target, storage=look.storage)
 
     def _changed(self, why: str) -> TableChangedError:
-        return TableChangedError(self.target.shown, self.attempt.batch_id, why=why)
+        return TableChangedError(self.target.display_name, self.attempt.batch_id, why=why)
 
-    def _copy(self, batches: Iterable[Any], *, into: str) -> int:
+    def _copy(self, batches: Iterable[pa.RecordBatch], *, into: str) -> int:
         from holdfast.sinks.postgres.send import Sender
 
         rows = 0
@@ -160,17 +176,17 @@ class Step:
                 for batch in batches:
                     stream.write(self._encode(batch))
                     rows += batch.num_rows
-                    reached("copying")
+                    emit(RowsSent(**self.at, rows=rows))
                 stream.write(TRAILER)
             if cursor.rowcount != rows:
-                raise DroppedRowsError(self.target.shown, rows - cursor.rowcount)
+                raise DroppedRowsError(self.target.display_name, rows - cursor.rowcount)
         return rows
 
-    def _encode(self, batch: Any) -> memoryview:
+    def _encode(self, batch: pa.RecordBatch) -> memoryview:
         try:
             return encode_batch(batch, self.target.encoders)
         except InexactError as error:
             column, number = self.target.columns[error.place], self.attempt.batch_id
             raise ValueRefusedError(
-                self.target.shown, number, column=column, why=str(error)
+                self.target.display_name, number, column=column, why=str(error)
             ) from error

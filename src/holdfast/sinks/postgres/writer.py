@@ -2,41 +2,41 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
+from holdfast.events import emit
+from holdfast.events.event import Informed
+from holdfast.events.starts import SinkAsked
 from holdfast.ledger.decide import Apply, Decision, decide
 from holdfast.sinks.postgres.failures import LostAnswerError, is_gone, naming_refusals, refusal_of
-from holdfast.sinks.postgres.held import open_held
 from holdfast.sinks.postgres.ledger import PostgresLedgerStore
-from holdfast.sinks.postgres.session import Patience
+from holdfast.sinks.postgres.session import RetryBudget
 from holdfast.sinks.sink import SinkWriter
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
     from holdfast.ledger.row import Attempt
     from holdfast.sinks.postgres.large import ExecutorCheck
     from holdfast.sinks.postgres.sink import Postgres
     from holdfast.sinks.postgres.target import Target
     from holdfast.sinks.sink import BeforeCommit
 
-__all__ = ["PostgresWriter", "open_held", "open_ledger", "resolve_writer"]
-_LOG = logging.getLogger("holdfast")
 
-
-def resolve_writer(sink: Postgres, df: Any, stream: str) -> PostgresWriter:
+def resolve_writer(sink: Postgres, df: DataFrame, stream: str) -> PostgresWriter:
     """Connect, check the table against a streaming DataFrame, and find the ledger's row for it.
 
     Raises:
         HoldfastError: The table does not take the rows, or the database cannot be used.
     """
-    from holdfast.ledger.postgres import find_identity
-    from holdfast.ledger.postgres_tables import check_tables
+    from holdfast.sinks.postgres.ledger_rows import find_identity
+    from holdfast.sinks.postgres.ledger_tables import check_tables
     from holdfast.sinks.postgres.table import check_table, find_schema
 
     schema = find_schema(df, sink.table)
     ledger = PostgresLedgerStore(sink)
-    with naming_refusals(sink.shown), ledger.session.closing_on_error() as connection:
+    with naming_refusals(sink.display_name), ledger.session.closing_on_error() as connection:
         has_tables = check_tables(connection)
         target = check_table(
             connection, sink.table, schema, keys=sink.keys, sequence_by=sink.sequence_by
@@ -45,22 +45,16 @@ def resolve_writer(sink: Postgres, df: Any, stream: str) -> PostgresWriter:
         ledger.table = target
         label = ledger.find_label(stream) if has_tables else sink.label
     if label != sink.label:
-        _LOG.info("holdfast: %s has the ledger row %s of %s", ledger.shown, label, stream)
+        emit(Informed(f"{ledger.display_name} has the ledger row {label} of {stream}"))
     return PostgresWriter(
         sink, ledger=ledger, target=target, identity=identity, spark=df.sparkSession, stream=stream
     )
 
 
-def open_ledger(
-    sink: Postgres, spark: Any = None, *, options: Mapping[str, str] | None = None
-) -> PostgresLedgerStore:
-    """Open the ledger of a table; no session is needed."""
-    del spark, options
-    return PostgresLedgerStore(sink)
-
-
 class PostgresWriter(SinkWriter):
     """One start's connection to one table."""
+
+    _sink: Postgres
 
     def __init__(  # noqa: PLR0913 - what a start has found, each by name
         self,
@@ -69,11 +63,11 @@ class PostgresWriter(SinkWriter):
         ledger: PostgresLedgerStore,
         target: Target,
         identity: str,
-        spark: Any,
+        spark: SparkSession,
         stream: str,
     ) -> None:
         """Write nothing yet."""
-        self._sink = sink
+        super().__init__(sink)
         self._ledger = ledger
         self.target = target
         self._identity = identity
@@ -87,14 +81,9 @@ class PostgresWriter(SinkWriter):
         return self._ledger.label(self._stream)
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """The table with its schema."""
-        return self._ledger.shown
-
-    @property
-    def place(self) -> str:
-        """The table as the user named it, and the name of its DSN."""
-        return self._sink.place
+        return self._ledger.display_name
 
     @property
     def identity(self) -> str:
@@ -108,10 +97,10 @@ class PostgresWriter(SinkWriter):
 
     def create(self) -> None:
         """Create or upgrade the ledger's tables; the table itself is its owner's to create."""
-        from holdfast.ledger.postgres_tables import ensure_tables
         from holdfast.sinks.postgres.large import ExecutorCheck
+        from holdfast.sinks.postgres.ledger_tables import ensure_tables
 
-        with naming_refusals(self.shown):
+        with naming_refusals(self.display_name):
             ensure_tables(self._ledger.session.connection())
         self._executors = ExecutorCheck(self._spark, self._sink.dsn)
 
@@ -122,7 +111,7 @@ class PostgresWriter(SinkWriter):
         self._ledger.close()
 
     def write(
-        self, attempt: Attempt, batch: Any, *, before_commit: BeforeCommit = lambda _: None
+        self, attempt: Attempt, batch: DataFrame, *, before_commit: BeforeCommit = lambda _: None
     ) -> Decision:
         """Decide about a batch, and write it when it is to be applied.
 
@@ -133,7 +122,7 @@ class PostgresWriter(SinkWriter):
 
         from holdfast.sinks.postgres.connect import ConnectError
 
-        patience = Patience(self.shown, attempt.batch_id)
+        patience = RetryBudget(self.display_name, attempt.batch_id)
         while True:
             try:
                 return self._write_once(attempt, batch, before_commit)
@@ -142,9 +131,11 @@ class PostgresWriter(SinkWriter):
                 if not patience.wait(error):
                     raise
             except Error as error:
-                raise refusal_of(error, self.shown, attempt.batch_id) from error
+                raise refusal_of(error, self.display_name, attempt.batch_id) from error
 
-    def _write_once(self, attempt: Attempt, batch: Any, before_commit: BeforeCommit) -> Decision:
+    def _write_once(
+        self, attempt: Attempt, batch: DataFrame, before_commit: BeforeCommit
+    ) -> Decision:
         from holdfast.sinks.postgres.large import is_large
 
         # Asked once before, so that a batch that is there is not computed again.
@@ -154,7 +145,9 @@ class PostgresWriter(SinkWriter):
         write = self._write_in_task if is_large(batch) else self._write_here
         return write(attempt, batch, before_commit)
 
-    def _write_here(self, attempt: Attempt, batch: Any, before_commit: BeforeCommit) -> Decision:
+    def _write_here(
+        self, attempt: Attempt, batch: DataFrame, before_commit: BeforeCommit
+    ) -> Decision:
         """Write a batch from the driver, unless it turns out to be too large."""
         from psycopg import Error
 
@@ -177,17 +170,19 @@ class PostgresWriter(SinkWriter):
         except Error as error:
             if is_gone(connection, error):
                 return self._settle(attempt)
-            raise refusal_of(error, self.shown, attempt.batch_id) from error
+            raise refusal_of(error, self.display_name, attempt.batch_id) from error
         return written.decision
 
-    def _write_in_task(self, attempt: Attempt, batch: Any, before_commit: BeforeCommit) -> Decision:
+    def _write_in_task(
+        self, attempt: Attempt, batch: DataFrame, before_commit: BeforeCommit
+    ) -> Decision:
         """Write a batch that is too large for the driver from one task on an executor."""
         from pyspark.errors import PySparkException
 
         from holdfast.sinks.postgres.large import ExecutorLacksError, write_in_task
 
         if missing := self._executors.missing() if self._executors else []:
-            raise ExecutorLacksError(self.shown, missing)
+            raise ExecutorLacksError(self.display_name, missing)
         try:
             return write_in_task(
                 batch, self.target, attempt, dsn=self._sink.dsn, before_commit=before_commit
@@ -206,17 +201,18 @@ class PostgresWriter(SinkWriter):
         try:
             decision = self._ask_under_lock(attempt)
         except OperationalError as error:
-            raise LostAnswerError(self.shown, attempt.batch_id, arrived=None) from error
+            raise LostAnswerError(self.display_name, attempt.batch_id, arrived=None) from error
         if isinstance(decision, Apply):
-            raise LostAnswerError(self.shown, attempt.batch_id, arrived=False)
+            raise LostAnswerError(self.display_name, attempt.batch_id, arrived=False)
         return decision
 
     def _ask_under_lock(self, attempt: Attempt) -> Decision:
         """Read the ledger when the session that may still be committing is done with the row."""
-        from holdfast.ledger.postgres import read_row
         from holdfast.sinks.postgres.fence import take
+        from holdfast.sinks.postgres.ledger_rows import read_row
 
         self.close()
         connection, of = self._ledger.session.connection(), (attempt.stream, attempt.sink)
-        row = take(connection, attempt, lambda: read_row(connection, *of, lock=True), point="asked")
+        read = partial(read_row, connection, *of, lock=True)
+        row = take(connection, attempt, read, done=SinkAsked)
         return decide(row, attempt)

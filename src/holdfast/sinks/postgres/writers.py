@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.ledger.store import Since
 
 if TYPE_CHECKING:
     import psycopg
+    import pyarrow as pa
 
     from holdfast.sinks.postgres.target import Table
 
@@ -73,7 +74,7 @@ class _Opening:
 
 
 def find_writers(
-    connection: psycopg.Connection[Any], table: Table, life: Life, *, is_keyed: bool
+    connection: psycopg.Connection, table: Table, life: Life, *, is_keyed: bool
 ) -> Writers:
     """Return which transactions wrote the rows of a generation, and what others did since."""
     opening = _find_opening(connection, life)
@@ -97,7 +98,7 @@ def find_writers(
     return Writers(own=tuple(own), since=Since(own_rows=rows, others=told, unclear=unclear))
 
 
-def _find_opening(connection: psycopg.Connection[Any], life: Life) -> _Opening | None:
+def _find_opening(connection: psycopg.Connection, life: Life) -> _Opening | None:
     found = connection.execute(_SETTLED, life).fetchall()
     if not found:
         return None
@@ -113,7 +114,7 @@ def _find_opening(connection: psycopg.Connection[Any], life: Life) -> _Opening |
     )
 
 
-def _find_gap(opening: _Opening, batches: list[Any]) -> str:
+def _find_gap(opening: _Opening, batches: list[pa.RecordBatch]) -> str:
     """Say why the transactions of a generation are not all known; empty if they are."""
     if opening.is_old:
         return "more than two billion transactions have run since"
@@ -126,7 +127,7 @@ def _find_gap(opening: _Opening, batches: list[Any]) -> str:
 
 
 def _count(
-    connection: psycopg.Connection[Any], table: Table, names: dict[int, str], *, since: int
+    connection: psycopg.Connection, table: Table, names: dict[int, str], *, since: int
 ) -> Counter[tuple[int, str | None]]:
     """Count the rows by transaction: those of known streams, and those of others since then.
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
-from holdfast.checkpoint.sources.kafka import KafkaOffset, Partitions
-from holdfast.evidence.sources.kafka_probe import CannotAskError, TopicAnswer
-from holdfast.ledger.source_ranges import KafkaRange, Ranges
-from holdfast.spark.kafka_client import SessionKafkaClient, find_kafka_clients
+from holdfast.sources.kafka.kind import KafkaOffset, Partitions
+from holdfast.sources.kafka.probe import CannotAskError, KafkaClient, TopicAnswer
+from holdfast.sources.kind import Offset
+from holdfast.sources.ranges import Ranges
+from holdfast.sources.registry import of_kind
+from holdfast.spark.port import port_of
 from holdfast.streams.backfill.errors import BackfillRefusedError
 from holdfast.streams.backfill.positions import Position
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,20 +27,24 @@ class Available:
     latest: Partitions
     """The offset after the last record."""
 
-    def missing(self, end: KafkaOffset) -> str | None:
+    @property
+    def oldest(self) -> Mapping[tuple[str, int], int]:
+        """The oldest offset of every partition."""
+        return KafkaOffset(partitions=self.earliest).numbers()
+
+    def missing(self, end: Offset) -> str | None:
         """Say which partition does not reach the end of a range yet; None when all do."""
-        for topic, offsets in end.partitions.items():
-            for number, at in offsets.items():
-                latest = self.latest.get(topic, {}).get(number)
-                if latest is None:
-                    return f"the topic {topic} has no partition {number}"
-                if latest < at:
-                    return f"partition {number} of {topic} ends at {latest:,}, before {at:,}"
+        for (topic, number), at in end.numbers().items():
+            latest = self.latest.get(topic, {}).get(number)
+            if latest is None:
+                return f"the topic {topic} has no partition {number}"
+            if latest < at:
+                return f"partition {number} of {topic} ends at {latest:,}, before {at:,}"
         return None
 
 
 def ask_brokers(
-    stream: str, df: Any, known: Position, *, recorded: Mapping[str, Mapping[str, str]]
+    stream: str, df: DataFrame, known: Position, *, recorded: Mapping[str, Mapping[str, str]]
 ) -> Mapping[str, Available]:
     """Return what each Kafka source of a stream still has.
 
@@ -48,11 +57,9 @@ def ask_brokers(
     Raises:
         BackfillRefusedError: A broker does not answer, or a topic was created again.
     """
-    clients = find_kafka_clients(df)
+    clients = port_of(df.sparkSession).find_kafka_clients(df)
     found = {}
-    for source, offset in known.items():
-        if not isinstance(offset, KafkaOffset):
-            continue
+    for source, offset in of_kind(known, KafkaOffset).items():
         client = _client(source, clients)
         if client is None:
             why = f"Its code has no Kafka source {source}, and its checkpoint has one."
@@ -69,7 +76,7 @@ def ask_brokers(
     return found
 
 
-def _client(source: str, clients: Mapping[int, SessionKafkaClient]) -> SessionKafkaClient | None:
+def _client(source: str, clients: Mapping[int, KafkaClient]) -> KafkaClient | None:
     if source.isdecimal():
         return clients.get(int(source))
     # Entries that name their sources do not number them: there a single one is known.
@@ -102,17 +109,6 @@ def _refuse_recreated(
 def without_expired(ranges: Ranges, available: Mapping[str, Available]) -> Ranges:
     """Return ranges that begin where their topics do, if those begin later."""
     return {
-        source: _clip(each, available[source]) if isinstance(each, KafkaRange) else each
+        source: each.without_expired(available[source].oldest) if source in available else each
         for source, each in ranges.items()
     }
-
-
-def _clip(found: KafkaRange, available: Available) -> KafkaRange:
-    start = {
-        topic: {
-            number: min(max(at, available.earliest[topic][number]), found.end[topic][number])
-            for number, at in offsets.items()
-        }
-        for topic, offsets in found.start.items()
-    }
-    return KafkaRange(start=start, end=found.end)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
-from holdfast.ledger.source_ranges import NoRange, read_ranges
+from holdfast.sources.ranges import NoRange, read_ranges
 from holdfast.storage.read import Reader
 from holdfast.streams.backfill.available import Available, without_expired
 from holdfast.streams.backfill.positions import Position, boundary, encode_position
 from holdfast.streams.batch_form import BatchForm, NoBatchForm, batch_form, without_options
 from holdfast.streams.declared import Declared
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _NOT_FOR_A_RANGE = ("startingversion", "failondataloss")
 """Where the stream begins says nothing about a range; and what expired must not be left out
@@ -35,7 +38,7 @@ class Chunks:
 class ChunkReader:
     """Reads any part of a range as the stream would."""
 
-    spark: Any
+    spark: SparkSession
     declared: Declared
     checkpoint: Reader
     """Of the stream: a file source keeps there which files it has read."""

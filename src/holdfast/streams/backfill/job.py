@@ -1,4 +1,4 @@
-"""A backfill with its lease: fenced, then run chunk by chunk.
+"""Carries a backfill out with its lease: fenced, then run chunk by chunk.
 
 Each chunk is one batch of a stream of its own in the ledger. So a chunk is written exactly once
 whatever is killed, and the ledger says where to go on.
@@ -6,7 +6,6 @@ whatever is killed, and the ledger says where to go on.
 
 from __future__ import annotations
 
-import logging
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,51 +14,39 @@ import msgspec
 
 from holdfast import clock
 from holdfast.errors import HoldfastError
-from holdfast.evidence.versions import version_text
+from holdfast.events import emit
+from holdfast.events.event import Warned
 from holdfast.ids import QueryId
 from holdfast.ledger.row import NO_BATCH, Binding, LedgerRow
 from holdfast.record.backfills import read_backfill
 from holdfast.record.contracts import keep_contract
 from holdfast.record.documents import create
 from holdfast.record.generations import OPENED, Generation, current_generation, open_generation
+from holdfast.record.leases import Lease
 from holdfast.record.runs import FAILED, FINISHED, Run, write_run
-from holdfast.sinks.kinds import describe_sink
 from holdfast.sinks.sink import SinkWriter
-from holdfast.spark.describe import describe_query
 from holdfast.spark.errors import first_line, spark_errors
-from holdfast.spark.repeatable import is_repeatable
+from holdfast.spark.port import port_of
+from holdfast.spark_versions import version_text
 from holdfast.streams.backfill.errors import BackfillRefusedError, BackfillStoppedError
 from holdfast.streams.backfill.known import read_row
-from holdfast.streams.backfill.plan import BackfillProgress
-from holdfast.streams.backfill.positions import encode_position, total
-from holdfast.streams.backfill.prepare import Prepared
+from holdfast.streams.backfill.positions import encode_position
+from holdfast.streams.backfill.prepare import BackfillProgress, Prepared
 from holdfast.streams.backfill.write import ChunkWriter
-from holdfast.streams.fan_out import Journal
-from holdfast.streams.heartbeat import Keeper
+from holdfast.streams.fan_out import BatchSpool
 from holdfast.streams.refusal import FenceNotTakenError
 from holdfast.streams.resolve import check_session
-
-_LOG = logging.getLogger("holdfast")
-
 
 Tell = Callable[[BackfillProgress], None]
 
 
-def progress_of(prepared: Prepared, done: int, *, seconds: float) -> BackfillProgress:
-    """Return how far a backfill is when every sink holds so many chunks."""
-    chunks = prepared.chunks
-    return BackfillProgress(
-        name=prepared.name,
-        done=done,
-        chunks=chunks.count,
-        read=total(chunks.start, chunks.at(done)),
-        size=total(chunks.start, chunks.end),
-        seconds_per_chunk=seconds,
-    )
-
-
-def open_job(prepared: Prepared, keeper: Keeper) -> BackfillJob:
+def open_job(prepared: Prepared, lease: Lease, check: Callable[[], None]) -> BackfillJob:
     """Create what is missing in the record and in the sinks; with the lease in hand.
+
+    Args:
+        prepared: The backfill.
+        lease: Of its record.
+        check: Called last before each commit; raises if the lease is lost.
 
     Raises:
         BackfillRefusedError: Another run has begun it with another range meanwhile.
@@ -86,7 +73,7 @@ def open_job(prepared: Prepared, keeper: Keeper) -> BackfillJob:
         sink.look_again()
         sink.create()
     binding = Binding(query_id=QueryId(generation.query_id), checkpoint=str(record.location))
-    return BackfillJob(prepared=prepared, keeper=keeper, binding=binding)
+    return BackfillJob(prepared=prepared, lease=lease, check=check, binding=binding)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +81,8 @@ class BackfillJob:
     """A backfill that has its lease."""
 
     prepared: Prepared
-    keeper: Keeper
+    lease: Lease
+    check: Callable[[], None]
     binding: Binding
 
     @property
@@ -109,8 +97,7 @@ class BackfillJob:
             BackfillRefusedError: A sink holds something else under this name.
             FenceNotTakenError: A later run has fenced a sink.
         """
-        lease = self.keeper.lease
-        rows = []
+        lease, rows = self.lease, []
         for sink in self.prepared.sinks:
             ledger = sink.ledger
             assert ledger is not None
@@ -123,7 +110,7 @@ class BackfillJob:
                 first = self._first_row(sink)
                 fenced = first if ledger.replace(None, first) else None
             if fenced is None:
-                raise FenceNotTakenError(self.name, sink.shown)
+                raise FenceNotTakenError(self.name, sink.display_name)
             rows.append(fenced)
         return min(row.last_batch for row in rows) + 1
 
@@ -132,8 +119,8 @@ class BackfillJob:
             stream=self.name,
             sink=sink.name,
             generation=1,
-            epoch=self.keeper.lease.epoch,
-            nonce=self.keeper.lease.token,
+            epoch=self.lease.epoch,
+            nonce=self.lease.token,
             binding=self.binding,
             last_batch=NO_BATCH,
             digest=None,
@@ -144,7 +131,7 @@ class BackfillJob:
         if row.binding != self.binding:
             changed = "its ledger has a backfill of this name whose record is gone"
         if changed is not None:
-            why = f"{sink.shown} does not hold what an earlier run wrote into it: {changed}."
+            why = f"{sink.display_name} does not hold what an earlier run wrote into it: {changed}."
             how = "Find out what the table holds before you backfill it again."
             raise BackfillRefusedError(self.prepared.known.name, why=why, how=how)
 
@@ -158,7 +145,7 @@ class BackfillJob:
         run = self._begin(first)
         writer = self._writer(first)
         errors: tuple[type[Exception], ...] = (HoldfastError, *spark_errors())
-        told, began = progress_of(prepared, first, seconds=0.0), clock.monotonic()
+        told, began = prepared.progress(first, seconds=0.0), clock.monotonic()
         tell_progress(told)
         for number in range(first, prepared.chunks.count):
             try:
@@ -172,7 +159,7 @@ class BackfillJob:
                     why=_why(error),
                 ) from error
             seconds = (clock.monotonic() - began) / (number + 1 - first)
-            told = progress_of(prepared, number + 1, seconds=seconds)
+            told = prepared.progress(number + 1, seconds=seconds)
             tell_progress(told)
         self._end(run, prepared.chunks.count)
         return told
@@ -180,16 +167,15 @@ class BackfillJob:
     def _begin(self, first: int) -> Run:
         """Write the contract and the run down, as a started stream does."""
         known, record = self.prepared.known, self.prepared.record
-        both = zip(known.declared.sinks, self.prepared.sinks, strict=True)
-        contract, _ = describe_query(
+        contract, _ = port_of(known.spark).describe_query(
             known.df,
             sinks=tuple(sink.name for sink in self.prepared.sinks),
             output_mode=known.declared.options["outputMode"],
-            sink_places=tuple(describe_sink(*each) for each in both),
+            sink_places=tuple(sink.describe() for sink in self.prepared.sinks),
         )
         keep_contract(record, contract)
         run = Run(
-            epoch=self.keeper.lease.epoch,
+            epoch=self.lease.epoch,
             run_id=str(uuid.uuid4()),
             generation=1,
             contract=contract.digest,
@@ -211,17 +197,22 @@ class BackfillJob:
         try:
             write_run(self.prepared.record, ended)
         except HoldfastError as failed:
-            _LOG.warning("holdfast: the run could not be written down: %s", failed.why)
+            emit(Warned(f"the run could not be written down: {failed.why}"))
 
     def _writer(self, first: int) -> ChunkWriter:
         prepared = self.prepared
-        journal = Journal(
+        spool = BatchSpool(
             record=prepared.record,
-            is_needed=len(prepared.sinks) > 1 and not is_repeatable(prepared.known.df),
+            is_needed=len(prepared.sinks) > 1
+            and not port_of(prepared.known.spark).is_repeatable(prepared.known.df),
             first_batch=first,
         )
         return ChunkWriter(
-            prepared=prepared, keeper=self.keeper, binding=self.binding, journal=journal
+            prepared=prepared,
+            lease=self.lease,
+            check=self.check,
+            binding=self.binding,
+            spool=spool,
         )
 
 

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from shlex import quote
-from typing import Any
+from typing import TYPE_CHECKING
 
 from holdfast.ledger.row import LedgerRow
 from holdfast.ledger.store import LedgerStore, Unreadable
 from holdfast.record.bounds import MAX_EPOCH
 from holdfast.record.repairs import unfinished_repair
 from holdfast.record.runs import last_topic_ids
-from holdfast.sinks.kinds import open_ledger
 from holdfast.sinks.sink import SinkSpec
-from holdfast.spark.batch_plan import find_state
 from holdfast.spark.errors import first_line, spark_errors
+from holdfast.spark.port import port_of
 from holdfast.streams.backfill.available import Available, ask_brokers
 from holdfast.streams.backfill.errors import BackfillRefusedError
-from holdfast.streams.backfill.plan import find_fatal
 from holdfast.streams.backfill.positions import Position, decode_position
 from holdfast.streams.declared import Declared
 from holdfast.streams.place import Place, find_place
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 _START_FIRST = "Start the stream and let it run a batch; then backfill it."
 
@@ -31,9 +32,9 @@ _START_FIRST = "Start the stream and let it run a batch; then backfill it."
 class KnownStream:
     """A stream that can be backfilled."""
 
-    spark: Any
+    spark: SparkSession
     declared: Declared
-    df: Any
+    df: DataFrame
     place: Place
     ledgers: tuple[LedgerStore, ...]
     """Of each sink."""
@@ -54,7 +55,7 @@ class KnownStream:
 
 
 def find_stream(
-    spark: Any, declared: Declared, root: str | None, *, undone: ExitStack
+    spark: SparkSession, declared: Declared, root: str | None, *, undone: ExitStack
 ) -> KnownStream:
     """Return what is known of a stream; nothing is created or changed.
 
@@ -91,10 +92,10 @@ def find_stream(
     )
 
 
-def _build(spark: Any, declared: Declared) -> Any:
+def _build(spark: SparkSession, declared: Declared) -> DataFrame:
     try:
         df = declared.build(spark)
-        state = find_state(df)
+        state = port_of(spark).find_state(df)
     except spark_errors() as error:
         why = f"Its function cannot be called: {first_line(error)}"
         how = "Run it where the stream itself can start."
@@ -109,12 +110,15 @@ def _build(spark: Any, declared: Declared) -> Any:
     return df
 
 
-def _ledger(spark: Any, stream: str, sink: SinkSpec, *, undone: ExitStack) -> LedgerStore:
-    ledger = open_ledger(sink, spark)
+def _ledger(spark: SparkSession, stream: str, sink: SinkSpec, *, undone: ExitStack) -> LedgerStore:
+    ledger = sink.open_ledger(spark)
     if ledger is None:
         raise BackfillRefusedError(
             stream,
-            why=f"{sink.shown} has no ledger: which chunks it got could not be told after a kill.",
+            why=(
+                f"{sink.display_name} has no ledger: which chunks it got could not be told after "
+                "a kill."
+            ),
             how="Declare the stream without it for the backfill.",
         )
     undone.callback(ledger.close)
@@ -156,3 +160,14 @@ def read_row(ledger: LedgerStore, stream: str) -> LedgerRow | None:
         why = f"The ledger of {ledger.label(stream)} cannot be read: {row.why}."
         raise BackfillRefusedError(stream, why=why, how="Run it again when it can be read.")
     return row
+
+
+def find_fatal(sinks: Sequence[SinkSpec]) -> str | None:
+    """Say why the sinks of a stream cannot take a backfill at all; None when they can."""
+    for sink in sinks:
+        if sink.keys and sink.sequence_by is None:
+            return (
+                f"{sink.display_name} merges by {', '.join(sink.keys)} without sequence_by: an "
+                "older row of the range would replace a newer one."
+            )
+    return None

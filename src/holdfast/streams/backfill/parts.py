@@ -3,46 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
-from holdfast.checkpoint.sources.delta import DeltaOffset
-from holdfast.checkpoint.sources.files import FileOffset
-from holdfast.checkpoint.sources.kafka import KafkaOffset
+from holdfast.sources.kind import ONLY, Offset
 from holdfast.streams.backfill.available import Available
-from holdfast.streams.backfill.plan import PartRange, SourcePart
 from holdfast.streams.backfill.positions import Position
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartRange:
+    """One partition of a topic, or one source of another kind."""
+
+    display_name: str
+    """`readings/0`, or `versions`."""
+    start: int
+    end: int
+    """Not part of the range."""
+    expired: int = 0
+    """How many of it are gone for good."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourcePart:
+    """What a backfill reads of one source."""
+
+    source: str
+    unit: str
+    """What is counted: `offsets`, `versions`, or `entries` of the log of files."""
+    parts: tuple[PartRange, ...]
+
+    @property
+    def size(self) -> int:
+        """How much is in the range."""
+        return sum(part.end - part.start for part in self.parts)
+
+    @property
+    def expired(self) -> int:
+        """How much of it is gone for good."""
+        return sum(part.expired for part in self.parts)
 
 
 def source_parts(
     start: Position, end: Position, available: Mapping[str, Available]
 ) -> tuple[SourcePart, ...]:
     """Return what a range has of each source."""
-    found = []
-    for source, after in end.items():
-        before = start[source]
-        match before, after:
-            case KafkaOffset(), KafkaOffset():
-                parts = tuple(_partitions(before, after, available[source]))
-                found.append(SourcePart(source=source, unit="offsets", parts=parts))
-            case DeltaOffset(), DeltaOffset():
-                one = PartRange(shown="versions", start=before.version, end=after.version)
-                found.append(SourcePart(source=source, unit="versions", parts=(one,)))
-            case FileOffset(), FileOffset():
-                first, last = before.log_offset + 1, after.log_offset + 1
-                one = PartRange(shown="entries of the file log", start=first, end=last)
-                found.append(SourcePart(source=source, unit="entries", parts=(one,)))
-            case _:
-                raise TypeError(f"{before} and {after} are of different kinds")
-    return tuple(found)
+    return tuple(
+        SourcePart(
+            source=source,
+            unit=after.kind.parts_unit,
+            parts=tuple(_parts(start[source], after, available.get(source))),
+        )
+        for source, after in end.items()
+    )
 
 
-def _partitions(start: KafkaOffset, end: KafkaOffset, available: Available) -> Iterator[PartRange]:
-    for topic, offsets in sorted(end.partitions.items()):
-        for number, at in sorted(offsets.items()):
-            begins = start.partitions[topic][number]
-            oldest = available.earliest.get(topic, {}).get(number, begins)
-            yield PartRange(
-                shown=f"{topic}/{number}",
-                start=begins,
-                end=at,
-                expired=max(min(oldest, at) - begins, 0),
-            )
+def _parts(start: Offset, end: Offset, available: Available | None) -> Iterator[PartRange]:
+    before, oldest = start.numbers(), available.oldest if available else {}
+    log = "entries of the file log" if end.log_index is not None else end.kind.parts_unit
+    for part, at in sorted(end.numbers().items()):
+        begins = before[part]
+        yield PartRange(
+            display_name=log if part == ONLY else f"{part[0]}/{part[1]}",
+            start=begins,
+            end=at,
+            expired=max(min(oldest.get(part, begins), at) - begins, 0),
+        )

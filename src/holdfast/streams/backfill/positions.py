@@ -9,33 +9,22 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
 
-from holdfast.checkpoint.sources import parse_offset
-from holdfast.checkpoint.sources.delta import DeltaOffset
-from holdfast.checkpoint.sources.files import FileOffset
-from holdfast.checkpoint.sources.kafka import KafkaOffset, Partitions, parse_kafka_offset
-from holdfast.checkpoint.text import parse_json, parse_json_object, whole_number
+from holdfast.checkpoint.text import canonical, parse_json, parse_json_object
 from holdfast.errors import ConfigError
-from holdfast.ledger.coverage import canonical
+from holdfast.sources.kind import Offset, Part
+from holdfast.sources.registry import parse_offset
 
 EARLIEST = "earliest"
-ReadableOffset = KafkaOffset | DeltaOffset | FileOffset
-"""Offsets of sources that can be read again."""
-Position = Mapping[str, ReadableOffset]
-_PER_CHUNK: Mapping[type[ReadableOffset], int] = {
-    KafkaOffset: 100_000,
-    DeltaOffset: 100,
-    FileOffset: 100,
-}
+Position = Mapping[str, Offset]
 
 
 def decode_position(text: str) -> Position | None:
     """Return the position that canonical JSON has; None when a source is of another kind."""
-    found: dict[str, ReadableOffset] = {}
+    found: dict[str, Offset] = {}
     for source, value in (parse_json_object(text) or {}).items():
         offset = parse_offset(value if isinstance(value, str) else canonical(value))
-        if not isinstance(offset, ReadableOffset):
+        if not offset.kind.per_chunk:
             return None
         found[source] = offset
     return found or None
@@ -43,26 +32,7 @@ def decode_position(text: str) -> Position | None:
 
 def encode_position(position: Position) -> str:
     """Return a position as canonical JSON, as a ledger row has it."""
-    return canonical({source: _value(offset) for source, offset in position.items()})
-
-
-def _value(offset: ReadableOffset) -> dict[str, Any]:
-    match offset:
-        case KafkaOffset():
-            return {
-                topic: {str(partition): at for partition, at in offsets.items()}
-                for topic, offsets in offset.partitions.items()
-            }
-        case DeltaOffset():
-            return {
-                "sourceVersion": 1,
-                "reservoirId": offset.table_id,
-                "reservoirVersion": offset.version,
-                "index": offset.index,
-                "isStartingVersion": offset.initial_snapshot,
-            }
-        case FileOffset():
-            return {"logOffset": offset.log_offset}
+    return canonical({source: offset.to_json() for source, offset in position.items()})
 
 
 def parse_position(option: str, text: str, known: Position) -> Position:
@@ -80,18 +50,21 @@ def parse_position(option: str, text: str, known: Position) -> Position:
     value = parse_json(text)
     if len(known) == 1:
         (source,) = known
-        offset = _offset(value, known[source])
+        offset = known[source].kind.parse_position(value, known[source])
         if offset is not None:
             return {source: offset}
     if isinstance(value, dict) and value and set(value) <= set(known):
-        offsets = {source: _offset(each, known[source]) for source, each in value.items()}
+        offsets = {
+            source: known[source].kind.parse_position(each, known[source])
+            for source, each in value.items()
+        }
         if (found := {key: each for key, each in offsets.items() if each is not None}) == offsets:
             return found
     raise ConfigError(f"{option} {text!r} is not a position of this stream: {_form(known)}")
 
 
 def _form(known: Position) -> str:
-    forms = {source: _example(offset) for source, offset in known.items()}
+    forms = {source: offset.kind.example(offset) for source, offset in known.items()}
     if len(forms) == 1:
         (form,) = forms.values()
         return f"write {form}, or earliest for the start."
@@ -99,76 +72,28 @@ def _form(known: Position) -> str:
     return f"it has {len(known)} sources, write {{{shown}}}."
 
 
-def _example(offset: ReadableOffset) -> str:
-    match offset:
-        case KafkaOffset():
-            return f"the next offset of each partition, such as {json.dumps(_value(offset))}"
-        case DeltaOffset():
-            return "a version of the Delta table, such as 12"
-        case FileOffset():
-            return "an entry of the log of files, such as 12"
-
-
-def _offset(value: object, known: ReadableOffset) -> ReadableOffset | None:
-    match known:
-        case KafkaOffset():
-            return _kafka(value, known)
-        case DeltaOffset():
-            number = whole_number(value)
-            return None if number is None or number < 0 else at_version(known, number)
-        case FileOffset():
-            number = whole_number(value)
-            # Spark's offset names the last entry that was read.
-            return None if number is None or number < 0 else FileOffset(log_offset=number - 1)
-
-
-def _kafka(value: object, known: KafkaOffset) -> KafkaOffset | None:
-    found = parse_kafka_offset(canonical(value)) if isinstance(value, dict) else None
-    if found is None or not set(found.partitions) <= set(known.partitions):
-        return None
-    offsets = [at for each in found.partitions.values() for at in each.values()]
-    return found if offsets and min(offsets) >= 0 else None
-
-
-def at_version(table: DeltaOffset, version: int) -> DeltaOffset:
-    """Return the position before everything that a version of the same table has added."""
-    return DeltaOffset(table_id=table.table_id, version=version, index=-1, initial_snapshot=False)
-
-
-def beginning(known: Position, earliest: Mapping[str, Partitions]) -> Position:
+def beginning(known: Position, earliest: Mapping[str, Mapping[Part, int]]) -> Position:
     """Return the oldest position of each source.
 
     Args:
         known: Where the stream is.
-        earliest: The oldest offsets of each Kafka source that the broker has.
+        earliest: The oldest numbers of each source that was asked; others begin at 0.
     """
-    found: dict[str, ReadableOffset] = {}
-    for source, offset in known.items():
-        match offset:
-            case KafkaOffset():
-                found[source] = KafkaOffset(partitions=earliest[source])
-            case DeltaOffset():
-                found[source] = at_version(offset, 0)
-            case FileOffset():
-                found[source] = FileOffset(log_offset=-1)
-    return found
+    return {
+        source: offset.at(earliest.get(source, dict.fromkeys(offset.numbers(), 0)))
+        for source, offset in known.items()
+    }
 
 
 def like(position: Position, other: Position) -> Position:
-    """Return of a position only the sources and partitions that another one has."""
-    found: dict[str, ReadableOffset] = {}
-    for source, offset in position.items():
-        there = other.get(source)
-        if isinstance(offset, KafkaOffset) and isinstance(there, KafkaOffset):
-            kept = {
-                topic: {number: at for number, at in offsets.items() if number in there_too}
-                for topic, offsets in offset.partitions.items()
-                if (there_too := there.partitions.get(topic))
-            }
-            found[source] = KafkaOffset(partitions=kept)
-        elif there is not None:
-            found[source] = offset
-    return found
+    """Return of a position only the sources and parts that another one has."""
+    return {
+        source: offset.at(
+            {part: at for part, at in offset.numbers().items() if part in other[source].numbers()}
+        )
+        for source, offset in position.items()
+        if source in other
+    }
 
 
 def find_fault(start: Position, end: Position) -> str | None:
@@ -184,25 +109,17 @@ def find_fault(start: Position, end: Position) -> str | None:
     return None if before != after else "it is empty: it ends where it begins"
 
 
-Key = tuple[str, str, int]
-"""A source, a topic, and a partition; of other sources than Kafka the source alone counts."""
+Key = tuple[str, Part]
+"""A source and a part of it."""
 
 
 def _numbers(position: Position) -> Iterator[tuple[Key, int]]:
     for source, offset in position.items():
-        match offset:
-            case KafkaOffset():
-                for topic, offsets in offset.partitions.items():
-                    for partition, at in offsets.items():
-                        yield (source, topic, partition), at
-            case DeltaOffset():
-                yield (source, "", 0), offset.version
-            case FileOffset():
-                yield (source, "", 0), offset.log_offset + 1
+        yield from (((source, part), at) for part, at in offset.numbers().items())
 
 
 def _shown(key: Key) -> str:
-    source, topic, partition = key
+    source, (topic, partition) = key
     return f"partition {partition} of {topic}" if topic else f"source {source}"
 
 
@@ -230,40 +147,24 @@ def count_chunks(start: Position, end: Position, chunk: int | None) -> int:
     """
     most = 1
     for source, size in sizes(start, end).items():
-        most = max(most, -(-size // (chunk or _PER_CHUNK[type(end[source])])))
+        most = max(most, -(-size // (chunk or end[source].kind.per_chunk)))
     return most
 
 
 def boundary(start: Position, end: Position, *, number: int, chunks: int) -> Position:
     """Return where a chunk begins, and the one before it ends."""
-    return {
-        source: _between(start[source], offset, number=number, chunks=chunks)
-        for source, offset in end.items()
-    }
-
-
-def _between(
-    start: ReadableOffset, end: ReadableOffset, *, number: int, chunks: int
-) -> ReadableOffset:
-    def part(first: int, last: int) -> int:
-        return first + (last - first) * number // chunks
-
-    match start, end:
-        case KafkaOffset(), KafkaOffset():
-            partitions = {
-                topic: {
-                    partition: part(start.partitions[topic][partition], at)
-                    for partition, at in offsets.items()
-                }
-                for topic, offsets in end.partitions.items()
+    found = {}
+    for source, offset in end.items():
+        if type(start[source]) is not type(offset):
+            raise TypeError(f"{start[source]} and {offset} are of different kinds")
+        begins = start[source].numbers()
+        found[source] = offset.at(
+            {
+                part: begins[part] + (at - begins[part]) * number // chunks
+                for part, at in offset.numbers().items()
             }
-            return KafkaOffset(partitions=partitions)
-        case FileOffset(), FileOffset():
-            return FileOffset(log_offset=part(start.log_offset, end.log_offset))
-        case DeltaOffset(), DeltaOffset():
-            return at_version(end, part(start.version, end.version))
-        case _:
-            raise TypeError(f"{start} and {end} are of different kinds")
+        )
+    return found
 
 
 def overlaps(start: Position, end: Position, *, other: tuple[Position, Position]) -> bool:
@@ -287,3 +188,8 @@ def is_before(start: Position, end: Position, *, began: Position) -> bool:
 def digest_of(*parts: str) -> str:
     """Return a digest of texts."""
     return hashlib.sha256(canonical(parts).encode()).hexdigest()
+
+
+def as_text(position: str | int | Mapping[str, object]) -> str:
+    """Return a position as the command takes it."""
+    return position if isinstance(position, str) else json.dumps(position)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.checkpoint.sources.kafka import KafkaOffset
 from holdfast.errors import ConfigError
 from holdfast.record.backfills import (
     MAX_CHUNKS,
@@ -25,13 +24,7 @@ from holdfast.streams.backfill.beginnings import UnknownBeginning, find_beginnin
 from holdfast.streams.backfill.chunks import ChunkReader, Chunks
 from holdfast.streams.backfill.errors import BackfillRefusedError
 from holdfast.streams.backfill.known import KnownStream, find_stream, read_row
-from holdfast.streams.backfill.parts import source_parts
-from holdfast.streams.backfill.plan import (
-    BackfillPlan,
-    SinkPart,
-    describe_needs,
-    effect_on,
-)
+from holdfast.streams.backfill.parts import SourcePart, source_parts
 from holdfast.streams.backfill.positions import (
     EARLIEST,
     Position,
@@ -45,10 +38,14 @@ from holdfast.streams.backfill.positions import (
     like,
     overlaps,
     parse_position,
+    total,
 )
 from holdfast.streams.batch_form import NoBatchForm
 from holdfast.streams.declared import Declared
 from holdfast.streams.resolve import check_session, resolve_sinks
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +65,22 @@ class BackfillRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BackfillProgress:
+    """How far a backfill has got."""
+
+    name: str
+    done: int
+    """How many chunks every sink holds."""
+    chunks: int
+    read: int
+    """How much of the sources these chunks have: offsets, versions, entries of a file log."""
+    size: int
+    """How much the whole range has."""
+    seconds_per_chunk: float
+    """Of those that this run has written; 0 before the first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
     """A backfill that is ready to run."""
 
@@ -81,11 +94,31 @@ class Prepared:
     chunks: Chunks
     reader: ChunkReader
     sinks: tuple[SinkWriter, ...]
-    plan: BackfillPlan
+
+    def held(self) -> tuple[int, ...]:
+        """Return how many chunks each sink holds."""
+        return tuple(_held(sink, self.name) for sink in self.sinks)
+
+    def progress(self, done: int, *, seconds: float) -> BackfillProgress:
+        """Return how far it is when every sink holds so many chunks, each written in some time."""
+        chunks = self.chunks
+        return BackfillProgress(
+            name=self.name,
+            done=done,
+            chunks=chunks.count,
+            read=total(chunks.start, chunks.at(done)),
+            size=total(chunks.start, chunks.end),
+            seconds_per_chunk=seconds,
+        )
+
+    def left(self, done: int) -> tuple[SourcePart, ...]:
+        """Return what is left of each source when so many chunks are done."""
+        start, end = self.chunks.at(done), self.chunks.end
+        return source_parts(start, end, self.known.available)
 
 
 def prepare(
-    spark: Any, declared: Declared, request: BackfillRequest, *, undone: ExitStack
+    spark: SparkSession, declared: Declared, request: BackfillRequest, *, undone: ExitStack
 ) -> Prepared:
     """Find out what a backfill would do; nothing is created or changed.
 
@@ -119,7 +152,6 @@ def prepare(
         chunks=chunks,
         reader=reader,
         sinks=sinks,
-        plan=_plan(known, chunks, reader, sinks=sinks, name=name),
     )
 
 
@@ -146,7 +178,7 @@ def _range(known: KnownStream, request: BackfillRequest) -> tuple[str, Position,
     """
     end = parse_position("--to", request.end, known.position)
     if request.start == EARLIEST:
-        earliest = {source: each.earliest for source, each in known.available.items()}
+        earliest = {source: each.oldest for source, each in known.available.items()}
         start, asked = like(beginning(known.position, earliest), end), EARLIEST
     else:
         start = parse_position("--from", request.start, known.position)
@@ -198,46 +230,11 @@ def _chunks(known: KnownStream, kept: Backfill, request: BackfillRequest) -> Chu
         )
     for source, available in known.available.items():
         offset = end.get(source)
-        missing = available.missing(offset) if isinstance(offset, KafkaOffset) else None
+        missing = None if offset is None else available.missing(offset)
         if missing is not None:
             why = f"The topic does not have all of the range: {missing}."
             raise BackfillRefusedError(known.name, why=why, how="End the range where it ends.")
     return Chunks(start=start, end=end, count=kept.chunks)
-
-
-def _plan(
-    known: KnownStream,
-    chunks: Chunks,
-    reader: ChunkReader,
-    *,
-    sinks: tuple[SinkWriter, ...],
-    name: str,
-) -> BackfillPlan:
-    held = [_held(sink, name) for sink in sinks]
-    done = min(held)
-    doubts = _find_doubts(known, chunks, reader, done=done)
-    sources = source_parts(chunks.at(done), chunks.end, known.available)
-    return BackfillPlan(
-        stream=known.name,
-        name=name,
-        start=encode_position(chunks.start),
-        end=encode_position(chunks.end),
-        chunks=chunks.count,
-        done=done,
-        sources=sources,
-        sinks=tuple(
-            SinkPart(label=sink.name, shown=sink.shown, effect=effect_on(spec), chunks=number)
-            for sink, spec, number in zip(sinks, known.declared.sinks, held, strict=True)
-        ),
-        doubts=doubts,
-        needs=()
-        if done == chunks.count
-        else describe_needs(
-            known.name,
-            repeats=find_repeats(known, chunks, name=name),
-            expired=sum(each.expired for each in sources),
-        ),
-    )
 
 
 def _held(sink: SinkWriter, name: str) -> int:
@@ -246,14 +243,17 @@ def _held(sink: SinkWriter, name: str) -> int:
     return 0 if row is None else row.last_batch + 1
 
 
-def _find_doubts(
-    known: KnownStream, chunks: Chunks, reader: ChunkReader, *, done: int
-) -> tuple[str, ...]:
+def find_doubts(prepared: Prepared, *, done: int) -> tuple[str, ...]:
     """Say why the rows of what is left can be others than the stream would give.
+
+    Args:
+        prepared: The backfill.
+        done: How many chunks every sink holds.
 
     Raises:
         BackfillRefusedError: Some of it cannot be read as a batch.
     """
+    known, chunks, reader = prepared.known, prepared.chunks, prepared.reader
     # A Delta table that is read from its beginning is a snapshot, and all that follows is not.
     cuts = sorted({done, min(done + 1, chunks.count), chunks.count})
     doubts: dict[str, None] = {}
@@ -267,18 +267,16 @@ def _find_doubts(
     return tuple(doubts)
 
 
-def find_repeats(known: KnownStream, chunks: Chunks, *, name: str) -> str | None:
+def find_repeats(prepared: Prepared) -> str | None:
     """Say why a sink that appends may hold rows of the range already; None if none does.
 
-    Args:
-        known: The stream.
-        chunks: The range.
-        name: Of this backfill: what it has written itself does not count.
+    What the backfill has written itself does not count.
     """
+    known, chunks, name = prepared.known, prepared.chunks, prepared.name
     appending = [sink for sink in known.declared.sinks if sink.is_appending]
     if not appending:
         return None
-    shown = " and ".join(sink.shown for sink in appending)
+    shown = " and ".join(sink.display_name for sink in appending)
     began = find_beginning(known.spark, known.place, known.position)
     if isinstance(began, UnknownBeginning):
         return f"{began.reason}, so {shown} may hold rows of the range already"

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
+from holdfast.events import emit
+from holdfast.events.batches import SinkWritten, fields_of
+from holdfast.events.repairs import ChunkBegun, ChunkWritten
 from holdfast.ids import BatchId
 from holdfast.ledger.decide import Refuse
 from holdfast.ledger.row import Attempt, Binding
-from holdfast.points import reached, tell
 from holdfast.record.generations import newest_generation
+from holdfast.record.leases import Lease
 from holdfast.record.repairs import unfinished_repair
 from holdfast.streams.backfill.positions import digest_of, encode_position
 from holdfast.streams.backfill.prepare import Prepared
 from holdfast.streams.batch_form import NoBatchForm
-from holdfast.streams.fan_out import Journal
-from holdfast.streams.heartbeat import Keeper
+from holdfast.streams.fan_out import BatchSpool
 
-_LOG = logging.getLogger("holdfast")
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 class ChunkRefusedError(HoldfastError):
@@ -40,9 +43,11 @@ class ChunkWriter:
     """Writes the chunks of one run."""
 
     prepared: Prepared
-    keeper: Keeper
+    lease: Lease
+    check: Callable[[], None]
+    """Raises if the lease is lost."""
     binding: Binding
-    journal: Journal
+    spool: BatchSpool
 
     def write(self, number: int) -> None:
         """Write one chunk into every sink.
@@ -57,26 +62,22 @@ class ChunkWriter:
             why = f"It cannot be read as a batch: {form.reason}."
             raise ChunkRefusedError(self.prepared.name, why=why)
         attempts = self._attempts(number, encode_position(start), encode_position(end))
-        tell("batch", number)
-        reached("B3")
+        at = (self.prepared.name, number + 1, chunks.count)
+        emit(ChunkBegun(*at))
         if len(attempts) == 1:
             self._give(form.df, attempts)
         else:
-            with self.journal.rows(form.df, attempts[0]) as rows:
+            with self.spool.rows(form.df, attempts[0]) as rows:
                 self._give(rows.frame, attempts)
-        _LOG.info(
-            "holdfast: %s chunk %s of %s is written", self.prepared.name, number + 1, chunks.count
-        )
-        reached("B4")
+        emit(ChunkWritten(*at))
 
     def _attempts(self, number: int, start: str, end: str) -> list[Attempt]:
-        lease = self.keeper.lease
         first = Attempt(
             stream=self.prepared.name,
             sink="",
             generation=1,
-            epoch=lease.epoch,
-            nonce=lease.token,
+            epoch=self.lease.epoch,
+            nonce=self.lease.token,
             binding=self.binding,
             batch_id=BatchId(number),
             digest=digest_of(self.prepared.name, start, end),
@@ -85,21 +86,20 @@ class ChunkWriter:
         )
         return [replace(first, sink=sink.name) for sink in self.prepared.sinks]
 
-    def _give(self, rows: Any, attempts: list[Attempt]) -> None:
+    def _give(self, rows: DataFrame, attempts: list[Attempt]) -> None:
         for sink, attempt in zip(self.prepared.sinks, attempts, strict=True):
             decision = sink.write(attempt, rows, before_commit=self._check_stream)
             if isinstance(decision, Refuse):
-                why = f"{sink.shown}: {decision.reason.value}."
+                why = f"{sink.display_name}: {decision.reason.value}."
                 raise ChunkRefusedError(self.prepared.name, why=why)
-            reached("sink-written")
+            emit(SinkWritten(**fields_of(attempt)))
 
     def _check_stream(self, _: int) -> None:
         """Refuse to commit once another run, or a repair of the stream, has taken over."""
+        self.check()
         place = self.prepared.known.place
         why = None
-        if not self.keeper.holds():
-            why = "Another run of this backfill has taken over."
-        elif unfinished_repair(place.record) is not None:
+        if unfinished_repair(place.record) is not None:
             why = "A plan is being applied to the stream."
         elif newest_generation(place.record) != self.prepared.kept.generation:
             why = "The stream has a new generation: its sinks may have been emptied or restored."

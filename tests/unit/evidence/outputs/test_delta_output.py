@@ -13,7 +13,7 @@ from holdfast.errors import ReadError
 from holdfast.evidence.outputs.delta import DeltaOutput
 from holdfast.evidence.outputs.delta_reader import MOST_COMMITS, read_delta_output
 from holdfast.evidence.outputs.output import NotRead
-from holdfast.ledger.delta import find_native_batch
+from holdfast.formats.delta_log import find_native_batch
 from holdfast.storage.memory import MemoryStorage
 
 QUERY = "6f0c0000-0000-4000-8000-000000000000"
@@ -172,7 +172,7 @@ def test_no_more_commits_are_read_than_are_stated() -> None:
 )
 def test_a_damaged_commit_is_not_read_around(raw: bytes) -> None:
     found = read_delta_output(table(streaming(0), raw), "gold")
-    assert found == NotRead(shown="gold", why="commit 1 in _delta_log is damaged")
+    assert found == NotRead(display_name="gold", why="commit 1 in _delta_log is damaged")
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_what_may_not_be_read_is_said() -> None:
             raise ReadError(path, why="Access was denied.", how="Ask.")
 
     found = read_delta_output(Refusing(), "gold")
-    assert found == NotRead(shown="gold", why="Access was denied")
+    assert found == NotRead(display_name="gold", why="Access was denied")
 
 
 def test_the_ledger_reads_the_same_log() -> None:

@@ -12,6 +12,7 @@ from holdfast.record.leases import Lease, release, renew, take_lease
 from holdfast.record.owner import this_process
 from holdfast.record.runs import write_run
 from holdfast.streams.place import Place, find_place
+from tests.stand_ins import stand_in
 from tests.unit.record.hostile.site import (
     CONTRACT,
     DIGEST,
@@ -38,7 +39,7 @@ class Started:
 
 def start(site: Site, *, checkpoint: str | None = None, stream: str = STREAM) -> Started:
     """Go through G1 to G8, in the order of `hf.start`; what fails leaves no lease behind."""
-    place = find_place(StubSpark(), stream, str(site.root), checkpoint=checkpoint)
+    place = find_place(stand_in(StubSpark()), stream, str(site.root), checkpoint=checkpoint)
     lease = take_lease(place.record, this_process(), after=site.after)
     try:
         return _run(place.refreshed(), lease)

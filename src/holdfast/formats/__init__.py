@@ -1,0 +1,1 @@
+"""Logs that other software writes, read as files and without Spark."""

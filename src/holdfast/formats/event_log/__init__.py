@@ -1,0 +1,1 @@
+"""Spark's event log: what every application tells of its streaming queries, read without Spark."""

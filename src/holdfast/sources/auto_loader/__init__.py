@@ -1,0 +1,1 @@
+"""The kind of source: files that Databricks Auto Loader finds."""

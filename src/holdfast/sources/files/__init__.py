@@ -1,0 +1,1 @@
+"""The kind of source: files in a directory."""

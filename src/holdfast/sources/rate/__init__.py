@@ -1,0 +1,1 @@
+"""The kind of source: Spark's own sources for tests."""

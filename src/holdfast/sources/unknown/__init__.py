@@ -1,0 +1,1 @@
+"""The kind of source: those that Holdfast does not know."""

@@ -1,0 +1,174 @@
+"""What a query is, from the query itself before it runs: its sources and its operators with state.
+
+Spark plans a streaming query anew for every batch, so the plan that was analysed is what there is
+before the first. Names are those that Spark writes into `state/<operator>/_metadata`, from Spark
+4.2 `operators/stateful/…` (shortName); ids are given from the outermost operator inwards.
+"""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from holdfast.evidence.session_settings import UNPINNED
+from holdfast.evidence.state_columns import PlannedState, not_null_columns
+from holdfast.record.contracts import Contract, SinkContract
+from holdfast.redact import redact, redact_location
+from holdfast.spark.classic.jvm import Java
+from holdfast.spark.classic.plan import SOURCES, analysed, each, kind_of, options_of, walk_streaming
+from holdfast.spark.classic.state_columns import plan_state
+from holdfast.spark.errors import spark_errors
+from holdfast.spark.source_options import keep_options
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_OPERATORS = {
+    "Aggregate": "stateStoreSave",
+    "Deduplicate": "dedupe",
+    "DeduplicateWithinWatermark": "dedupeWithinWatermark",
+    "FlatMapGroupsInPandasWithState": "applyInPandasWithState",
+    "FlatMapGroupsWithState": "flatMapGroupsWithState",
+    "GlobalLimit": "globalLimit",
+    "Join": "symmetricHashJoin",
+    "TransformWithState": "transformWithStateExec",
+    "TransformWithStateInPandas": "transformWithStateInPandasExec",
+    "TransformWithStateInPySpark": "transformWithStateInPySparkExec",
+}
+_AT_PATH = re.compile(r"(\w+)\[(.*)\]", re.DOTALL)
+"""How Spark names a source of files: `FileSource[s3a://lake/in]`."""
+_SESSIONS = "sessionWindowStateStoreSaveExec"
+_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+# As in Spark 4.3 `checkpointing/OffsetSeq.scala` (relevantSQLConfs); older versions lack some.
+_PINNED = (
+    _PROVIDER,
+    "spark.sql.dropDuplicates.deterministicKeyOrder.enabled",
+    "spark.sql.function.protobufExtensions.enabled",
+    "spark.sql.optimizer.pruneFiltersCanPruneStreamingSubplan",
+    "spark.sql.shuffle.partitions",
+    "spark.sql.streaming.aggregation.stateFormatVersion",
+    "spark.sql.streaming.flatMapGroupsWithState.stateFormatVersion",
+    "spark.sql.streaming.join.stateFormatVersion",
+    "spark.sql.streaming.multipleWatermarkPolicy",
+    "spark.sql.streaming.queryEvolution.enableSourceEvolution",
+    "spark.sql.streaming.stateStore.compression.codec",
+    "spark.sql.streaming.stateStore.encodingFormat",
+    "spark.sql.streaming.stateStore.rocksdb.formatVersion",
+    "spark.sql.streaming.stateStore.rocksdb.mergeOperatorVersion",
+    "spark.sql.streaming.stateStore.rowChecksum.enabled",
+    "spark.sql.streaming.statefulOperator.alwaysNullableOutput.enabled",
+    "spark.sql.streaming.statefulOperator.useStrictDistribution",
+)
+
+
+def describe_query(
+    df: DataFrame,
+    *,
+    sinks: tuple[str, ...],
+    output_mode: str,
+    sink_places: tuple[SinkContract, ...] = (),
+) -> tuple[Contract, tuple[PlannedState | None, ...]]:
+    """Return the contract of a query, and what each stateful operator would bind to its state.
+
+    Args:
+        df: The streaming DataFrame.
+        sinks: The label of each sink.
+        output_mode: As for Spark.
+        sink_places: Of each sink that has a ledger, where the ledger is.
+    """
+    spark = df.sparkSession
+    kinds = [(kind_of(node), node) for node in walk_streaming(analysed(df))]
+    operators = [(name, node) for kind, node in kinds if (name := _operator(kind, node))]
+    sources = [node for kind, node in kinds if kind in SOURCES]
+    state = plan_state(df, output_mode=output_mode, operators=len(operators))
+    contract = Contract(
+        sources=tuple(map(_source, sources)),
+        sinks=sinks,
+        output_mode=output_mode,
+        operators=tuple(name for name, _ in operators),
+        state_provider=str(spark.conf.get(_PROVIDER)).rpartition(".")[2] if operators else "",
+        spark=spark.version,
+        source_options=tuple(map(_options, sources)),
+        sink_places=sink_places,
+        operator_keys=tuple(_key(node) for _, node in operators),
+        settings=_settings(spark),
+        operator_parts=tuple(None if each is None else each.parts for each in state),
+        operator_not_null=tuple(None if each is None else not_null_columns(each) for each in state),
+        watermarks=tuple(_watermark(node) for kind, node in kinds if kind == "EventTimeWatermark"),
+    )
+    return contract, state
+
+
+def _watermark(node: Java) -> str:
+    return f"{node.eventTime().name()} {node.delay().toString()}"
+
+
+def _settings(spark: SparkSession) -> dict[str, str]:
+    """Return what the session would pin in a new checkpoint, and what it would not."""
+    found = {}
+    for name in (*_PINNED, *UNPINNED):
+        try:
+            found[name] = redact(str(spark.conf.get(name)))
+        except spark_errors():  # this version of Spark does not have it
+            continue
+    return found
+
+
+def _key(node: Java) -> str | None:
+    """Return the key of an operator's state, as Spark writes a type; None if the plan hides it."""
+    kind = kind_of(node)
+    if kind == "Aggregate":
+        columns = node.groupingExpressions()
+    elif kind in ("Deduplicate", "DeduplicateWithinWatermark"):
+        columns = node.keys()
+    else:
+        return None
+    fields = (f"{_name(column)}:{column.dataType().simpleString()}" for column in each(columns))
+    return f"struct<{','.join(fields)}>"
+
+
+def _name(column: Java) -> str:
+    is_named = kind_of(column) in ("Alias", "AttributeReference")
+    return str(column.name() if is_named else column.sql())
+
+
+def _operator(kind: str, node: Java) -> str | None:
+    """Return the name of a node's operator with state; None when it has none."""
+    if kind == "Join" and not (node.left().isStreaming() and node.right().isStreaming()):
+        return None
+    if kind == "Aggregate" and "session_window" in str(node.groupingExpressions().toString()):
+        return _SESSIONS
+    # Spark 4.1 and later have one node for both functions, and name them apart as 4.0 does.
+    if (
+        kind == "TransformWithStateInPySpark"
+        and str(node.userFacingDataType().toString()) == "pandas"
+    ):
+        kind = "TransformWithStateInPandas"
+    return _OPERATORS.get(kind)
+
+
+def _source(node: Java) -> str:
+    """Return a source as Spark names it; of its options, which can hold passwords, the topic."""
+    name = _without_credentials(str(node.sourceName()))
+    if kind_of(node) != "StreamingRelationV2":
+        return name
+    options = options_of(node)
+    topics = filter(None, (options.get(key) for key in ("subscribe", "subscribePattern", "assign")))
+    return " ".join([name, *map(redact, topics)])
+
+
+def _options(node: Java) -> dict[str, str]:
+    """Return the options of a source that are safe to write down, its format and its columns."""
+    columns = sha256(str(node.schema().json()).encode()).hexdigest()[:16]
+    if kind_of(node) == "StreamingRelationV2":
+        kept = keep_options(options_of(node).items())
+        return {**kept, "format": redact(str(node.sourceName())), "schema": columns}
+    options = each(node.dataSource().options())
+    kept = keep_options((str(option._1()), str(option._2())) for option in options)
+    return {**kept, "format": redact(str(node.dataSource().className())), "schema": columns}
+
+
+def _without_credentials(name: str) -> str:
+    matched = _AT_PATH.fullmatch(name)
+    return f"{matched[1]}[{redact_location(matched[2])}]" if matched else redact(name)

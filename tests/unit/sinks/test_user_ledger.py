@@ -1,0 +1,84 @@
+"""Plans of users' own sinks: what cannot be put back is refused, and nothing of it is changed."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from holdfast.ids import BatchId
+from holdfast.ledger.output import CannotSettleError, EmptyOutput, RestoreOutput
+from holdfast.ledger.row import LedgerRow
+from holdfast.sinks.user.ledger import UserLedgerStore
+from tests.kinds.sqlite_sink import LEDGER, Sqlite, rows_in
+from tests.ledger_rows import ROW
+
+COPY = "holdfast.kept_0123456789ab"
+
+
+@dataclass(frozen=True)
+class Merged(Sqlite):
+    """The same, by keys."""
+
+    keys: tuple[str, ...] = ("value",)
+
+
+def opened(sink: Sqlite) -> tuple[UserLedgerStore, LedgerRow]:
+    """Return the ledger of a table with one row, which one batch has brought."""
+    connection = sink.connect()
+    connection.execute("CREATE TABLE readings (value)")
+    connection.execute(LEDGER)
+    ledger = UserLedgerStore(sink)
+    row = ROW
+    assert ledger.replace(None, row)
+    return ledger, write(ledger, connection, row)
+
+
+def write(ledger: UserLedgerStore, connection: sqlite3.Connection, row: LedgerRow) -> LedgerRow:
+    with ledger.transaction():
+        before = ledger.versions(row.stream).now()
+        ledger.connection().execute("INSERT INTO readings VALUES (?)", (row.last_batch + 1,))
+        after = replace(row, last_batch=BatchId(row.last_batch + 1))
+        ledger.keep(after)
+        ledger.versions(row.stream).add(after, before=before)
+    connection.close()
+    return after
+
+
+def test_a_table_goes_back_to_the_version_of_a_batch_unless_rows_were_overwritten(
+    tmp_path: Path,
+) -> None:
+    appended, row = opened(Sqlite(path=str(tmp_path / "a.db")))
+    assert list(appended.batch_versions(row.stream)) == [-1, 0]
+    merged, row = opened(Merged(path=str(tmp_path / "b.db")))
+    assert dict(merged.batch_versions(row.stream)) == {}
+    output = RestoreOutput(kept="0 0", aside=COPY)
+    assert merged.find_obstacle(row, output)
+    with pytest.raises(CannotSettleError):
+        merged.settle(row, replace(row, generation=2), output)
+    assert rows_in(Merged(path=str(tmp_path / "b.db"))) == [(0,)]
+
+
+def test_a_table_with_rows_of_another_writer_is_not_emptied(tmp_path: Path) -> None:
+    sink = Sqlite(path=str(tmp_path / "a.db"))
+    ledger, row = opened(sink)
+    assert ledger.find_obstacle(row, EmptyOutput(kept=COPY)) is None
+    other = sink.connect()
+    other.execute("INSERT INTO readings VALUES ('of another stream')")
+    other.close()
+    assert "another writer" in (ledger.find_obstacle(row, EmptyOutput(kept=COPY)) or "")
+    with pytest.raises(CannotSettleError):
+        ledger.settle(row, replace(row, generation=2), EmptyOutput(kept=COPY))
+    assert rows_in(sink) == [(0,), ("of another stream",)]
+
+
+def test_versions_that_cannot_be_read_lock_nobody_out(tmp_path: Path) -> None:
+    sink = Sqlite(path=str(tmp_path / "a.db"))
+    ledger, row = opened(sink)
+    other = sink.connect()
+    other.execute("UPDATE holdfast_ledger SET row = '{' WHERE key LIKE 'versions:%'")
+    after = write(ledger, other, row)
+    assert ledger.read(row.stream) == after
+    assert ledger.since(row.stream, generation=row.generation).unclear
