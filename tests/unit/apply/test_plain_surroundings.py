@@ -147,6 +147,7 @@ def test_an_undo_may_follow_at_once_and_not_while_the_stream_runs(
     before = plain.look()
     undo = plan_undo(plain.apply(plain.plan(REWIND)), plain.stores())
     assert isinstance(undo, Plan)
+    assert "4 of its 4 steps were carried out" in undo.summary
     plain.apply(undo)
     assert plain.look() == before
     quieten(plain.home)
