@@ -68,7 +68,7 @@ def find_adoption(request: AdoptionRequest) -> Adoption:
 def _others(found: PlainStream) -> tuple[Finding, ...]:
     """Return what else was found: by the first guarded start, and of the plain stream."""
     start = () if found.start is None else found.start.findings
-    by_code = {each.code: each for each in (*found.judged.findings, *start)}
+    by_code = {each.code: each for each in (*start, *found.judged.findings)}
     grave = (each for each in by_code.values() if each.severity is not Severity.NOTE)
     order = tuple(Severity)
     return tuple(
@@ -81,7 +81,8 @@ def _others(found: PlainStream) -> tuple[Finding, ...]:
 
 def _verdict(found: PlainStream, *, has_todo: bool) -> tuple[str, AdoptionVerdict]:
     if found.case.checkpoint.is_empty:
-        return f"there is no checkpoint at {found.case.checkpoint.location}", AdoptionVerdict.NOT
+        place = found.case.checkpoint.location
+        return f"there is no checkpoint at {place}. Check the path", AdoptionVerdict.UNKNOWN
     if found.taken is not None:
         return found.taken, AdoptionVerdict.NOT
     if isinstance(found.into, NoSink):
@@ -104,7 +105,7 @@ def _unknown(found: PlainStream) -> str | None:
         return "the stream has no name or no root yet"
     if _next_batch(case) is None and not isinstance(case.next_start, Refuses):
         return str(getattr(case.next_start, "because", "what Spark does next is not known"))
-    return case.not_looked_at[0] if case.not_looked_at else None
+    return case.not_looked_at[0].rstrip(".") if case.not_looked_at else None
 
 
 def _next_batch(case: Case) -> int | None:

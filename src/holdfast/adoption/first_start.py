@@ -14,7 +14,6 @@ from holdfast.evidence.checkpoint_evidence import Evidence
 from holdfast.evidence.collect import LedgerLook, StreamPlaces, collect_ledgers
 from holdfast.evidence.stream import SinkEvidence, StreamEvidence
 from holdfast.judgement.judge import judge
-from holdfast.ledger.store import LedgerStore
 from holdfast.record.contracts import SinkContract
 from holdfast.record.generations import ADOPTED, Generation
 from holdfast.rules.catalogue import own_catalogue
@@ -55,7 +54,6 @@ class StartLook:
     into: IntoSink
     """Where it would write; of a Delta table the place is its location."""
     stream: str
-    root: str
     options: Mapping[str, str]
     """Of the store."""
 
@@ -73,20 +71,40 @@ def find_first_start(look: StartLook) -> FirstStart:
     )
     stores = () if case.overview is None else case.overview.stores
     found = Evidence(checkpoint=case.checkpoint, stores=stores)
+    plain = collect_ledgers(places, found)
     if into.kind == "foreach-batch":
-        return _judged(case, collect_ledgers(places, found), root=look.root)
-    ledger, unclear = _open(into, look.options)
-    if isinstance(ledger, SinkEvidence):
-        evidence = replace(collect_ledgers(places, found), sinks=(ledger,))
-        is_unseen = into.kind != "postgres"
-        judged = _judged(case, evidence, root=look.root)
-        return replace(judged, unclear=(unclear,) if unclear else (), is_unseen=is_unseen)
+        return _judged(case, plain)
+    seen = _see(places, found, look)
+    if isinstance(seen, StreamEvidence):
+        return _judged(case, seen)
+    is_delta = into.kind == "delta"
+    shown = f"the {'Delta' if is_delta else 'PostgreSQL'} table {into.place}"
+    how = "Set its DSN in the environment, and name it: --dsn env:NAME."
+    unclear = Unclear(
+        what=f"what {shown} holds: {seen.rstrip('.')}",
+        how="Name the table's location: --sink LOCATION." if is_delta else how,
+    )
+    # A table of PostgreSQL tells nothing of a plain stream: what a start asks is the same.
+    held = SinkEvidence(sink=_contract_of(into).label, display_name=shown, row=None, held=None)
+    known = plain if is_delta else replace(plain, sinks=(held,))
+    return replace(_judged(case, known), unclear=(unclear,), is_unseen=is_delta)
+
+
+def _see(places: StreamPlaces, found: Evidence, look: StartLook) -> StreamEvidence | str:
+    """Return the evidence with what the ledger of the sink says, or why that cannot be read."""
+    try:
+        sink, store = open_recorded(_contract_of(look.into), options=look.options)
+    except HoldfastError as error:
+        return error.why
+    ledger = LedgerLook(
+        sink=sink.label, display_name=sink.display_name, store=store, is_added=lambda: False
+    )
     try:
         evidence = collect_ledgers(replace(places, ledgers=(ledger,)), found)
     finally:
-        if isinstance(ledger.store, LedgerStore):
-            ledger.store.close()
-    return _judged(case, evidence, root=look.root)
+        store.close()
+    unreadable = evidence.sinks[0].unreadable
+    return evidence if unreadable is None else unreadable.why
 
 
 def adopted_generation(case: Case) -> Generation:
@@ -103,32 +121,9 @@ def adopted_generation(case: Case) -> Generation:
     )
 
 
-def _judged(case: Case, evidence: StreamEvidence, *, root: str) -> FirstStart:
-    asked = replace(case, stream=evidence, outputs=(), root=root, error=None, event_log=None)
+def _judged(case: Case, evidence: StreamEvidence) -> FirstStart:
+    asked = replace(case, stream=evidence, outputs=(), error=None, event_log=None)
     return FirstStart(evidence=evidence, findings=judge(asked, own_catalogue(asked)).findings)
-
-
-def _open(
-    into: IntoSink, options: Mapping[str, str]
-) -> tuple[LedgerLook | SinkEvidence, Unclear | None]:
-    """Return how to look into the ledger of a sink; without a ledger, what a start then knows."""
-    contract = _contract_of(into)
-    try:
-        sink, store = open_recorded(contract, options=options)
-    except HoldfastError as error:
-        is_postgres = into.kind == "postgres"
-        shown = f"the {'PostgreSQL' if is_postgres else 'Delta'} table {into.place}"
-        how = "Set the DSN in the environment, and name it: --dsn env:NAME."
-        unclear = Unclear(
-            what=f"the ledger of {shown} was not looked at: {error.why.rstrip('.')}",
-            how=how if is_postgres else "Name the table's location: --sink LOCATION.",
-        )
-        held = SinkEvidence(sink=contract.label, display_name=shown, row=None, held=None)
-        return held, unclear
-    look = LedgerLook(
-        sink=sink.label, display_name=sink.display_name, store=store, is_added=lambda: False
-    )
-    return look, None
 
 
 def _contract_of(into: IntoSink) -> SinkContract:

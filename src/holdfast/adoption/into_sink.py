@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from dataclasses import dataclass, replace
 
 from holdfast.adoption.plain_append import NotPlain, find_plain_append
@@ -18,6 +19,9 @@ from holdfast.lint.queries import FILE_FORMATS, SHOWN_ONLY
 from holdfast.lint.texts import Text
 
 _URL_OF_POSTGRES = "jdbc:postgresql:"
+_DATABASE = re.compile(
+    r"jdbc:postgresql://(?P<host>[\w.-]+)(:(?P<port>[0-9]+))?/(?P<name>[\w-]+)(\?.*)?", re.DOTALL
+)
 _TABLES = ("saveAsTable", "insertInto", "writeTo")
 _OWN_FUNCTION = (
     "Write to a Delta or PostgreSQL table instead, or write in a function of your own: "
@@ -205,7 +209,21 @@ def _of_jdbc(write: Write, dsn: str | None) -> IntoSink | NotPlain:
         return NotPlain("the code does not say that it writes to PostgreSQL (--dsn env:NAME does)")
     if table is None or table.known is None:
         return NotPlain("the code computes the name of its table")
-    return postgres_table(table.known, dsn, at=write.at)
+    found = postgres_table(table.known, dsn, at=write.at)
+    if dsn is not None:
+        return found
+    variable = (found.dsn or "").removeprefix("env:")
+    needed = f"Set the variable {variable} to the DSN of the database{_say_database(url)}."
+    return replace(found, notes=(f"{needed} hf.Postgres takes no JDBC URL.",))
+
+
+def _say_database(url: Text | None) -> str:
+    """Return `, such as "host=db dbname=shop user=…"`; nothing of it is secret."""
+    found = _DATABASE.fullmatch(url.start) if url is not None else None
+    if found is None:
+        return ""
+    port = f" port={found['port']}" if found["port"] else ""
+    return f', such as "host={found["host"]}{port} dbname={found["name"]} user=…"'
 
 
 def _value(write: Write, name: str) -> Text | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from holdfast.adoption.first_start import FirstStart, StartLook, find_first_start
 from holdfast.adoption.into_sink import IntoSink, NoSink, delta_at
 from holdfast.adoption.model import Suggested
-from holdfast.adoption.names import find_taken, suggest_root, suggest_stream
+from holdfast.adoption.names import find_doubts, find_taken, suggest_root, suggest_stream
 from holdfast.adoption.program import CodeFile, ProgramOfStream, read_program_of
 from holdfast.apply.movement import find_movement
 from holdfast.bundle.open import open_checkpoint
@@ -95,6 +95,8 @@ def look(request: AdoptionRequest) -> PlainStream:
     checkpoint = opened.checkpoint
     stream = _suggest_stream(request, program, judged.case) or NO_STREAM
     root = suggest_root(request.looks.root, checkpoint.location, looks.options) or NO_ROOT
+    if root is not NO_ROOT and (doubt := find_doubts(parse_location(root.value))) is not None:
+        root = replace(root, where=f"{root.where}. {doubt}")
     found = PlainStream(
         judged=judged,
         program=program,
@@ -125,7 +127,6 @@ def _first_start(
             checkpoint=checkpoint,
             into=into,
             stream=found.stream.value,
-            root=found.root.value,
             options=looks.options,
         )
     )
@@ -145,7 +146,7 @@ def _settled(found: IntoSink | NoSink, case: Case, sinks: tuple[str, ...]) -> In
     if isinstance(found, IntoSink):
         return replace(found, is_assumed=False) if found.is_assumed and tables else found
     if found.is_certain or len(sinks) != 1:
-        return found
+        return _with_log(found, case)
     if tables:
         return delta_at(spark_location(parse_location(sinks[0])))
     return NoSink(
@@ -153,6 +154,15 @@ def _settled(found: IntoSink | NoSink, case: Case, sinks: tuple[str, ...]) -> In
         how="Name the program with --code FILE: it says what writes the rows.",
         is_certain=False,
     )
+
+
+def _with_log(found: NoSink, case: Case) -> NoSink:
+    """Add what the event log says of a sink that is not known."""
+    history = history_of(case)
+    newest = None if history is None else history.newest
+    if found.is_certain or newest is None or newest.sink is None:
+        return found
+    return replace(found, how=f"The event log says {newest.sink}. {found.how}")
 
 
 def _suggest_stream(request: AdoptionRequest, program: Program, case: Case) -> Suggested | None:

@@ -101,9 +101,9 @@ def _is_fit(place: Location, options: Mapping[str, str]) -> bool:
 def find_doubts(root: Location) -> str | None:
     """Return why a root is not one for good; None if nothing speaks against it."""
     if is_temporary(root):
-        return f"{root} is a temporary directory; a reboot may delete it"
+        return "It is a temporary directory; a reboot may delete it"
     part = changing_part(root)
-    return None if part is None else f"{root} holds {part}: use one root for good"
+    return None if part is None else f"It holds {part}: use one root for good"
 
 
 def find_taken(

@@ -9,6 +9,7 @@ from holdfast.adoption.into_sink import IntoSink
 from holdfast.adoption.model import BatchHolding, PendingBatch
 from holdfast.evidence.case import Case
 from holdfast.evidence.outputs.delta import DeltaOutput
+from holdfast.evidence.progress import SourceRange
 from holdfast.evidence.wording import describe_range
 from holdfast.rules.delta_holdings import (
     CLOCK_STEP_MS,
@@ -19,6 +20,7 @@ from holdfast.rules.delta_holdings import (
     written_since,
 )
 
+_SHOWN_PARTS = 8
 _NOT_LOOKED = "no ledger was written with its rows"
 
 
@@ -37,7 +39,7 @@ def find_pending(case: Case, into: IntoSink | None, start: FirstStart | None) ->
     found = PendingBatch(
         batch=batch,
         holding=BatchHolding.NOT_KNOWN,
-        covers=tuple(f"source {each.source}: {describe_range(each)}" for each in sources),
+        covers=tuple(map(_say_covered, sources)),
         where=_NOT_LOOKED,
     )
     if start is not None and into is not None:
@@ -45,8 +47,34 @@ def find_pending(case: Case, into: IntoSink | None, start: FirstStart | None) ->
         if where is None:
             holding, where = _by_logs(case, batch)
         found = replace(found, holding=holding, where=where or _NOT_LOOKED)
-    then = "" if into is None else _say_then(case, found, into, is_asked=_is_asked(start))
+    is_seen = start is not None and not start.is_unseen
+    then = (
+        ""
+        if into is None or not is_seen
+        else _say_then(case, found, into, is_asked=_is_asked(start))
+    )
     return replace(found, then=then)
+
+
+def _say_covered(found: SourceRange) -> str:
+    """Say what a source gives to the batch, so that its rows can be looked for."""
+    said = f"source {found.source}: {describe_range(found)}"
+    ends = () if found.end is None else found.end.parts()
+    starts = dict(() if found.start is None else found.start.parts())
+    if ends and len(ends) <= _SHOWN_PARTS:
+        ranges = (_say_part(name, starts.get(name), end) for name, end in ends)
+        return f"{said} ({', '.join(filter(None, ranges))})"
+    log = None if found.end is None else found.end.log_index
+    return said if log is None else f"{said} (listed in sources/{found.source}/{log})"
+
+
+def _say_part(name: tuple[str, int], start: int | None, end: int) -> str:
+    """Return `orders 0: 18 … 19`; nothing for a partition that the batch does not read."""
+    topic, part = name
+    if start == end:
+        return ""
+    first = "its first offset" if start is None else f"{start:,}"
+    return f"{topic} {part}: {first} … {end - 1:,}"
 
 
 def _is_asked(start: FirstStart | None) -> bool:

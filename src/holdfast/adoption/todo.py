@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from holdfast.adoption.first_start import FirstStart
+from holdfast.adoption.into_sink import NoSink
 from holdfast.adoption.look import PlainStream
 from holdfast.adoption.model import BatchHolding, PendingBatch, ToDo
 from holdfast.adoption.program import ProgramOfStream
@@ -33,6 +34,7 @@ def find_todo(
         stops.append(ToDo(short="stop the old query", what=what))
     return (
         *stops,
+        *_of_code(found),
         *_repairs(others, found.case),
         *_for_sink(found),
         *_answers(found.start, pending),
@@ -48,6 +50,17 @@ def _repairs(others: tuple[Finding, ...], case: Case) -> Iterator[ToDo]:
     if isinstance(case.next_start, Refuses) and not refusing:
         why = case.next_start.because
         yield ToDo(short="repair the checkpoint", what=f"Spark refuses to start it: {why}.")
+
+
+def _of_code(found: PlainStream) -> Iterator[ToDo]:
+    """Yield what the program itself needs."""
+    if isinstance(found.into, NoSink) and found.into.is_certain:
+        yield ToDo(short="choose another sink", what=found.into.how)
+    said = found.program.said if isinstance(found.program, ProgramOfStream) else None
+    if said is not None and said.is_other:
+        what = f"The program names the checkpoint {said.checkpoint.value}, not this one"
+        what = f"{what} ({said.checkpoint.place}). Run `holdfast adopt` on the one that is used."
+        yield ToDo(short="check which checkpoint the program uses", what=what)
 
 
 def _for_sink(found: PlainStream) -> Iterator[ToDo]:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from holdfast.adoption.into_sink import NoSink
-from holdfast.adoption.look import NO_ROOT, PlainStream
+from holdfast.adoption.look import PlainStream
 from holdfast.adoption.model import BatchHolding, PendingBatch, Unclear
-from holdfast.adoption.names import find_doubts
 from holdfast.adoption.program import ProgramOfStream
 from holdfast.rules.rule import Needs
-from holdfast.storage.location import parse_location
 
 _PROBE = "Add --probe, with --source WHERE for each source."
 _DIAGNOSE = "Run `holdfast diagnose` with the same options."
@@ -19,27 +17,20 @@ _DIAGNOSE = "Run `holdfast diagnose` with the same options."
 def find_unclear(found: PlainStream, pending: PendingBatch) -> tuple[Unclear, ...]:
     """Return what was not known."""
     start = () if found.start is None else found.start.unclear
-    return (*start, *_of_sink(found), *_of_names(found), *_of_stream(found, pending))
+    return (*start, *_of_sink(found), *_of_stream(found, pending))
 
 
 def _of_sink(found: PlainStream) -> Iterator[Unclear]:
     into = found.into
     if isinstance(into, NoSink):
-        yield Unclear(what=into.why, how=into.how)
+        if not into.is_certain:
+            yield Unclear(what=into.why, how=into.how)
     elif into.is_assumed:
         what = "whether the table is one of Delta: the code does not say it"
         yield Unclear(what=what, how="Name its location: --sink LOCATION.")
     if found.sink is not None and found.start is None and found.taken is None:
         what = "where the table is: the code names it by a catalog, or computes its path"
         yield Unclear(what=what, how="Name its location: --sink LOCATION.")
-
-
-def _of_names(found: PlainStream) -> Iterator[Unclear]:
-    if found.root is NO_ROOT:
-        return
-    doubt = find_doubts(parse_location(found.root.value))
-    if doubt is not None:
-        yield Unclear(what=doubt, how="Name another one: --root LOCATION.")
 
 
 def _of_stream(found: PlainStream, pending: PendingBatch) -> Iterator[Unclear]:
@@ -49,11 +40,10 @@ def _of_stream(found: PlainStream, pending: PendingBatch) -> Iterator[Unclear]:
         yield Unclear(what=what, how="Name the program: --code FILE.")
     if pending.holding is BatchHolding.NOT_KNOWN:
         what = f"whether the sink holds batch {pending.batch}: {pending.where}"
-        covers = "; ".join(pending.covers)
-        yield Unclear(what=what, how=f"Look for its rows. It covers {covers}.")
+        yield Unclear(what=what, how="Look for its rows: *covers* above says which they are.")
     if Needs.SOURCE in judged.not_asked:
         yield Unclear(what="whether the sources still have what comes next", how=_PROBE)
     if Needs.STATE in judged.not_asked:
         yield Unclear(what="what is in the state files", how="Add --deep.")
     for each in judged.not_judged:
-        yield Unclear(what=each, how=_DIAGNOSE)
+        yield Unclear(what=each.rstrip("."), how=_DIAGNOSE)

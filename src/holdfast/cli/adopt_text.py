@@ -18,6 +18,8 @@ _HOLDINGS = {
 
 def render_adoption(found: Adoption) -> list[str]:
     """Return the lines to show."""
+    if found.query_id is None and found.next_batch == 0:
+        return [say(say_answer(found))]  # there is no checkpoint
     lines = [say_answer(found), "", *columns(list(_rows(found)))]
     if found.todo:
         lines += ["", "What to do first:"]
@@ -29,7 +31,8 @@ def render_adoption(found: Adoption) -> list[str]:
     if found.not_known:
         lines += ["", "Not known:"]
         lines += [f"  {each.what}. {each.how}" for each in found.not_known]
-    return [*map(say, lines), *_change(found)]
+    is_changed = found.verdict is not AdoptionVerdict.NOT
+    return [*map(say, lines), *(_change(found) if is_changed else ())]
 
 
 def say_answer(found: Adoption) -> str:
@@ -68,8 +71,11 @@ def _rows(found: Adoption) -> Iterator[tuple[str, ...]]:
         yield "  offsets", each
     if found.pending.batch is not None:
         yield "  pending", f"batch {found.pending.batch} {_HOLDINGS[found.pending.holding]}"
-        yield "", found.pending.where
-        yield "", found.pending.then
+        for each in found.pending.covers:
+            yield "    covers", each
+        yield "    known by", found.pending.where
+        if found.pending.then:
+            yield "    then", found.pending.then
     if found.sink is not None:
         yield "  into", found.sink.value, found.sink.where
     yield "  old writer", _say_fence(found)
@@ -78,7 +84,7 @@ def _rows(found: Adoption) -> Iterator[tuple[str, ...]]:
 
 
 def _say_fence(found: Adoption) -> str:
-    if found.fences_old_writer is None:
+    if found.fences_old_writer is None or found.verdict is AdoptionVerdict.UNKNOWN:
         return "not known whether the sink can fence it"
     if found.fences_old_writer:
         return "fenced by the first start: Delta skips what it still commits"
@@ -86,6 +92,8 @@ def _say_fence(found: Adoption) -> str:
 
 
 def _say_questions(found: Adoption) -> str:
+    if not found.asks and found.verdict is AdoptionVerdict.UNKNOWN:
+        return "not known what it asks"
     if not found.asks:
         return "asks nothing"
     codes = ", ".join(dict.fromkeys(each.code for each in found.asks))
