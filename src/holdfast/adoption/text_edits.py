@@ -46,7 +46,7 @@ class ProgramText:
         """Return the whole text with replacements, which must not overlap."""
         position = (1, 0)
         parts: list[str] = []
-        for edit in sorted(edits, key=lambda each: each.start):
+        for edit in sorted(edits, key=lambda each: (each.start, each.end)):
             parts += [self.between(position, edit.start), edit.text]
             position = edit.end
         last = len(self.lines)
