@@ -7,6 +7,7 @@ from holdfast.adoption.look import AdoptionRequest, PlainStream, look
 from holdfast.adoption.model import Adoption, AdoptionVerdict, ProgramChange, Suggested
 from holdfast.adoption.pending import find_pending
 from holdfast.adoption.program import ProgramOfStream, change_without_program
+from holdfast.adoption.questions import QUESTIONS
 from holdfast.adoption.todo import find_todo, is_complete
 from holdfast.adoption.unclear import find_unclear
 from holdfast.checkpoint.metadata import QueryMetadata
@@ -20,8 +21,6 @@ from holdfast.storage.location import spark_location
 
 _NO_CODE = "no program was named with --code"
 _COMPLETE = "output mode complete needs the columns of the grouping as keys=[…]"
-_QUESTIONS = frozenset({"HF610", "HF611", "HF612"})
-"""What only the first start of an adoption asks."""
 
 
 def find_adoption(request: AdoptionRequest) -> Adoption:
@@ -57,7 +56,7 @@ def find_adoption(request: AdoptionRequest) -> Adoption:
         pending=pending,
         sink=_said_sink(found),
         fences_old_writer=_fences(found),
-        asks=tuple(each for each in refusing if each.code in _QUESTIONS),
+        asks=tuple(each for each in refusing if each.code in QUESTIONS),
         others=others,
         todo=todo,
         change=_change(found),
@@ -73,10 +72,15 @@ def _others(found: PlainStream) -> tuple[Finding, ...]:
     order = tuple(Severity)
     return tuple(
         sorted(
-            (each for each in grave if each.code not in _QUESTIONS),
+            (each for each in grave if each.code not in QUESTIONS and not _is_said(each)),
             key=lambda each: (order.index(each.severity), each.code),
         )
     )
+
+
+def _is_said(found: Finding) -> bool:
+    """Return whether a finding only says what is said of the next batch anyway."""
+    return found.is_predicted and not found.refuses_start
 
 
 def _verdict(found: PlainStream, *, has_todo: bool) -> tuple[str, AdoptionVerdict]:

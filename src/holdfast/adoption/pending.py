@@ -7,6 +7,7 @@ from dataclasses import replace
 from holdfast.adoption.first_start import FirstStart
 from holdfast.adoption.into_sink import IntoSink
 from holdfast.adoption.model import BatchHolding, PendingBatch
+from holdfast.adoption.questions import ALL_THERE, NOT_THERE
 from holdfast.evidence.case import Case
 from holdfast.evidence.outputs.delta import DeltaOutput
 from holdfast.evidence.progress import SourceRange
@@ -145,14 +146,14 @@ def _say_then(case: Case, found: PendingBatch, into: IntoSink, *, is_asked: bool
     written = f"Spark runs batch {batch} again, and Holdfast writes it."
     match found.holding:
         case BatchHolding.HELD:
-            return f"Accept HF612 at the first start. {skipped}" if is_asked else skipped
+            return f"Accept {ALL_THERE} at the first start. {skipped}" if is_asked else skipped
         case BatchHolding.NOT_HELD:
-            return f"Accept HF611 at the first start. {written}" if is_asked else written
+            return f"Accept {NOT_THERE} at the first start. {written}" if is_asked else written
         case BatchHolding.PARTLY:
-            return f"Delete its rows that are there, then accept HF611. {written}"
+            return f"Delete its rows that are there, then accept {NOT_THERE}. {written}"
         case _:
             return (
-                f"Look for the rows of batch {batch}. If none is there, accept HF611: it is "
-                "written. If all are there, accept HF612: it is skipped. If some are there, delete "
-                "those, then accept HF611."
+                f"Look for the rows of batch {batch}. If none is there, accept {NOT_THERE}: it is "
+                f"written. If all are there, accept {ALL_THERE}: it is skipped. If some are there, "
+                f"delete those, then accept {NOT_THERE}."
             )

@@ -9,6 +9,7 @@ from holdfast.adoption.into_sink import NoSink
 from holdfast.adoption.look import PlainStream
 from holdfast.adoption.model import BatchHolding, PendingBatch, ToDo
 from holdfast.adoption.program import ProgramOfStream
+from holdfast.adoption.questions import ALL_THERE, NOT_THERE, OLD_WRITER
 from holdfast.evidence.case import Case
 from holdfast.evidence.outcomes import Refuses
 from holdfast.evidence.outputs.delta import DeltaOutput
@@ -16,7 +17,7 @@ from holdfast.judgement.event_log_facts import output_mode_in_log
 from holdfast.judgement.sink_facts import ask_sinks
 from holdfast.rules.rule import Finding
 
-_ANSWERS = {BatchHolding.HELD: "HF612", BatchHolding.NOT_HELD: "HF611"}
+_ANSWERS = {BatchHolding.HELD: ALL_THERE, BatchHolding.NOT_HELD: NOT_THERE}
 _RETENTION = "delta.setTransactionRetentionDuration"
 _KEYS = (
     "Output mode complete writes the whole result with every batch, which cannot be appended. Give "
@@ -90,16 +91,16 @@ def _answers(start: FirstStart | None, pending: PendingBatch) -> Iterator[ToDo]:
     """Yield what the first start asks, with the answer where it is known."""
     refusing = () if start is None else start.refusing
     for each in refusing:
-        if each.code == "HF610":
+        if each.code == OLD_WRITER:
             what = f"The first start is refused: {each.what} {each.how}"
-            yield ToDo(short="accept HF610", what=what, code=each.code)
+            yield ToDo(short=f"accept {OLD_WRITER}", what=what, code=each.code)
     asked = next((each.question for each in refusing if each.question), None)
     if asked is None:
         return
     code = _ANSWERS.get(pending.holding)
-    short = f"say whether batch {pending.batch} arrived (HF611 or HF612)"
+    short = f"say whether batch {pending.batch} arrived ({NOT_THERE} or {ALL_THERE})"
     if pending.holding is BatchHolding.PARTLY:
-        short = f"delete the rows of batch {pending.batch} that are there, and accept HF611"
+        short = f"delete the rows of batch {pending.batch} that are there, and accept {NOT_THERE}"
     elif code is not None:
         short = f"accept {code}"
     yield ToDo(short=short, what=f"The first start asks: {asked} {pending.then}", code=code)

@@ -24,7 +24,8 @@ from holdfast.cli.looks import (
 from holdfast.cli.options import with_format, with_storage_options
 from holdfast.cli.watch import show_wait
 from holdfast.errors import ConfigError
-from holdfast.storage.location import parse_location
+from holdfast.sinks.secrets import shown_name
+from holdfast.storage.location import is_inside, parse_location
 
 _CODES = {AdoptionVerdict.READY: ExitCode.DONE, AdoptionVerdict.UNKNOWN: ExitCode.NOT_JUDGED}
 
@@ -72,14 +73,14 @@ def adopt(  # noqa: PLR0913 - one argument per option
     the sink holds a pending batch, what the start asks, and what was not known. Nothing is changed:
     `hf.start(…, checkpoint=…)` adopts. Spark is not needed.
     """
-    if dsn is not None and not dsn.startswith(("env:", "file:")):
+    if dsn is not None and shown_name(dsn) != dsn:
         raise ConfigError("--dsn takes env:NAME or file:PATH, never the DSN itself.")
     looks = make_looks(location, None, root=root, **given)
     code = None if program is None else _read_program(program, location)
     with show_wait(location):
         found = find_adoption(AdoptionRequest(looks=looks, stream=stream, code=code, dsn=dsn))
     if output is not None:
-        _write_diff(found, Path(output))
+        _write_diff(found, Path(output), location)
     if form == "json":
         from holdfast.cli.adopt_json import adoption_json  # noqa: PLC0415 - slow to import
 
@@ -105,7 +106,9 @@ def _shown(path: Path) -> str:
     return str(whole.relative_to(here)) if whole.is_relative_to(here) else str(path)
 
 
-def _write_diff(found: Adoption, target: Path) -> None:
+def _write_diff(found: Adoption, target: Path, location: str) -> None:
+    if is_inside(parse_location(str(target)), parse_location(location)):
+        raise ConfigError(f"{target} is inside the checkpoint, which is never written to.")
     if found.change.diff is None:
         raise ConfigError(f"There is no diff to write to {target}: {found.change.by_hand}.")
     try:

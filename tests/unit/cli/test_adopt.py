@@ -314,6 +314,7 @@ def test_the_change_can_be_applied(
         (("--dsn", "host=db password=x"), "--dsn takes env:NAME or file:PATH"),
         (("--code", "none.py"), "cannot be read"),
         (("-o", "adopt.patch"), "There is no diff to write"),
+        (("-o", "orders/adopt.patch"), "is inside the checkpoint"),
     ],
 )
 def test_a_wrong_argument(
