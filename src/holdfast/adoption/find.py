@@ -13,10 +13,13 @@ from holdfast.adoption.unclear import find_unclear
 from holdfast.checkpoint.metadata import QueryMetadata
 from holdfast.evidence.case import Case
 from holdfast.evidence.outcomes import Refuses, Resumes, RunsAgain, StartsFresh
+from holdfast.evidence.outputs.output import NotRead
 from holdfast.evidence.progress import find_progress
 from holdfast.evidence.wording import describe_position
+from holdfast.formats.event_log.history import EventLogHistory
 from holdfast.grades import Severity
 from holdfast.rules.rule import Finding
+from holdfast.sources.probe import NotProbed
 from holdfast.storage.location import spark_location
 
 _NO_CODE = "no program was named with --code"
@@ -109,7 +112,23 @@ def _unknown(found: PlainStream) -> str | None:
         return "the stream has no name or no root yet"
     if _next_batch(case) is None and not isinstance(case.next_start, Refuses):
         return str(getattr(case.next_start, "because", "what Spark does next is not known"))
-    return case.not_looked_at[0].rstrip(".") if case.not_looked_at else None
+    return found.unread or _find_unread(case)
+
+
+def _find_unread(case: Case) -> str | None:
+    """Return what was named and could not be read; None if everything was."""
+    sinks = (
+        f"{each.display_name}: {each.why}" for each in case.outputs if isinstance(each, NotRead)
+    )
+    sources = (
+        f"source {each.source}, {each.display_name}: {each.found.why}"
+        for each in case.sources
+        if isinstance(each.found, NotProbed)
+    )
+    log = case.event_log
+    has_runs = log is None or (isinstance(log, EventLogHistory) and log.runs)
+    logs = () if has_runs or log is None else (f"{log.location}: it has no run of the query",)
+    return next((each.rstrip(".") for each in (*sinks, *sources, *logs)), None)
 
 
 def _next_batch(case: Case) -> int | None:

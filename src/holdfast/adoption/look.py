@@ -12,13 +12,14 @@ from holdfast.adoption.program import CodeFile, ProgramOfStream, read_program_of
 from holdfast.apply.movement import find_movement
 from holdfast.bundle.open import open_checkpoint
 from holdfast.checkpoint.metadata import QueryMetadata
-from holdfast.errors import ConfigError, HoldfastError
+from holdfast.errors import ConfigError, ReadError
 from holdfast.evidence.case import Case
 from holdfast.evidence.outputs.delta import DeltaOutput
 from holdfast.judgement.case import DiagnoseRequest, collect_case
 from holdfast.judgement.event_log_facts import history_of
 from holdfast.judgement.judge import Judgement, judge
 from holdfast.lint.query_in_code import NoQuery
+from holdfast.record.documents import RecordError
 from holdfast.storage.location import parse_location, spark_location
 from holdfast.storage.read import Reader
 
@@ -58,8 +59,10 @@ class PlainStream:
     """What the first guarded start finds; None if there is none, or its sink is not known."""
     moves: str | None
     """What shows that the old query runs."""
-    taken: str | None
+    taken: str | None = None
     """Why the stream cannot have the checkpoint."""
+    unread: str | None = None
+    """Why it is not known whether another stream has it."""
 
     @property
     def case(self) -> Case:
@@ -105,8 +108,11 @@ def look(request: AdoptionRequest) -> PlainStream:
         into=_settled(into, judged.case, looks.sinks),
         start=None,
         moves=find_movement(checkpoint),
-        taken=_find_taken(judged.case, stream, root, looks=looks),
     )
+    try:
+        found = replace(found, taken=_find_taken(found, looks))
+    except ReadError as error:
+        found = replace(found, unread=f"{error.what} {error.why}".rstrip("."))
     return replace(found, start=_first_start(found, checkpoint, looks))
 
 
@@ -175,18 +181,19 @@ def _suggest_stream(request: AdoptionRequest, program: Program, case: Case) -> S
     return suggest_stream(request.stream, known, case.checkpoint.location)
 
 
-def _find_taken(
-    case: Case, stream: Suggested, root: Suggested, *, looks: DiagnoseRequest
-) -> str | None:
+def _find_taken(found: PlainStream, looks: DiagnoseRequest) -> str | None:
+    case = found.case
     metadata = case.checkpoint.metadata
+    if case.flow is not None:
+        return "it is a checkpoint of Spark Declarative Pipelines, which starts its flows itself"
     if case.record is not None:
         return f"{case.record.stream} is guarded already: its record is beside the checkpoint"
     if not isinstance(metadata, QueryMetadata):
         return "it has no metadata with a query id, so that no sink could recognise its batches"
-    if root is NO_ROOT or stream is NO_STREAM:
+    if not found.is_named:
         return None
     own = (case.checkpoint.location, metadata.query_id)
     try:
-        return find_taken(root.value, stream.value, own=own, options=looks.options)
-    except HoldfastError as error:
+        return find_taken(found.root.value, found.stream.value, own=own, options=looks.options)
+    except RecordError as error:
         return f"{error.what} {error.why}".rstrip(".")

@@ -131,8 +131,8 @@ def unified_diff(path: str, before: str, after: str) -> str | None:
     lines = difflib.unified_diff(
         before.splitlines(keepends=True),
         after.splitlines(keepends=True),
-        fromfile=f"a/{path}",
-        tofile=f"b/{path}",
+        fromfile=f"a/{path.lstrip('/')}",
+        tofile=f"b/{path.lstrip('/')}",
     )
     found = [
         each if each.endswith("\n") else f"{each}\n\\ No newline at end of file\n" for each in lines

@@ -105,7 +105,8 @@ def _change(found: Adoption) -> list[str]:
     notes = [say(f"  {each}") for each in change.notes]
     notes = ["", "About the change:", *notes] if notes else []
     if change.diff is not None:
-        apply = "Stop the old query, then change the program with `patch -p1` and start it:"
+        patch = "patch -p1 -d /" if (change.place or "").startswith("/") else "patch -p1"
+        apply = f"Stop the old query, then change the program with `{patch}` and start it:"
         return [*notes, "", apply, *change.diff.rstrip("\n").split("\n")]
     where = f" in {change.place}" if change.place else ""
     head = say(f"Stop the old query, then write this by hand{where} ({change.by_hand}):")

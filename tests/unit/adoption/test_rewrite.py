@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from holdfast.audit.programs import audit_file
+from tests.house.repository import ROOT
 from tests.unit.adoption.changing import apply, change
 
 CHAIN = '''\
@@ -162,6 +165,32 @@ def test_a_helper_that_starts_one_query_is_changed_where_it_stands(tmp_path: Pat
     changed = apply(tmp_path, text, change(text).diff or "")
     assert "into=hf.Delta(path=at)," in changed
     assert 'checkpoint="/srv/cp/orders",' in changed
+
+
+def samples() -> list[Path]:
+    """The files that people paste which start one query."""
+    found = sorted((ROOT / "tests/unit/lint/samples").rglob("*.py"))
+    programs = {each: audit_file(each.name, each.read_bytes()).queries for each in found}
+    return [each for each, queries in programs.items() if len(queries) == 1]
+
+
+def test_samples_are_guarded_by_the_change_and_nothing_else_is_changed(tmp_path: Path) -> None:
+    made = 0
+    for number, path in enumerate(samples()):
+        text = path.read_text()
+        found = change(text)
+        if found.diff is None:
+            assert found.by_hand is not None
+            continue
+        made += 1
+        changed = apply(tmp_path / f"{number}", text, found.diff)
+        (query,) = audit_file("job.py", changed.encode()).queries
+        assert (query.is_guarded, query.name) == (True, "orders")
+        before, after = (Counter(each.splitlines()) for each in (text, changed))
+        lost = "\n".join((before - after).elements())
+        assert "writeStream" in lost
+        assert all(word not in lost for word in ("import ", "def ", "class ", "readStream"))
+    assert made >= 30
 
 
 UNWRITABLE = {

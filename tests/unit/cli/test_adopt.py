@@ -226,6 +226,15 @@ def test_without_anything_named_the_answer_is_not_known(adopt: Adopt, plain: Pla
     assert f'into=hf.Delta(path="{plain.table}")' in found["change"]["call"]
 
 
+def test_a_log_and_a_source_that_cannot_be_read_are_never_fine(adopt: Adopt, plain: Plain) -> None:
+    plain.write(7)
+    program = plain.program(DELTA)
+    (plain.place / "events").mkdir()
+    for more in (("--event-log", "events"), ("--probe",)):
+        code, found = adopt("--code", program, *more)
+        assert (code, found["verdict"]) == (ExitCode.NOT_JUDGED, "not-known")
+
+
 @pytest.mark.parametrize("missing", ["table", "code", "catalog"])
 def test_what_cannot_be_looked_at_is_never_fine(adopt: Adopt, plain: Plain, missing: str) -> None:
     text = (
