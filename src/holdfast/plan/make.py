@@ -19,7 +19,7 @@ from holdfast.plan.graph import StreamEdges, find_downstream, find_sharing, read
 from holdfast.plan.plain_readers import find_readers
 from holdfast.plan.plan_file import Need, NoPlan, Plan
 from holdfast.plan.requests import Asked, Request
-from holdfast.plan.signs import find_signs
+from holdfast.plan.signs import find_signs, open_logs
 from holdfast.plan.steps import Permission, SettleSink, ledger_row
 from holdfast.plan.world import StreamNow, look_at_stream
 from holdfast.record.repairs import unfinished_repairs
@@ -124,7 +124,8 @@ def _of_plain(
     if goal.changes_output and looks.among is None and (now.sinks or now.directories):
         why = f"Whether other streams read what {now.stream} writes was not looked at: see --among."
         needs.append(Need(permission=Permission.BY_HAND, stream=now.stream, why=why))
-    return msgspec.structs.replace(found, needs=(*found.needs, *needs))
+    watched = tuple(log for each in (now, *below) for log in open_logs(each.case))
+    return msgspec.structs.replace(found, needs=(*found.needs, *needs), watched=watched)
 
 
 def is_copy(plan: Plan) -> bool:
@@ -144,9 +145,13 @@ def _asked(request: Request, looks: DiagnoseRequest) -> Asked:
         root=root,
         sources=dict(looks.sources),
         sinks=looks.sinks,
-        event_log=looks.event_log,
-        among=looks.among,
+        event_log=_absolute(looks.event_log),
+        among=_absolute(looks.among),
     )
+
+
+def _absolute(place: str | None) -> str | None:
+    return None if place is None else str(parse_location(place))
 
 
 def _refuse_blocked(plan: Plan, request: Request, looks: DiagnoseRequest) -> NoPlan | None:
