@@ -20,7 +20,7 @@ from holdfast.checkpoint.offsets import OffsetEntry, parse_offset_entry
 from holdfast.ids import BatchId
 from holdfast.plan.plan_file import Plan
 from holdfast.plan.preconditions import ListingIs
-from holdfast.plan.signs import LAST, quiet_time
+from holdfast.plan.signs import LAST, LOG_QUIET_S, quiet_time
 from holdfast.plan.steps import (
     CopyTree,
     FillTree,
@@ -33,6 +33,8 @@ from holdfast.plan.steps import (
 from holdfast.plan.trees import is_held
 from holdfast.record.generations import newest_generation
 from holdfast.storage.in_order import walk_in_order
+from holdfast.storage.location import parse_location
+from holdfast.storage.open import open_reader
 from holdfast.storage.read import FileInfo, Reader
 
 CLOCKS_S = 300.0
@@ -119,6 +121,10 @@ def refuse_movement(applying: PlanRun) -> None:
     """
     held = {step.place for step in applying.plan.steps if isinstance(step, HoldTree | FillTree)}
     guarded = {stream for stream, record in applying.records() if newest_generation(record) > 0}
+    for log in applying.plan.watched:
+        moves = _find_logging(applying, log)
+        if moves is not None:
+            raise StreamRunsError(applying.plan.stream, moves)
     for stream in set(applying.plan.streams) - guarded:
         for place, own in _checkpoints(applying.plan, stream).items():
             there = applying.stores.at(place)
@@ -144,6 +150,19 @@ def _trees(applying: PlanRun, stream: str) -> tuple[Reader, ...]:
     """Return the checkpoint and the outputs of a stream that a plan takes the files of."""
     steps = [each for each in applying.plan.steps if isinstance(each, HoldTree)]
     return tuple(applying.stores.at(each.place) for each in steps if each.stream == stream)
+
+
+def _find_logging(applying: PlanRun, log: str) -> str | None:
+    """Say that an event log is written to: a query that runs a long batch writes nothing else."""
+    place = parse_location(log)
+    above = place if place.parent is None else place.parent
+    file = open_reader(above, applying.stores.options).stat(place.name)
+    files = open_reader(place, applying.stores.options).list().files if file is None else [file]
+    newest = max((info.modified for info in files), default=None)
+    ago = None if newest is None else (clock.now() - newest).total_seconds()
+    if ago is None or not -CLOCKS_S <= ago < LOG_QUIET_S:
+        return None
+    return f"The event log {log} was written to {max(ago, 0):.0f} s ago, and has no end yet."
 
 
 def _checkpoints(plan: Plan, stream: str) -> dict[str, frozenset[str]]:

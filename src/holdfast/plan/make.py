@@ -20,7 +20,7 @@ from holdfast.plan.plain import absolute_sink
 from holdfast.plan.plain_readers import find_readers
 from holdfast.plan.plan_file import Need, NoPlan, Plan
 from holdfast.plan.requests import Asked, Request
-from holdfast.plan.signs import find_signs
+from holdfast.plan.signs import find_signs, open_logs
 from holdfast.plan.steps import Permission, SettleSink, ledger_row
 from holdfast.plan.world import StreamNow, look_at_stream
 from holdfast.record.repairs import unfinished_repairs
@@ -125,7 +125,8 @@ def _of_plain(
     if goal.changes_output and looks.among is None and (now.sinks or now.directories):
         why = f"Whether other streams read what {now.stream} writes was not looked at: see --among."
         needs.append(Need(permission=Permission.BY_HAND, stream=now.stream, why=why))
-    return msgspec.structs.replace(found, needs=(*found.needs, *needs))
+    watched = tuple(log for each in (now, *below) for log in open_logs(each.case))
+    return msgspec.structs.replace(found, needs=(*found.needs, *needs), watched=watched)
 
 
 def is_copy(plan: Plan) -> bool:

@@ -107,6 +107,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, tag=FORMAT, tag_field="for
     """What to run when it is done."""
     roots: tuple[PathText, ...] = ()
     """Other places that it may write below: a new root, or an adopted checkpoint."""
+    watched: Annotated[tuple[PathText, ...], Meta(max_length=1_000)] = ()
+    """Event logs of plain streams that do not say that their application ended: they are quiet, or
+    the stream is running."""
     preconditions: tuple[Precondition, ...]
     steps: tuple[Step, ...]
 

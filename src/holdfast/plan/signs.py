@@ -18,6 +18,8 @@ from holdfast.checkpoint.layout import OFFSETS
 from holdfast.evidence.case import Case
 from holdfast.evidence.outputs.delta import DeltaOutput
 from holdfast.evidence.outputs.files import FileOutput
+from holdfast.formats.event_log.history import EventLogHistory
+from holdfast.storage.location import parse_location
 from holdfast.wording import duration
 
 QUIET_S = 15.0
@@ -27,6 +29,9 @@ PENDING_QUIET_S = 600.0
 ROUNDS = 3
 """For so many of its usual pauses a checkpoint must be quiet."""
 LONGEST_QUIET_S = 3_600.0
+LOG_QUIET_S = 60.0
+"""An event log gets a line at every end of a task: a shorter pause shows nothing."""
+MOST_LOGS = 20
 LAST = 20
 """So many of its last batches say how often a query plans one."""
 _LATEST = 5
@@ -95,6 +100,17 @@ def find_signs(case: Case) -> Signs:
         last=max(times, default=None),
         pause_s=usual_pause(planned),
         is_open=bool(getattr(log, "without_end", ())),
+    )
+
+
+def open_logs(case: Case) -> tuple[str, ...]:
+    """Return the event logs of the query that do not say that their application ended."""
+    log = case.event_log
+    if not isinstance(log, EventLogHistory):
+        return ()
+    home = parse_location(log.location)
+    return tuple(
+        str(home if home.name == each else home.join(each)) for each in log.without_end[-MOST_LOGS:]
     )
 
 
