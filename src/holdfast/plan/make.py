@@ -150,6 +150,8 @@ def _refuse_nothing(now: StreamNow, request: Request) -> NoPlan | None:
     rows = any(sink.row is not None or sink.unreadable for sink in now.sinks)
     if now.checkpoint.walk_page("").files or (rows and not GOALS[request.goal].copies):
         return None
+    if now.guard is None and request.goal == "resume" and now.case.event_log is not None:
+        return None  # it may be given back
     if now.guard is None:
         return NoPlan(
             reason=f"There is no checkpoint at {now.place}. A stream with a record is named by "

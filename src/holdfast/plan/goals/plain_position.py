@@ -1,0 +1,225 @@
+"""Where a plain stream goes on after its checkpoint was lost: history and sink held together.
+
+If both end with the same batch, that is the proof. If the sink has more, Spark would plan those
+batches again with other ranges, and the sink would skip them: rows are lost without an error. Then
+their ranges come from what is left of the checkpoint or from the files of the table, or the batches
+are taken out of the table and their numbers are passed over.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from holdfast.checkpoint.read import Checkpoint
+from holdfast.evidence.outputs.delta import DeltaOutput, OutputCommit
+from holdfast.formats.event_log.events import BatchProgress
+from holdfast.plan.goals.file_statistics import KnownRange, NoRange, read_ends
+from holdfast.plan.goals.plain_history import KnownBatches, left_entry
+from holdfast.plan.goals.plain_sink import Reached
+from holdfast.plan.plan_file import NoPlan
+from holdfast.sources.kafka.kind import KafkaOffset
+from holdfast.sources.registry import parse_offset
+from holdfast.storage.read import Reader
+from holdfast.wording import batch_range
+
+Offsets = tuple[str | None, ...]
+"""Of each source, in the order of the query; None for one that had none yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """Where a stream goes on: after a batch that counts as committed."""
+
+    number: int
+    """Of that batch."""
+    before: Offsets
+    """Where the batch before it ended; empty for batch 0."""
+    end: Offsets
+    batch: BatchProgress
+    """The newest one of the history up to it: its time and watermark are used."""
+    proof: str
+    """Why this is where the rows end, in one sentence."""
+    agrees: bool
+    """Whether history and sink end with the same batch."""
+    taken_out: int | None = None
+    """The version that the table must be taken back to first; None if it stays."""
+
+
+def find_position(
+    reached: Reached,
+    known: KnownBatches,
+    checkpoint: Checkpoint,
+    *,
+    output: object,
+    table: Reader,
+) -> Position | NoPlan:
+    """Return where a stream goes on, or why that is not known.
+
+    Args:
+        reached: How far its sink has got.
+        known: The batches of its history.
+        checkpoint: What is left of it.
+        output: The sink.
+        table: Reads the sink.
+
+    Raises:
+        ReadError: The store did not let us read the table's log.
+    """
+    if reached.is_explained:
+        return _explained(reached, known)
+    assert isinstance(output, DeltaOutput)
+    left = _from_entry(reached, checkpoint)
+    if left is not None:
+        return left
+    found = _from_files(reached, known, output, table=table)
+    if isinstance(found, Position):
+        return found
+    return _take_out(reached, known, output, why=found.why)
+
+
+def _ends(batch: BatchProgress) -> Offsets:
+    return tuple(each.end for each in batch.sources)
+
+
+def _starts(batch: BatchProgress) -> Offsets:
+    return tuple(each.start for each in batch.sources)
+
+
+def _explained(reached: Reached, known: KnownBatches) -> Position:
+    base, newest = reached.base, known.newest.batch_id
+    if reached.number > base.batch_id:
+        assert reached.restored is not None
+        proof = (
+            f"version {reached.restored.version} (RESTORE) took "
+            f"{batch_range(base.batch_id + 1, reached.number)} out of the table, which leaves "
+            f"batch {base.batch_id} of the event log"
+        )
+    elif newest > base.batch_id:
+        proof = (
+            f"{newest} in the event log, {base.batch_id} in the sink: the sink is older, and what "
+            "came after is read again"
+        )
+    else:
+        proof = f"{newest} in the event log and in the log of the sink: they agree"
+    is_renumbered = reached.number > base.batch_id
+    return Position(
+        number=reached.number,
+        before=_ends(base) if is_renumbered else _starts(base),
+        end=_ends(base),
+        batch=base,
+        proof=proof,
+        agrees=newest == base.batch_id == reached.number,
+    )
+
+
+def _from_entry(reached: Reached, checkpoint: Checkpoint) -> Position | None:
+    """Return the position that an offset entry tells which is left; None without one."""
+    entry = left_entry(checkpoint, reached.rows_to)
+    if entry is None or entry.metadata is None or reached.restored is not None:
+        return None
+    written = reached.unexplained[-1].written_ms
+    if written is None or written < entry.metadata.batch_timestamp_ms:
+        return None  # it was planned again after the table had the batch
+    before = left_entry(checkpoint, reached.rows_to - 1)
+    if before is not None:
+        earlier: Offsets = tuple(each.text for each in before.offsets)
+    elif reached.base.batch_id == reached.rows_to - 1:
+        earlier = _ends(reached.base)
+    else:
+        return None
+    return Position(
+        number=reached.number,
+        before=earlier,
+        end=tuple(each.text for each in entry.offsets),
+        batch=reached.base,
+        proof=f"{reached.number} in the sink and in offsets/{reached.number}, which is left",
+        agrees=False,
+    )
+
+
+def _from_files(
+    reached: Reached, known: KnownBatches, output: DeltaOutput, *, table: Reader
+) -> Position | NoRange:
+    """Return the position that the statistics of the table's files tell."""
+    base = _kafka(_ends(reached.base))
+    if base is None:
+        return NoRange(why="only batches of a single Kafka source leave their range in the files")
+    ranges = [
+        KnownRange(version=commit.version, start=_kafka(_starts(batch)), end=end)
+        for number, batch in sorted(known.by_number.items())
+        if number <= reached.base.batch_id
+        and (commit := output.commit_of(known.query_id, number)) is not None
+        and (end := _kafka(_ends(batch))) is not None
+    ]
+    versions = [each.version for each in reached.unexplained]
+    ends = read_ends(table, ranges, versions, start=base)
+    if isinstance(ends, NoRange):
+        return ends
+    texts = [_ends(reached.base), *((_text(each),) for each in ends)]
+    is_renumbered = reached.number > reached.rows_to
+    first, last = reached.base.batch_id + 1, reached.rows_to
+    was = "Its range was" if first == last else "Their ranges were"
+    is_ = "is" if first == last else "are"
+    return Position(
+        number=reached.number,
+        before=texts[-1] if is_renumbered else texts[-2],
+        end=texts[-1],
+        batch=reached.base,
+        proof=f"{batch_range(first, last).capitalize()} {is_} in the table and not in the event "
+        f"log. {was} found in the table's own files",
+        agrees=False,
+    )
+
+
+def _kafka(offsets: Offsets) -> KafkaOffset | None:
+    """Return the offset of a query with one Kafka source; None of any other."""
+    if len(offsets) != 1 or offsets[0] is None:
+        return None
+    found = parse_offset(offsets[0])
+    return found if isinstance(found, KafkaOffset) else None
+
+
+def _text(offset: KafkaOffset) -> str:
+    return json.dumps(offset.to_json(), separators=(",", ":"))
+
+
+def _take_out(
+    reached: Reached, known: KnownBatches, output: DeltaOutput, *, why: str
+) -> Position | NoPlan:
+    """Return the position before the batches whose range nothing tells; they are read again."""
+    base = output.commit_of(known.query_id, reached.base.batch_id)
+    first, last = reached.base.batch_id + 1, reached.rows_to
+    is_, its = ("is", "Its range") if first == last else ("are", "Their ranges")
+    ahead = (
+        f"{batch_range(first, last).capitalize()} {is_} in {output.display_name} and not in the "
+        f"event log. {its} cannot be known: {why}"
+    )
+    other = None if base is None else _find_other(output, base, known.query_id)
+    if base is None or other is not None or reached.restored is not None:
+        between = (
+            f"version {other.version} ({other.operation}) was committed by another writer"
+            if other is not None
+            else "the version before them is not known"
+        )
+        return NoPlan(
+            reason=f"{ahead}. The table cannot be taken back to before them either: {between}. "
+            f"Started from batch {reached.base.batch_id}, Spark would plan them again with other "
+            "ranges, and Delta would skip those."
+        )
+    return Position(
+        number=reached.number,
+        before=_ends(reached.base),
+        end=_ends(reached.base),
+        batch=reached.base,
+        proof=f"{ahead}. The table is taken back to version {base.version}, and they are read "
+        "again",
+        agrees=False,
+        taken_out=base.version,
+    )
+
+
+def _find_other(output: DeltaOutput, base: OutputCommit, query_id: str) -> OutputCommit | None:
+    """Return a commit after a version that is not of the query; None without one."""
+    later = (each for each in output.commits if each.version > base.version)
+    return next((each for each in later if query_id not in each.transactions), None)
