@@ -1,6 +1,6 @@
 """The deleted checkpoint of a plain stream, given back from Spark's event log and the sink's log.
 
-    python -m campaigns.plain_given_back [--rounds N] [--only kafka/delta]
+    python -m campaigns.plain_given_back [--runs N] [--only kafka/delta]
 
 A plain program reads Kafka or a Delta table and writes a Delta table or files, without Holdfast. It
 ends by itself, is killed with SIGKILL between two batches, or is killed when its last batch is in
@@ -21,6 +21,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
 
 import click
@@ -49,6 +50,8 @@ ENDS = {
 }
 STREAMS = (("kafka", "delta"), ("kafka", "bare"), ("delta", "bare"), ("kafka", FILES))
 FIRST, MORE = 5 * PER_BATCH, 2 * PER_BATCH
+LARGER = 3
+"""As much as so many batches before is one batch after the restart: ranges are others then."""
 HEAD = f"{'stream':<14}{'ended':<33}{'given back':<24}{'lost':>5}{'dup.':>6}   without: "
 
 
@@ -85,16 +88,23 @@ class Plain:
             rows = rows.select(F.col("id").cast("int").alias("n"))
             rows.write.format("delta").mode("append").save(f"{self.home}/in")
 
-    def driver(self) -> Driver:
+    def driver(self, batches: int) -> Driver:
         """Return the program, with Spark's event log."""
         events = self.home / "events"
         events.mkdir(exist_ok=True)
         logged = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": f"file://{events}"}
         given = [self.kafka.address, self.topic] if self.topic else []
         return Driver(
-            [str(plain_into.__file__), str(self.home), self.source, self.sink, *given],
+            [
+                str(plain_into.__file__),
+                str(self.home),
+                self.source,
+                self.sink,
+                str(batches),
+                *given,
+            ],
             environment=environment(self.home / "spark", logged),
-            directory=self.home / "runs",
+            directory=self.home / f"runs-{batches}",
         )
 
     def found(self, home: Path | None = None) -> list[int]:
@@ -136,7 +146,7 @@ class Outcome:
 def run(plain: Plain, ended: str) -> Outcome:
     """Let it end, delete its checkpoint, send more, give it back, and start it again."""
     plain.send(FIRST)
-    driver = plain.driver()
+    driver = plain.driver(1)
     point = ENDS[ended]
     if point is None:
         driver.run_to_end()
@@ -147,7 +157,7 @@ def run(plain: Plain, ended: str) -> Outcome:
     empty = _without(plain, "empty")
     naive = _without(plain, "naive", from_log=True)
     how = give_back(plain)
-    driver.run_to_end()
+    plain.driver(LARGER).run_to_end()
     rows = compare(plain.sent, plain.found())
     return Outcome(plain=plain, ended=ended, how=how, rows=rows, empty=empty, naive=naive)
 
@@ -156,8 +166,8 @@ def give_back(plain: Plain) -> str:
     """Plan and apply; return how, or what was done by hand after a refusal."""
     file = plain.home / "plan.json"
     before = plain.found()
-    asked = ("resume", str(plain.checkpoint), "--sink", str(plain.home / "out"))
-    asked += ("--event-log", str(plain.home / "events"), "-o", str(file))
+    asked = ["resume", str(plain.checkpoint), "--sink", str(plain.home / "out")]
+    asked += ["--event-log", str(plain.home / "events"), "-o", str(file)]
     code, said = holdfast("plan", *asked)
     by_hand = ""
     if code != ExitCode.DONE:
@@ -181,7 +191,9 @@ def _move_out(plain: Plain) -> None:
     """Follow the refusal: take the newest batch of a file sink out of its directory."""
     out = plain.home / "out"
     log = out / "_spark_metadata"
-    entry = max((each for each in log.iterdir() if each.name.isdecimal()), key=lambda x: int(x.name))
+    entry = max(
+        (each for each in log.iterdir() if each.name.isdecimal()), key=lambda x: int(x.name)
+    )
     for line in entry.read_text().splitlines()[1:]:
         name = line.split('"path":"')[1].split('"')[0].rpartition("/")[2]
         (out / name).unlink()
@@ -200,7 +212,8 @@ def _without(plain: Plain, name: str, *, from_log: bool = False) -> Difference:
         (home / "in").symlink_to(plain.home / "in")
     if from_log:
         _write_naively(plain, home / "checkpoint/orders")
-    stream = plain_into.read(plain.spark, home, kafka=plain.kafka.address, topic=plain.topic)
+    kafka, topic = plain.kafka.address, plain.topic
+    stream = plain_into.read(plain.spark, home, LARGER, kafka=kafka, topic=topic)
     plain_into.run(stream, home, plain.sink)
     return compare(plain.sent, plain.found(home))
 
@@ -238,16 +251,20 @@ def benches() -> Iterator[Callable[[str, str, int], Plain]]:
 
 
 @click.command(help=__doc__)
-@click.option("--rounds", default=3, show_default=True, help="Runs of each stream and end.")
+@click.option("--runs", default=30, show_default=True, help="Every stream and end in turn.")
 @click.option("--only", metavar="SOURCE/SINK")
-def main(*, rounds: int, only: str | None) -> None:
+def main(*, runs: int, only: str | None) -> None:
     """Run every stream with every end."""
     ensure_archive()
+    cells = [
+        (ended, source, sink)
+        for ended in ENDS
+        for source, sink in STREAMS
+        if only in (None, f"{source}/{sink}")
+    ]
     outcomes = []
     with benches() as make:
-        for number, (ended, (source, sink)) in enumerate(
-            (each for _ in range(rounds) for each in _cells(only)), start=1
-        ):
+        for number, (ended, source, sink) in zip(range(1, runs + 1), cycle(cells), strict=False):
             click.echo(f"--- run {number}: {source}/{sink}, {ended}")
             outcomes.append(run(make(source, sink, number), ended))
             click.echo(outcomes[-1].line)
@@ -257,13 +274,6 @@ def main(*, rounds: int, only: str | None) -> None:
     bad = sum(not each.rows.exact for each in outcomes)
     click.echo(f"{len(outcomes)} runs: {len(outcomes) - bad} exact, {bad} not.")
     sys.exit(1 if bad else 0)
-
-
-def _cells(only: str | None) -> Iterator[tuple[str, tuple[str, str]]]:
-    for ended in ENDS:
-        for source, sink in STREAMS:
-            if only in (None, f"{source}/{sink}"):
-                yield ended, (source, sink)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 """A plain stream, without Holdfast, that reads everything that is there and ends.
 
-    python plain_into.py HOME SOURCE SINK [KAFKA TOPIC]
+    python plain_into.py HOME SOURCE SINK BATCHES [KAFKA TOPIC]
 
 The source is `kafka` or `delta`, a table in HOME/in. The sink is `delta`, a table that keeps the
-partition and the offset of each record, `bare`, one that keeps only the value, or `files`.
+partition and the offset of each record, `bare`, one that keeps only the value, or `files`. Each
+batch reads as much as BATCHES sendings.
 """
 
 from __future__ import annotations
@@ -19,15 +20,16 @@ PER_BATCH = 20
 FILES = "files"
 
 
-def read(spark: SparkSession, home: Path, *, kafka: str, topic: str) -> DataFrame:
+def read(spark: SparkSession, home: Path, batches: int, *, kafka: str, topic: str) -> DataFrame:
     """Return the stream: of a topic, or without one of a table."""
     if not topic:
-        return spark.readStream.format("delta").option("maxFilesPerTrigger", 1).load(f"{home}/in")
+        reader = spark.readStream.format("delta").option("maxFilesPerTrigger", batches)
+        return reader.load(f"{home}/in")
     options = {
         "kafka.bootstrap.servers": kafka,
         "subscribe": topic,
         "startingOffsets": "earliest",
-        "maxOffsetsPerTrigger": str(PER_BATCH),
+        "maxOffsetsPerTrigger": str(batches * PER_BATCH),
     }
     read_ = spark.readStream.format("kafka").options(**options).load()
     return read_.select("partition", "offset", F.col("value").cast("string").cast("int").alias("n"))
@@ -48,10 +50,11 @@ def run(frame: DataFrame, home: Path, sink: str) -> None:
 
 def main() -> None:
     """Run it once."""
-    given, source, sink, *rest = sys.argv[1:]
+    given, source, sink, batches, *rest = sys.argv[1:]
     kafka, topic = rest if source == "kafka" else ("", "")
     spark = SparkSession.builder.getOrCreate()
-    run(read(spark, Path(given), kafka=kafka, topic=topic), Path(given), sink)
+    stream = read(spark, Path(given), int(batches), kafka=kafka, topic=topic)
+    run(stream, Path(given), sink)
     spark.stop()
 
 

@@ -65,10 +65,10 @@ def _parse_add(line: bytes) -> FileStatistics | None:
         return None
     if stats.get("tightBounds", True) is not True:
         return None
-    nulls = {name for name, number in _flat(stats.get("nullCount")) if number != 0}
+    full = {name for name, number in _flat(stats.get("nullCount")) if number == 0}
     parts = dict(_flat(added.get("partitionValues")))
     lowest, highest = (
-        {name: value for name, value in _flat(stats.get(which)) if name not in nulls} | parts
+        {name: value for name, value in _flat(stats.get(which)) if name in full} | parts
         for which in ("minValues", "maxValues")
     )
     return FileStatistics(records=records, lowest=lowest, highest=highest)

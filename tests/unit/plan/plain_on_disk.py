@@ -133,7 +133,7 @@ class PlainStream:
         operation: str = "STREAMING UPDATE",
         when: datetime | None = None,
         files: Iterable[Mapping[str, object]] | None = None,
-        **parameters: object,
+        parameters: Mapping[str, str] | None = None,
     ) -> int:
         """Commit to the Delta table; return the version."""
         version, self.versions = self.versions, self.versions + 1
@@ -143,7 +143,7 @@ class PlainStream:
                 "commitInfo": {
                     "timestamp": int(written.timestamp() * 1000),
                     "operation": operation,
-                    "operationParameters": {"outputMode": "Append", **parameters},
+                    "operationParameters": {"outputMode": "Append", **(parameters or {})},
                     "operationMetrics": {"numOutputRows": str(2 * PER_BATCH)},
                 }
             }

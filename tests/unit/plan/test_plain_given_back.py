@@ -1,4 +1,4 @@
-"""The checkpoint of a plain stream, given back: what history and sink say, in every disagreement."""
+"""The checkpoint of a plain stream, given back: history and sink in every disagreement."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def test_columns_that_are_no_offsets_are_not_taken_for_them(stream: PlainStream)
         stream.commit(batch, files=wrong)
     for batch in range(3):
         stream.ran(batch)
-    stream.commit(None, operation="WRITE", mode="Append")
+    stream.commit(None, operation="WRITE", parameters={"mode": "Append"})
     stream.write_log()
     said = reason(stream.plan())
     assert "Batch 3 is in the Delta table" in said

@@ -123,7 +123,7 @@ def test_a_function_tells_no_sink(stream: PlainStream) -> None:
     stream.started()
     for batch in range(3):
         stream.ran(batch, sink="ForeachBatchSink")
-        stream.commit(batch, query="orders-app", operation="WRITE", mode="Append")
+        stream.commit(batch, query="orders-app", operation="WRITE", parameters={"mode": "Append"})
     stream.write_log()
     said = reason(stream.plan(query_id=QUERY))
     assert "writes to ForeachBatchSink" in said
@@ -153,13 +153,13 @@ def test_a_table_that_was_emptied_since_is_refused(
     stream: PlainStream, operation: str, parameters: dict[str, str]
 ) -> None:
     stream.runs(3)
-    stream.commit(None, operation=operation, **parameters)
+    stream.commit(None, operation=operation, parameters=parameters)
     assert f"Version 4 ({operation})" in reason(stream.plan())
 
 
 def test_a_restore_that_took_out_what_the_history_has_is_refused(stream: PlainStream) -> None:
     stream.runs(3)
-    stream.commit(None, operation="RESTORE", version="1")
+    stream.commit(None, operation="RESTORE", parameters={"version": "1"})
     said = reason(stream.plan())
     assert "Version 4 (RESTORE)" in said
     assert "took batches 2 to 3 out" in said
@@ -168,7 +168,7 @@ def test_a_restore_that_took_out_what_the_history_has_is_refused(stream: PlainSt
 def test_a_restore_that_took_out_what_the_history_lacks_is_continued(stream: PlainStream) -> None:
     """Delta keeps the number of the batch that is gone: the next batch must have a higher one."""
     stream.runs(3, in_table=4, keeps_offsets=False)
-    stream.commit(None, operation="RESTORE", version="3")
+    stream.commit(None, operation="RESTORE", parameters={"version": "3"})
     plan = stream.plan()
     assert offsets_in(plan) == {"offsets/3": kafka(3), "offsets/4": kafka(3)}
     assert "commits/4" in written(plan)
@@ -177,8 +177,8 @@ def test_a_restore_that_took_out_what_the_history_lacks_is_continued(stream: Pla
 
 def test_a_restore_to_a_later_version_changes_nothing(stream: PlainStream) -> None:
     stream.runs(3)
-    stream.commit(None, operation="DELETE", predicate='["n = 1"]')
-    stream.commit(None, operation="RESTORE", version="3")
+    stream.commit(None, operation="DELETE", parameters={"predicate": '["n = 1"]'})
+    stream.commit(None, operation="RESTORE", parameters={"version": "3"})
     assert offsets_in(stream.plan()) == {"offsets/2": kafka(2), "offsets/3": kafka(3)}
 
 
@@ -210,7 +210,7 @@ def test_a_query_that_a_guarded_one_replaced_is_refused(stream: PlainStream) -> 
     assert "written by a guarded stream now" in reason(stream.plan())
 
 
-def test_an_event_log_that_cannot_be_read_is_said(stream: PlainStream) -> None:
+def test_an_event_log_without_a_query_is_said(stream: PlainStream) -> None:
     stream.commit(0)
     assert "No query in the event log" in reason(stream.plan())
 
