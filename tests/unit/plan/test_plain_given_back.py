@@ -140,7 +140,7 @@ def test_state_is_refused_by_name(stream: PlainStream) -> None:
         ("custom", "text", "keeps more"),
     ],
 )
-def test_sources_that_an_offset_does_not_continue_are_refused(
+def test_sources_that_an_offset_does_not_continue_are_refused(  # noqa: PLR0917 - parameters
     stream: PlainStream, source: str, end: object, said: str
 ) -> None:
     stream.started()
