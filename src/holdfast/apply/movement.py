@@ -8,28 +8,28 @@ query that plans a batch every five minutes is not stopped because it was quiet 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import datetime
-from itertools import pairwise
-from statistics import median
+from collections.abc import Mapping, Sequence
 
 from holdfast import clock
 from holdfast.apply.applying import PlanRun
 from holdfast.apply.errors import StreamRunsError
-from holdfast.checkpoint.layout import COMMITS, OFFSETS
+from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS
 from holdfast.plan.plan_file import Plan
 from holdfast.plan.preconditions import ListingIs
-from holdfast.plan.steps import CopyTree, PutFile, RemoveFile, RemoveTree, RestoreFile
+from holdfast.plan.signs import quiet_time
+from holdfast.plan.steps import (
+    CopyTree,
+    FillTree,
+    HoldTree,
+    PutFile,
+    RemoveFile,
+    RemoveTree,
+    RestoreFile,
+)
+from holdfast.plan.trees import is_held
 from holdfast.record.generations import newest_generation
-from holdfast.storage.read import Reader
+from holdfast.storage.read import FileInfo, Reader
 
-QUIET_S = 15.0
-"""A checkpoint that has fewer batches than a rhythm needs must be quiet for so long."""
-ROUNDS = 3
-"""For so many of its usual pauses a checkpoint must be quiet."""
-LONGEST_QUIET_S = 3_600.0
-_LAST = 20
-"""So many of its last batches say how often a query plans one."""
 CLOCKS_S = 300.0
 """By so much the clock of a store may be ahead of ours: what it has just written is not old."""
 
@@ -49,7 +49,8 @@ def find_movement(checkpoint: Reader, *, leaves_out: frozenset[str] = frozenset(
     newest = max(files, key=lambda info: info.modified, default=None)
     if newest is None:
         return None
-    quiet_s = quiet_time(info.modified for info in listed[OFFSETS])
+    planned = [info.modified for info in listed[OFFSETS]]
+    quiet_s = quiet_time(planned, is_pending=_is_pending(listed))
     ago = (clock.now() - newest.modified).total_seconds()
     if not -CLOCKS_S <= ago < quiet_s:
         return None
@@ -59,16 +60,15 @@ def find_movement(checkpoint: Reader, *, leaves_out: frozenset[str] = frozenset(
     )
 
 
-def quiet_time(planned: Iterable[datetime]) -> float:
-    """Return for how many seconds a query must have planned no batch to count as stopped.
+def _is_pending(listed: Mapping[str, Sequence[FileInfo]]) -> bool:
+    """Return whether a batch is planned and not committed: it may be running."""
+    newest = {log: max(map(_number, files), default=-1) for log, files in listed.items()}
+    return newest[OFFSETS] > newest[COMMITS]
 
-    Args:
-        planned: When it planned its batches.
-    """
-    last = sorted(planned)[-_LAST:]
-    pauses = [(later - one).total_seconds() for one, later in pairwise(last)]
-    usual = median(pauses) if pauses else 0.0
-    return min(max(QUIET_S, ROUNDS * usual), LONGEST_QUIET_S)
+
+def _number(info: FileInfo) -> int:
+    name = info.path.rpartition("/")[2]
+    return int(name) if name.isdecimal() else -1
 
 
 def refuse_movement(applying: PlanRun) -> None:
@@ -77,10 +77,14 @@ def refuse_movement(applying: PlanRun) -> None:
     Raises:
         StreamRunsError: It moves.
     """
+    held = {step.place for step in applying.plan.steps if isinstance(step, HoldTree | FillTree)}
     guarded = {stream for stream, record in applying.records() if newest_generation(record) > 0}
     for stream in set(applying.plan.streams) - guarded:
         for place, own in _checkpoints(applying.plan, stream).items():
-            moves = find_movement(applying.stores.at(place), leaves_out=own)
+            there = applying.stores.at(place)
+            # What this plan holds, no query starts from; what it has put there is new.
+            is_free = place in held and (is_held(there, METADATA) or applying.journal.done())
+            moves = None if is_free else find_movement(there, leaves_out=own)
             if moves is not None:
                 raise StreamRunsError(stream, moves)
 
@@ -93,5 +97,6 @@ def _checkpoints(plan: Plan, stream: str) -> dict[str, frozenset[str]]:
     copies = {step.target for step in plan.steps if isinstance(step, CopyTree | RemoveTree)}
     files = [each for each in plan.steps if isinstance(each, PutFile | RemoveFile | RestoreFile)]
     listed = [each for each in plan.preconditions if isinstance(each, ListingIs)]
-    places = {each.place for each in (*files, *listed) if each.stream == stream} - copies
+    held = [each for each in plan.steps if isinstance(each, HoldTree) and each.marker]
+    places = {each.place for each in (*files, *listed, *held) if each.stream == stream} - copies
     return {at: frozenset(each.path for each in files if each.place == at) for at in places}

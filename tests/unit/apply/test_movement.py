@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from holdfast import clock
-from holdfast.apply.movement import QUIET_S, find_movement
+from holdfast.apply.movement import find_movement
 from holdfast.apply.stores import Stores
+from holdfast.plan.signs import QUIET_S
 from holdfast.storage.read import Reader
 from tests.unit.apply.plans import STREAM, make_root
 

@@ -55,6 +55,8 @@ class Settling:
     newest: int
     """The newest version of the table, as it was looked at."""
     keys: tuple[str, ...] = ()
+    own: frozenset[str] = frozenset()
+    """Queries whose own Delta sink writes the table: their commits are the stream's."""
 
     def find_obstacle(self, output: Output, *, seen: str | None = None) -> str | None:
         """Say why the table could not be settled, from its log; None if nothing does.
@@ -101,7 +103,9 @@ class Settling:
     def _say_others(self, *, after: int | None) -> str | None:
         if after is None:
             return f"{self.display_name} has no such version."
-        found = find_other_writers(self.target.reader, self.newest, stream=self.stream, after=after)
+        found = find_other_writers(
+            self.target.reader, self.newest, stream=self.stream, after=after, own=self.own
+        )
         if not found:
             return None
         last = found[0]
