@@ -12,7 +12,7 @@ from holdfast.judgement.case import DiagnoseRequest
 from holdfast.plan.make import make_plan
 from holdfast.plan.plan_file import NoPlan, Plan
 from holdfast.plan.requests import Request
-from holdfast.plan.steps import PutFile, RemoveFile
+from holdfast.plan.steps import FillTree
 
 QUERY = "9d1f0000-0000-4000-8000-000000000001"
 RUN = "9d1f0000-0000-4000-8000-00000000000a"
@@ -234,9 +234,16 @@ class PlainStream:
 
 
 def written(plan: Plan | NoPlan) -> dict[str, str]:
-    """Return the files that a plan writes, by path."""
+    """Return the files that a plan writes into the checkpoint, by path."""
+    return dict(filled(plan).contents)
+
+
+def filled(plan: Plan | NoPlan) -> FillTree:
+    """Return the step that puts the checkpoint in its place."""
     assert isinstance(plan, Plan), plan.reason
-    return {each.path: each.content for each in plan.steps if isinstance(each, PutFile)}
+    last = plan.steps[-1]
+    assert isinstance(last, FillTree)
+    return last
 
 
 def offsets_in(plan: Plan | NoPlan) -> dict[str, object]:
@@ -256,6 +263,7 @@ def reason(plan: Plan | NoPlan) -> str:
 
 
 def removed(plan: Plan | NoPlan) -> list[str]:
-    """Return the files that a plan removes."""
-    assert isinstance(plan, Plan), plan.reason
-    return [each.path for each in plan.steps if isinstance(each, RemoveFile)]
+    """Return the entries that a plan takes away."""
+    step = filled(plan)
+    gone = [path for path in step.leaves_out if path not in step.contents]
+    return [path for path in gone if not path.endswith(".crc")]

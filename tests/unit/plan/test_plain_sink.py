@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from holdfast.formats.delta_log import NATIVE_FENCE
+from holdfast.ledger.output import RestoreOutput
+from holdfast.plan.plan_file import Plan
+from holdfast.plan.steps import FillTree, HoldTree, SettleSink
 from tests.unit.plan.plain_on_disk import (
     QUERY,
     PlainStream,
@@ -239,20 +242,40 @@ def test_a_file_sink_that_is_older_decides(stream: PlainStream) -> None:
     assert offsets_in(stream.plan(out)) == {"offsets/1": kafka(1), "offsets/2": kafka(2)}
 
 
-def test_a_file_sink_that_is_ahead_is_refused_with_the_way_by_hand(stream: PlainStream) -> None:
-    out = _file_sink(stream, last=3, in_output=4)
-    said = reason(stream.plan(out))
-    assert "Batch 4 is in the file output" in said
-    assert "move _spark_metadata/4 and the data files" in said
-    (out / "_spark_metadata/4").unlink()
-    assert offsets_in(stream.plan(out)) == {"offsets/2": kafka(2), "offsets/3": kafka(3)}
+def test_a_file_sink_that_is_ahead_is_taken_back(stream: PlainStream) -> None:
+    out = _file_sink(stream, last=3, in_output=5)
+    plan = stream.plan(out)
+    assert offsets_in(plan) == {"offsets/2": kafka(2), "offsets/3": kafka(3)}
+    assert isinstance(plan, Plan)
+    _, held, cut, _ = plan.steps
+    assert isinstance(held, HoldTree)
+    assert isinstance(cut, FillTree)
+    gone = {f"_spark_metadata/{at}" for at in (4, 5)} | {"4.parquet", "5.parquet"}
+    assert {each for each in cut.leaves_out if not each.endswith(".crc")} == gone
+    assert set(plan.words) == {"destructive:orders", "unguarded:orders"}
+    assert "batches 4 to 5 are read again" in plan.summary
 
 
-def test_a_file_sink_that_skipped_the_last_batch_is_refused(stream: PlainStream) -> None:
+def test_a_batch_that_a_file_sink_skipped_is_read_again(stream: PlainStream) -> None:
+    """Batch 3 was written by a run that was killed; which range it had then is not known."""
     out = _file_sink(stream, last=2, in_output=3)
     stream.ran(3, sink=f"FileSink[file:{out}]", rows=0)
     stream.write_log()
-    assert "does not have the run that wrote it" in reason(stream.plan(out))
+    assert offsets_in(stream.plan(out)) == {"offsets/1": kafka(1), "offsets/2": kafka(2)}
+
+
+def test_a_delta_table_that_is_ahead_is_taken_back_if_nothing_tells_the_range(
+    stream: PlainStream,
+) -> None:
+    """Delta keeps the number of the batch that is taken out: it counts as an empty one."""
+    stream.runs(3, in_table=5, keeps_offsets=False)
+    plan = stream.plan()
+    assert isinstance(plan, Plan)
+    _, settled, _ = plan.steps
+    assert isinstance(settled, SettleSink)
+    assert settled.output == RestoreOutput(kept="3", aside="5")
+    assert offsets_in(plan) == {"offsets/4": kafka(3), "offsets/5": kafka(3)}
+    assert set(plan.words) == {"destructive:orders", "unguarded:orders"}
 
 
 def test_a_file_sink_with_a_hole_is_refused(stream: PlainStream) -> None:

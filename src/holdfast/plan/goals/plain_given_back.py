@@ -7,7 +7,6 @@ the sink says which batch it holds. What is written is held against both; see `p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from holdfast.checkpoint.commits import CommitEntry
@@ -20,21 +19,13 @@ from holdfast.evidence.outputs.files import FileOutput
 from holdfast.evidence.outputs.output import Output
 from holdfast.formats.event_log.history import EventLogHistory
 from holdfast.ids import BatchId
-from holdfast.plan.draft import Heading, Part, new_plan_id, put_together
-from holdfast.plan.entries import (
-    commit_file,
-    metadata_file,
-    put_file,
-    remove_file,
-    remove_file_alone,
-    sidecar_of,
-)
+from holdfast.plan.entries import commit_file, metadata_file, sidecar_of
 from holdfast.plan.goals.plain_history import KnownBatches, entry_of, know_batches, left_entry
+from holdfast.plan.goals.plain_parts import NewTree
 from holdfast.plan.goals.plain_position import Position, find_position
 from holdfast.plan.goals.plain_query import find_history, is_sink_of, queries_of
 from holdfast.plan.goals.plain_sink import Queries, Reached, look_at_delta, look_at_files
-from holdfast.plan.plan_file import Impact, NoPlan, Plan
-from holdfast.plan.steps import FileStep
+from holdfast.plan.plan_file import NoPlan
 from holdfast.plan.world import StreamNow
 from holdfast.sources.kafka.kind import KafkaOffset
 from holdfast.sources.registry import parse_offset
@@ -47,7 +38,7 @@ _SHOWN_PARTITIONS = 4
 class GivenBack:
     """What gives a checkpoint back."""
 
-    steps: tuple[FileStep, ...]
+    tree: NewTree
     position: Position
     query_id: str
     output: DeltaOutput | FileOutput
@@ -79,32 +70,6 @@ def is_lost(now: StreamNow) -> bool:
     newest = log.newest_batch if isinstance(log, EventLogHistory) else None
     is_behind = newest is not None and newest.batch_id > planned
     return is_behind or not isinstance(checkpoint.metadata, QueryMetadata)
-
-
-def plan_given_back(now: StreamNow, asked: str) -> Plan | NoPlan:
-    """Plan to give the checkpoint of a plain stream back.
-
-    Args:
-        now: The stream, as it is now.
-        asked: The id or the name of its query; empty if none was given.
-
-    Raises:
-        HoldfastError: The event log or the sink cannot be read.
-    """
-    found = give_back(now, asked)
-    if isinstance(found, NoPlan):
-        return found
-    gone = "is gone" if now.case.newest_planned < 0 else "has lost entries"
-    heading = Heading(
-        goal="resume",
-        summary=f"The checkpoint of {now.stream} {gone}. It can be given back exactly.",
-        undo="The files of the checkpoint, as they were.",
-        afterwards=("Start the program as before.",),
-    )
-    outputs = (f"last batch: {found.position.proof}",)
-    impact = Impact(stream=now.stream, position=found.continues, outputs=outputs)
-    part = Part(steps=found.steps, impact=impact)
-    return put_together(heading, (now,), (part,), plan_id=new_plan_id())
 
 
 def give_back(now: StreamNow, asked: str = "") -> GivenBack | NoPlan:
@@ -141,7 +106,7 @@ def give_back(now: StreamNow, asked: str = "") -> GivenBack | NoPlan:
         return position
     is_pending = _is_pending(now, known, position)
     return GivenBack(
-        steps=_once(_steps(now, known, position, is_pending=is_pending)),
+        tree=_tree(now, known, position, is_pending=is_pending),
         position=position,
         query_id=known.query_id,
         output=output,
@@ -198,53 +163,30 @@ def _look(
 def _is_pending(now: StreamNow, known: KnownBatches, position: Position) -> bool:
     """Return whether the batch after the position is planned by an entry that is left."""
     following = position.number + 1
-    is_newest = position.number >= known.newest.batch_id and position.taken_out is None
+    is_newest = position.number >= known.newest.batch_id and not position.takes_out
     is_committed = BatchId(following) in now.case.checkpoint.commits
     has_entry = left_entry(now.case.checkpoint, following) is not None
     return is_newest and has_entry and not is_committed
 
 
-def _steps(
-    now: StreamNow, known: KnownBatches, position: Position, *, is_pending: bool
-) -> Iterator[FileStep]:
-    """Yield the steps; `metadata` comes last: without it Spark 4.1 and later do not start."""
-    last = position.number + is_pending
-    yield from _stale(now, position.number, last)
-    files = {f"{OFFSETS}/{position.number}": entry_of(position.end, position.batch, known)}
-    if position.number > 0:
-        previous = f"{OFFSETS}/{position.number - 1}"
+def _tree(now: StreamNow, known: KnownBatches, position: Position, *, is_pending: bool) -> NewTree:
+    """Return what the directory has afterwards."""
+    checkpoint, number = now.case.checkpoint, position.number
+    files = {f"{OFFSETS}/{number}": entry_of(position.end, position.batch, known)}
+    if number > 0:
+        previous = f"{OFFSETS}/{number - 1}"
         files = {previous: entry_of(position.before, position.batch, known), **files}
-    for path, content in files.items():
-        if not _is_there(now, path, content):
-            yield from remove_file_alone(now, sidecar_of(path), why="It is of another content.")
-            why = "Where the batch ended, by the event log and the sink."
-            yield put_file(now, path, content, why=why)
-    if not isinstance(now.case.checkpoint.commits.get(BatchId(position.number)), CommitEntry):
-        path = f"{COMMITS}/{position.number}"
-        yield from remove_file_alone(now, sidecar_of(path), why="It is of another content.")
-        why = f"The sink has batch {position.number}: Spark must not plan it again."
-        yield put_file(now, path, commit_file(), why=why)
-    if not isinstance(now.case.checkpoint.metadata, QueryMetadata):
-        yield from remove_file_alone(now, sidecar_of(METADATA), why="It is of another content.")
-        why = "The query's id, by which the sink knows its batches."
-        yield put_file(now, METADATA, metadata_file(known.query_id), why=why)
-
-
-def _once(steps: Iterator[FileStep]) -> tuple[FileStep, ...]:
-    """Return steps without those that repeat one for the same file."""
-    return tuple({(type(each), each.path): each for each in steps}.values())
-
-
-def _stale(now: StreamNow, number: int, last: int) -> Iterator[FileStep]:
-    """Yield the removal of entries after the position."""
-    checkpoint = now.case.checkpoint
-    paths = [f"{COMMITS}/{at}" for at in checkpoint.commits if at > number]
-    paths += [f"{OFFSETS}/{at}" for at in checkpoint.offsets if at > last]
-    for path in paths:
-        yield from remove_file(now, path, why="It contradicts what the sink holds.")
-    for path in checkpoint.lone_sidecars:
-        if path.startswith((f"{OFFSETS}/", f"{COMMITS}/")):
-            yield from remove_file_alone(now, path, why="Its entry is gone.")
+    files = {path: text for path, text in files.items() if not _is_there(now, path, text)}
+    if not isinstance(checkpoint.commits.get(BatchId(number)), CommitEntry):
+        files[f"{COMMITS}/{number}"] = commit_file()
+    if not isinstance(checkpoint.metadata, QueryMetadata):
+        files[METADATA] = metadata_file(known.query_id)
+    if not now.checkpoint.walk_page("").files:
+        return NewTree(contents=files)
+    gone = [f"{COMMITS}/{at}" for at in checkpoint.commits if at > number]
+    gone += [f"{OFFSETS}/{at}" for at in checkpoint.offsets if at > number + is_pending]
+    stale = (*gone, *files, *map(sidecar_of, (*gone, *files)), *checkpoint.lone_sidecars)
+    return NewTree(contents=files, leaves_out=tuple(dict.fromkeys(stale)))
 
 
 def _is_there(now: StreamNow, path: str, content: str) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.evidence.outputs.delta import DeltaOutput, OutputCommit
+from holdfast.evidence.outputs.files import FileOutput
 from holdfast.formats.event_log.events import BatchProgress
 from holdfast.plan.goals.file_statistics import KnownRange, NoRange, read_ends
 from holdfast.plan.goals.plain_history import KnownBatches, left_entry
@@ -42,8 +43,8 @@ class Position:
     """Why this is where the rows end, in one sentence."""
     agrees: bool
     """Whether history and sink end with the same batch."""
-    taken_out: int | None = None
-    """The version that the table must be taken back to first; None if it stays."""
+    takes_out: bool = False
+    """Whether the sink must be taken back to that batch of the history first."""
 
 
 def find_position(
@@ -51,7 +52,7 @@ def find_position(
     known: KnownBatches,
     checkpoint: Checkpoint,
     *,
-    output: object,
+    output: DeltaOutput | FileOutput,
     table: Reader,
 ) -> Position | NoPlan:
     """Return where a stream goes on, or why that is not known.
@@ -68,7 +69,8 @@ def find_position(
     """
     if reached.is_explained:
         return _explained(reached, known)
-    assert isinstance(output, DeltaOutput)
+    if isinstance(output, FileOutput):
+        return _cut(reached, output)
     left = _from_entry(reached, checkpoint)
     if left is not None:
         return left
@@ -189,12 +191,7 @@ def _take_out(
 ) -> Position | NoPlan:
     """Return the position before the batches whose range nothing tells; they are read again."""
     base = output.commit_of(known.query_id, reached.base.batch_id)
-    first, last = reached.base.batch_id + 1, reached.rows_to
-    is_, its = ("is", "Its range") if first == last else ("are", "Their ranges")
-    ahead = (
-        f"{batch_range(first, last).capitalize()} {is_} in {output.display_name} and not in the "
-        f"event log. {its} cannot be known: {why}"
-    )
+    ahead = f"{_say_ahead(reached, output.display_name)}: {why}"
     other = None if base is None else _find_other(output, base, known.query_id)
     if base is None or other is not None or reached.restored is not None:
         between = (
@@ -212,14 +209,42 @@ def _take_out(
         before=_ends(reached.base),
         end=_ends(reached.base),
         batch=reached.base,
-        proof=f"{ahead}. The table is taken back to version {base.version}, and they are read "
-        "again",
+        proof=f"{ahead}. The table is taken back to version {base.version}, and "
+        f"{_say_again(reached)}",
         agrees=False,
-        taken_out=base.version,
+        takes_out=True,
     )
+
+
+def _cut(reached: Reached, output: FileOutput) -> Position:
+    """Return the position before the batches of a file sink that the history does not have."""
+    base = reached.base
+    return Position(
+        number=base.batch_id,
+        before=_starts(base),
+        end=_ends(base),
+        batch=base,
+        proof=f"{_say_ahead(reached, output.display_name)}. The output is taken back to batch "
+        f"{base.batch_id}, and {_say_again(reached)}",
+        agrees=False,
+        takes_out=True,
+    )
+
+
+def _say_ahead(reached: Reached, shown: str) -> str:
+    """Say which batches only the sink has."""
+    first, last = reached.base.batch_id + 1, reached.rows_to
+    is_, its = ("is", "Its range") if first == last else ("are", "Their ranges")
+    ahead = batch_range(first, last).capitalize()
+    return f"{ahead} {is_} in {shown} and not in the event log. {its} cannot be known"
 
 
 def _find_other(output: DeltaOutput, base: OutputCommit, query_id: str) -> OutputCommit | None:
     """Return a commit after a version that is not of the query; None without one."""
     later = (each for each in output.commits if each.version > base.version)
     return next((each for each in later if query_id not in each.transactions), None)
+
+
+def _say_again(reached: Reached) -> str:
+    first, last = reached.base.batch_id + 1, reached.rows_to
+    return f"{batch_range(first, last)} {'is' if first == last else 'are'} read again"

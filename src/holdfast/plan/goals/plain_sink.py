@@ -212,30 +212,8 @@ def look_at_files(output: FileOutput, known: KnownBatches) -> Reached | NoPlan:
     if damaged:
         return NoPlan(reason=f"The log of {shown} cannot be relied on: {damaged[0]}.")
     held = output.newest
-    if held > newest:
-        return _files_ahead(output, held, newest)
-    batch = known.by_number.get(held)
-    if batch is None or _has_skipped(batch):
-        return NoPlan(
-            reason=f"{shown} ends with batch {held}, and the event log does not have the run that "
-            "wrote it: where it ended is not known."
-        )
-    return Reached(number=held, rows_to=held, base=batch)
-
-
-def _files_ahead(output: FileOutput, held: int, newest: int) -> NoPlan:
-    """Refuse a directory that has batches which the history does not have; say the way by hand."""
-    shown, ahead = output.display_name, batch_range(newest + 1, held)
-    has, its = ("is", "Its range") if held == newest + 1 else ("are", "Their ranges")
-    reason = (
-        f"{ahead.capitalize()} {has} in {shown} and not in the event log. {its} cannot be known. "
-        "Started from batch "
-        f"{newest}, Spark would plan {ahead} again and the sink would skip what it reads."
-    )
-    if output.compact is not None and output.compact > newest:
-        return NoPlan(reason=f"{reason} Batch {output.compact} is compacted with all others.")
-    entries = " and ".join(f"_spark_metadata/{at}" for at in range(newest + 1, held + 1))
-    return NoPlan(
-        reason=f"{reason} To write those rows again, move {entries} and the data files that it "
-        "lists out of the directory, then plan again."
-    )
+    older = (at for at in sorted(known.by_number, reverse=True) if at <= held)
+    base = next((at for at in older if not _has_skipped(known.by_number[at])), None)
+    if base is None:
+        return _unexplained(shown, held, known)
+    return Reached(number=held, rows_to=held, base=known.by_number[base])

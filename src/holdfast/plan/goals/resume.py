@@ -31,7 +31,8 @@ from holdfast.plan.entries import (
 from holdfast.plan.goal import GoalCase, Option, goal
 from holdfast.plan.goals.ledger_rows import newest_rows
 from holdfast.plan.goals.nearest import go_on_instead
-from holdfast.plan.goals.plain_given_back import is_lost, plan_given_back
+from holdfast.plan.goals.plain_given_back import is_lost
+from holdfast.plan.goals.plain_resume import plan_given_back
 from holdfast.plan.goals.rebuild import Rebuilt, rebuild
 from holdfast.plan.plan_file import Impact, Need, NoPlan, Plan
 from holdfast.plan.steps import Permission, Step

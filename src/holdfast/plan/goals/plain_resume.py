@@ -1,0 +1,129 @@
+"""The plan that gives the checkpoint of a plain stream back, in the words of the command line."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from holdfast.evidence.outputs.delta import DeltaOutput
+from holdfast.plan.draft import Draft, Heading, Part, new_plan_id, put_together
+from holdfast.plan.goals.plain_cut import cut_output
+from holdfast.plan.goals.plain_given_back import GivenBack, give_back
+from holdfast.plan.goals.plain_parts import (
+    add_checkpoint,
+    exchange_output,
+    restored,
+    roots_of,
+    settle,
+)
+from holdfast.plan.goals.plain_source import SourcesNow, look_at_sources
+from holdfast.plan.plan_file import Change, Fact, Impact, Need, NoPlan, Plan
+from holdfast.plan.steps import Permission, Step
+from holdfast.plan.world import StreamNow, look_at_sink
+from holdfast.sinks.plain.sink import PlainDelta
+
+
+def plan_given_back(now: StreamNow, asked: str) -> Plan | NoPlan:
+    """Plan to give the checkpoint of a plain stream back.
+
+    Args:
+        now: The stream, as it is now.
+        asked: The id or the name of its query; empty if none was given.
+
+    Raises:
+        HoldfastError: The event log or the sink cannot be read.
+    """
+    found = give_back(now, asked)
+    if isinstance(found, NoPlan):
+        is_shown = found.reason.startswith("the ")  # a sink, as people know it
+        return replace(found, reason=_capital(found.reason)) if is_shown else found
+    sources = look_at_sources(now, found.position)
+    draft = Draft(now=now, plan_id=new_plan_id())
+    outputs = _take_out(draft, found, sources) if found.position.takes_out else []
+    if isinstance(outputs, NoPlan):
+        return outputs
+    add_checkpoint(draft, found.tree, outputs)
+    part = Part(
+        steps=tuple(draft.steps),
+        impact=_impact(now, found, sources),
+        needs=tuple(draft.needs),
+        roots=roots_of(now),
+    )
+    heading = Heading(
+        goal="resume",
+        summary=_summary(now, found),
+        undo="What was at the place of the checkpoint, and the sink as it was.",
+        afterwards=("Start the program as before: nothing in it has to change.",),
+    )
+    return put_together(heading, (now,), (part,), plan_id=draft.plan_id)
+
+
+def _summary(now: StreamNow, found: GivenBack) -> str:
+    gone = "is gone" if now.case.newest_planned < 0 else "has lost entries"
+    said = f"The checkpoint of {now.stream} {gone}. It can be given back exactly."
+    if found.position.agrees:
+        return said
+    return f"{said} {_capital(found.position.proof)}."
+
+
+def _capital(text: str) -> str:
+    """Return a sentence that begins with a capital."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def _impact(now: StreamNow, found: GivenBack, sources: SourcesNow) -> Impact:
+    """Return what the plan does to the stream, and what it was decided by."""
+    facts = [Fact(name="last batch", what=found.position.proof)] if found.position.agrees else []
+    facts.append(Fact(name="continues", what=found.continues))
+    facts += [Fact(name="not looked at", what=each) for each in sources.unknown]
+    return Impact(
+        stream=now.stream,
+        position=found.continues,
+        changes=tuple(Change(kind="loses", what=each) for each in sources.lost),
+        facts=tuple(facts),
+    )
+
+
+def _take_out(draft: Draft, found: GivenBack, sources: SourcesNow) -> list[Step] | NoPlan:
+    """Return the steps that take batches out of the sink whose range nothing tells."""
+    now, base = draft.now, found.position.batch.batch_id
+    if sources.lost:
+        return NoPlan(
+            reason=f"{found.position.proof}. But {sources.lost[0]}: rows that are taken out would "
+            "not come back."
+        )
+    shown = found.output.display_name
+    if isinstance(found.output, DeltaOutput):
+        steps = _restore(draft, found, base)
+    else:
+        steps = _cut(draft, found, base)
+    if isinstance(steps, NoPlan):
+        return steps
+    why = (
+        f"{shown} loses the rows of batches after {base}, until they are read again. Streams that "
+        "read it see both."
+    )
+    if sources.unknown:
+        why += " Whether the source still has them was not looked at."
+    draft.needs.append(Need(permission=Permission.DESTRUCTIVE, stream=now.stream, why=why))
+    return steps
+
+
+def _restore(draft: Draft, found: GivenBack, batch: int) -> list[Step] | NoPlan:
+    now = draft.now
+    table = PlainDelta(path=found.output.location, query_id=found.query_id).describe()
+    sink = look_at_sink(table, now.stream, now.options)
+    version = sink.versions.get(batch)
+    if version is None:
+        why = sink.unreadable or f"its log does not say which version has batch {batch}"
+        return NoPlan(reason=f"{found.position.proof}. But {sink.display_name} cannot: {why}")
+    output = restored(sink, version, draft.aside(1))
+    return [settle(draft, sink, output, query_id=found.query_id)]
+
+
+def _cut(draft: Draft, found: GivenBack, batch: int) -> list[Step] | NoPlan:
+    now = draft.now
+    place = next(each for each in now.directories if each.output == found.output)
+    tree = cut_output(place, batch, now.options)
+    if isinstance(tree, NoPlan):
+        return tree
+    return list(exchange_output(draft, place, tree, number=1))
