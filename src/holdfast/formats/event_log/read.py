@@ -29,7 +29,8 @@ from holdfast.storage.location import Location, parse_location
 from holdfast.storage.open import open_reader
 from holdfast.storage.read import FileInfo, Reader
 
-_NO_QUERY = b"none"
+_NO_QUERY = b"\n"
+"""In place of a query id that is not known: no line has it in it."""
 
 
 def read_event_log(

@@ -40,7 +40,8 @@ class GivenBack:
 
     tree: NewTree
     position: Position
-    query_id: str
+    known: KnownBatches
+    """The batches of the event log."""
     output: DeltaOutput | FileOutput
     is_pending: bool
     """Whether a batch after the position is planned, by an entry that is left."""
@@ -50,7 +51,7 @@ class GivenBack:
         """Where the stream goes on, for people."""
         at = ", ".join(_show(str(source), each) for source, each in enumerate(self.position.end))
         which = "the pending batch" if self.is_pending else "batch"
-        return f"at {at}, as {which} {self.position.number + 1}, query id {self.query_id}"
+        return f"at {at}, as {which} {self.position.number + 1}, query id {self.known.query_id}"
 
 
 def is_lost(now: StreamNow) -> bool:
@@ -108,7 +109,7 @@ def give_back(now: StreamNow, asked: str = "") -> GivenBack | NoPlan:
     return GivenBack(
         tree=_tree(now, known, position, is_pending=is_pending),
         position=position,
-        query_id=known.query_id,
+        known=known,
         output=output,
         is_pending=is_pending,
     )

@@ -9,7 +9,7 @@ are taken out of the table and their numbers are passed over.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.evidence.outputs.delta import DeltaOutput, OutputCommit
@@ -39,10 +39,10 @@ class Position:
     end: Offsets
     batch: BatchProgress
     """The newest one of the history up to it: its time and watermark are used."""
-    proof: str
-    """Why this is where the rows end, in one sentence."""
-    agrees: bool
-    """Whether history and sink end with the same batch."""
+    last: str = ""
+    """Which batch is the last one in the event log and in the sink, for people."""
+    story: str = ""
+    """Why this is where the rows end, if the two do not agree; sentences without the last stop."""
     takes_out: bool = False
     """Whether the sink must be taken back to that batch of the history first."""
 
@@ -67,17 +67,19 @@ def find_position(
     Raises:
         ReadError: The store did not let us read the table's log.
     """
+    log = "Delta's log" if isinstance(output, DeltaOutput) else "the log of the file sink"
     if reached.is_explained:
-        return _explained(reached, known)
+        return _explained(reached, known, log)
+    last = _say_last(reached, known, log)
+    found: Position | NoRange | NoPlan | None
     if isinstance(output, FileOutput):
-        return _cut(reached, output)
-    left = _from_entry(reached, checkpoint)
-    if left is not None:
-        return left
-    found = _from_files(reached, known, output, table=table)
-    if isinstance(found, Position):
-        return found
-    return _take_out(reached, known, output, why=found.why)
+        found = _cut(reached, output)
+    else:
+        found = _from_entry(reached, checkpoint)
+        found = found or _from_files(reached, known, output, table=table)
+        if isinstance(found, NoRange):
+            found = _take_out(reached, known, output, why=found.why)
+    return found if isinstance(found, NoPlan) else replace(found, last=last)
 
 
 def _ends(batch: BatchProgress) -> Offsets:
@@ -88,31 +90,37 @@ def _starts(batch: BatchProgress) -> Offsets:
     return tuple(each.start for each in batch.sources)
 
 
-def _explained(reached: Reached, known: KnownBatches) -> Position:
+def _explained(reached: Reached, known: KnownBatches, log: str) -> Position:
     base, newest = reached.base, known.newest.batch_id
-    if reached.number > base.batch_id:
-        assert reached.restored is not None
-        proof = (
-            f"version {reached.restored.version} (RESTORE) took "
-            f"{batch_range(base.batch_id + 1, reached.number)} out of the table, which leaves "
-            f"batch {base.batch_id} of the event log"
+    is_renumbered = reached.number > base.batch_id
+    story = ""
+    if reached.restored is not None and is_renumbered:
+        story = (
+            f"Version {reached.restored.version} (RESTORE) took "
+            f"{batch_range(base.batch_id + 1, reached.number)} out of the table, which leaves what "
+            "the event log has"
         )
     elif newest > base.batch_id:
-        proof = (
-            f"{newest} in the event log, {base.batch_id} in the sink: the sink is older, and what "
-            "came after is read again"
+        story = (
+            f"The sink is older than the event log: {batch_range(base.batch_id + 1, newest)} "
+            f"{'is' if newest == base.batch_id + 1 else 'are'} read again"
         )
-    else:
-        proof = f"{newest} in the event log and in the log of the sink: they agree"
-    is_renumbered = reached.number > base.batch_id
     return Position(
         number=reached.number,
         before=_ends(base) if is_renumbered else _starts(base),
         end=_ends(base),
         batch=base,
-        proof=proof,
-        agrees=newest == base.batch_id == reached.number,
+        last=_say_last(reached, known, log),
+        story=story,
     )
+
+
+def _say_last(reached: Reached, known: KnownBatches, log: str) -> str:
+    """Return which batch is the last one, by both."""
+    newest = known.newest.batch_id
+    if reached.rows_to == reached.number == newest:
+        return f"{newest} in the event log and in {log}: they agree"
+    return f"{reached.number} in {log}, {newest} in the event log: they do not agree"
 
 
 def _from_entry(reached: Reached, checkpoint: Checkpoint) -> Position | None:
@@ -135,8 +143,8 @@ def _from_entry(reached: Reached, checkpoint: Checkpoint) -> Position | None:
         before=earlier,
         end=tuple(each.text for each in entry.offsets),
         batch=reached.base,
-        proof=f"{reached.number} in the sink and in offsets/{reached.number}, which is left",
-        agrees=False,
+        story=f"{_say_ahead(reached, 'the table')}. Its range is in offsets/{reached.rows_to}, "
+        "which is left",
     )
 
 
@@ -160,17 +168,14 @@ def _from_files(
         return ends
     texts = [_ends(reached.base), *((_text(each),) for each in ends)]
     is_renumbered = reached.number > reached.rows_to
-    first, last = reached.base.batch_id + 1, reached.rows_to
-    was = "Its range was" if first == last else "Their ranges were"
-    is_ = "is" if first == last else "are"
+    is_one = reached.rows_to == reached.base.batch_id + 1
+    was = "Its range was" if is_one else "Their ranges were"
     return Position(
         number=reached.number,
         before=texts[-1] if is_renumbered else texts[-2],
         end=texts[-1],
         batch=reached.base,
-        proof=f"{batch_range(first, last).capitalize()} {is_} in the table and not in the event "
-        f"log. {was} found in the table's own files",
-        agrees=False,
+        story=f"{_say_ahead(reached, 'the table')}. {was} found in the table's own files",
     )
 
 
@@ -191,7 +196,7 @@ def _take_out(
 ) -> Position | NoPlan:
     """Return the position before the batches whose range nothing tells; they are read again."""
     base = output.commit_of(known.query_id, reached.base.batch_id)
-    ahead = f"{_say_ahead(reached, output.display_name)}: {why}"
+    ahead = f"{_say_ahead(reached, output.display_name)}. {_say_unknown(reached)}: {why}"
     other = None if base is None else _find_other(output, base, known.query_id)
     if base is None or other is not None or reached.restored is not None:
         between = (
@@ -209,9 +214,8 @@ def _take_out(
         before=_ends(reached.base),
         end=_ends(reached.base),
         batch=reached.base,
-        proof=f"{ahead}. The table is taken back to version {base.version}, and "
+        story=f"{ahead}. The table is taken back to version {base.version}, and "
         f"{_say_again(reached)}",
-        agrees=False,
         takes_out=True,
     )
 
@@ -224,9 +228,9 @@ def _cut(reached: Reached, output: FileOutput) -> Position:
         before=_starts(base),
         end=_ends(base),
         batch=base,
-        proof=f"{_say_ahead(reached, output.display_name)}. The output is taken back to batch "
+        story=f"{_say_ahead(reached, output.display_name)}. {_say_unknown(reached)}. The output is "
+        "taken back to batch "
         f"{base.batch_id}, and {_say_again(reached)}",
-        agrees=False,
         takes_out=True,
     )
 
@@ -234,17 +238,21 @@ def _cut(reached: Reached, output: FileOutput) -> Position:
 def _say_ahead(reached: Reached, shown: str) -> str:
     """Say which batches only the sink has."""
     first, last = reached.base.batch_id + 1, reached.rows_to
-    is_, its = ("is", "Its range") if first == last else ("are", "Their ranges")
     ahead = batch_range(first, last).capitalize()
-    return f"{ahead} {is_} in {shown} and not in the event log. {its} cannot be known"
+    return f"{ahead} {'is' if first == last else 'are'} in {shown} and not in the event log"
+
+
+def _say_unknown(reached: Reached) -> str:
+    is_one = reached.rows_to == reached.base.batch_id + 1
+    return f"{'Its range' if is_one else 'Their ranges'} cannot be known"
+
+
+def _say_again(reached: Reached) -> str:
+    first, last = reached.base.batch_id + 1, reached.rows_to
+    return f"{batch_range(first, last)} {'is' if first == last else 'are'} read again"
 
 
 def _find_other(output: DeltaOutput, base: OutputCommit, query_id: str) -> OutputCommit | None:
     """Return a commit after a version that is not of the query; None without one."""
     later = (each for each in output.commits if each.version > base.version)
     return next((each for each in later if query_id not in each.transactions), None)
-
-
-def _say_again(reached: Reached) -> str:
-    first, last = reached.base.batch_id + 1, reached.rows_to
-    return f"{batch_range(first, last)} {'is' if first == last else 'are'} read again"

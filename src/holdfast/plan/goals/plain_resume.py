@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from holdfast.evidence.outputs.delta import DeltaOutput
 from holdfast.plan.draft import Draft, Heading, Part, new_plan_id, put_together
 from holdfast.plan.goals.plain_cut import cut_output
 from holdfast.plan.goals.plain_given_back import GivenBack, give_back
+from holdfast.plan.goals.plain_history import moment_ms
 from holdfast.plan.goals.plain_parts import (
     add_checkpoint,
     exchange_output,
@@ -17,6 +19,7 @@ from holdfast.plan.goals.plain_parts import (
 )
 from holdfast.plan.goals.plain_source import SourcesNow, look_at_sources
 from holdfast.plan.plan_file import Change, Fact, Impact, Need, NoPlan, Plan
+from holdfast.plan.signs import find_signs, usual_pause
 from holdfast.plan.steps import Permission, Step
 from holdfast.plan.world import StreamNow, look_at_sink
 from holdfast.sinks.plain.sink import PlainDelta
@@ -35,7 +38,7 @@ def plan_given_back(now: StreamNow, asked: str) -> Plan | NoPlan:
     found = give_back(now, asked)
     if isinstance(found, NoPlan):
         is_shown = found.reason.startswith("the ")  # a sink, as people know it
-        return replace(found, reason=_capital(found.reason)) if is_shown else found
+        return replace(found, reason=f"The {found.reason[4:]}") if is_shown else found
     sources = look_at_sources(now, found.position)
     draft = Draft(now=now, plan_id=new_plan_id())
     outputs = _take_out(draft, found, sources) if found.position.takes_out else []
@@ -45,7 +48,7 @@ def plan_given_back(now: StreamNow, asked: str) -> Plan | NoPlan:
     part = Part(
         steps=tuple(draft.steps),
         impact=_impact(now, found, sources),
-        needs=tuple(draft.needs),
+        needs=(*draft.needs, _unguarded(now, found)),
         roots=roots_of(now),
     )
     heading = Heading(
@@ -58,22 +61,27 @@ def plan_given_back(now: StreamNow, asked: str) -> Plan | NoPlan:
 
 
 def _summary(now: StreamNow, found: GivenBack) -> str:
-    gone = "is gone" if now.case.newest_planned < 0 else "has lost entries"
-    said = f"The checkpoint of {now.stream} {gone}. It can be given back exactly."
-    if found.position.agrees:
-        return said
-    return f"{said} {_capital(found.position.proof)}."
+    lost = "was lost" if now.case.newest_planned < 0 else "has lost entries"
+    said = f"The checkpoint of {now.stream} {lost}. It is given back exactly."
+    return f"{said} {found.position.story}." if found.position.story else said
 
 
-def _capital(text: str) -> str:
-    """Return a sentence that begins with a capital."""
-    return f"{text[:1].upper()}{text[1:]}"
+def _unguarded(now: StreamNow, found: GivenBack) -> Need:
+    """Return what the event log tells of whether the stream is stopped."""
+    history = found.known.history
+    signs = find_signs(replace(now.case, event_log=history))
+    times = [moment_ms(each.at) for each in history.batches]
+    began = [datetime.fromtimestamp(each / 1000, tz=UTC) for each in times if each is not None]
+    signs = replace(signs, pause_s=signs.pause_s or usual_pause(began))
+    return Need(permission=Permission.UNGUARDED, stream=now.stream, why=signs.say())
 
 
 def _impact(now: StreamNow, found: GivenBack, sources: SourcesNow) -> Impact:
     """Return what the plan does to the stream, and what it was decided by."""
-    facts = [Fact(name="last batch", what=found.position.proof)] if found.position.agrees else []
-    facts.append(Fact(name="continues", what=found.continues))
+    facts = [
+        Fact(name="last batch", what=found.position.last),
+        Fact(name="continues", what=found.continues),
+    ]
     facts += [Fact(name="not looked at", what=each) for each in sources.unknown]
     return Impact(
         stream=now.stream,
@@ -88,7 +96,7 @@ def _take_out(draft: Draft, found: GivenBack, sources: SourcesNow) -> list[Step]
     now, base = draft.now, found.position.batch.batch_id
     if sources.lost:
         return NoPlan(
-            reason=f"{found.position.proof}. But {sources.lost[0]}: rows that are taken out would "
+            reason=f"{found.position.story}. But {sources.lost[0]}: rows that are taken out would "
             "not come back."
         )
     shown = found.output.display_name
@@ -110,14 +118,14 @@ def _take_out(draft: Draft, found: GivenBack, sources: SourcesNow) -> list[Step]
 
 def _restore(draft: Draft, found: GivenBack, batch: int) -> list[Step] | NoPlan:
     now = draft.now
-    table = PlainDelta(path=found.output.location, query_id=found.query_id).describe()
+    table = PlainDelta(path=found.output.location, query_id=found.known.query_id).describe()
     sink = look_at_sink(table, now.stream, now.options)
     version = sink.versions.get(batch)
     if version is None:
         why = sink.unreadable or f"its log does not say which version has batch {batch}"
-        return NoPlan(reason=f"{found.position.proof}. But {sink.display_name} cannot: {why}")
+        return NoPlan(reason=f"{found.position.story}. But {sink.display_name} cannot: {why}")
     output = restored(sink, version, draft.aside(1))
-    return [settle(draft, sink, output, query_id=found.query_id)]
+    return [settle(draft, sink, output, query_id=found.known.query_id)]
 
 
 def _cut(draft: Draft, found: GivenBack, batch: int) -> list[Step] | NoPlan:

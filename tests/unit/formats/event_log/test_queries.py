@@ -55,6 +55,13 @@ def test_what_was_recorded_names_the_checkpoint(tmp_path: Path) -> None:
     assert (found.checkpoint, found.sink, found.last_batch) == ("s3a://lake/cp/orders", None, None)
 
 
+def test_without_a_query_id_nothing_is_taken_for_the_query(tmp_path: Path) -> None:
+    line = _started("q").replace('"name":null', '"name":"none"')
+    _write(tmp_path / "app", [line, line.replace("QueryStartedEvent", "QueryIdleEvent")])
+    history = read_event_log(str(tmp_path), query_id=None)
+    assert (history.runs, [each.query_id for each in history.others]) == ((), ["q"])
+
+
 def _started(query: str) -> str:
     event = {"Event": f"{_CLASS}QueryStartedEvent", "id": query, "runId": "r", "name": None}
     return json.dumps({**event, "timestamp": "2026-11-18T04:20:50.395Z"}, separators=(",", ":"))
