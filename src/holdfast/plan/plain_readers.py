@@ -21,7 +21,6 @@ from holdfast.formats.logged_paths import parse_logged_path
 from holdfast.ids import BatchId
 from holdfast.judgement.case import DiagnoseRequest
 from holdfast.plan.world import StreamNow, look_at_stream
-from holdfast.sources.delta.kind import DeltaOffset
 from holdfast.sources.registry import parse_offset
 from holdfast.storage.location import Location, is_inside, parse_location
 from holdfast.storage.open import open_reader
@@ -78,14 +77,13 @@ def _refuse(location: Location) -> Reader:
 
 def _reads(checkpoint: Checkpoint, place: Location, writer: StreamNow) -> bool:
     tables = {
-        each.table_id
+        f"table {each.table_id}"
         for each in writer.case.outputs
         if isinstance(each, DeltaOutput) and each.table_id is not None
     }
     newest = checkpoint.offsets.get(BatchId(max(checkpoint.offsets, default=-1)))
     texts = [each.text or "" for each in newest.offsets] if isinstance(newest, OffsetEntry) else []
-    offsets = [parse_offset(each) for each in texts]
-    if any(isinstance(each, DeltaOffset) and each.table_id in tables for each in offsets):
+    if any(tables.intersection(parse_offset(each).identities) for each in texts):
         return True
     homes = [each.location for each in writer.directories]
     return bool(homes) and any(

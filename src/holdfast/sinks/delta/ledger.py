@@ -26,7 +26,7 @@ from holdfast.sinks.delta.log_ledger import (
     transaction_version,
 )
 from holdfast.sinks.delta.settle import Settling
-from holdfast.sinks.delta.since import changes_rows, find_opening, find_other_writers
+from holdfast.sinks.delta.since import changes_rows, find_opening
 from holdfast.sinks.delta.table import open_target, sql_name
 from holdfast.sinks.delta.target import Target
 from holdfast.sinks.delta.versions import (
@@ -153,7 +153,8 @@ class DeltaLedgerStore(LedgerStore):
         emit(starts.SinkSettled(new.stream, self.label(new.stream)))
         settled = self.find(new.stream, identity)
         if settled is not None:
-            self._refuse_slipped_in(settling, settled)
+            own = settled.own
+            settling.refuse_slipped_in(before=-1 if own is None else own.version - 1)
         return settled is not None
 
     def _settling(self, new: LedgerRow, newest: int) -> Settling:
@@ -171,21 +172,6 @@ class DeltaLedgerStore(LedgerStore):
         """Return the queries whose own Delta sink writes for the stream: none, as a rule."""
         del row
         return frozenset()
-
-    def _refuse_slipped_in(self, settling: Settling, settled: LedgerState) -> None:
-        """Say so when another writer's commit came between the last look and the one that settles.
-
-        Delta has no lock: the rows of that commit are in an older version, and not in the table.
-        """
-        before = -1 if settled.own is None else settled.own.version - 1
-        after, stream = settling.newest, settling.stream
-        found = find_other_writers(
-            self.target.reader, before, stream=stream, after=after, own=settling.own
-        )
-        if found:
-            why = f"Another writer committed version {found[0].version} in the same moment, and "
-            why += "its rows may have been taken away. Compare that version with the table."
-            raise CannotSettleError(self._sink.display_name, why)
 
     def since(self, stream: str, *, generation: int) -> Since:
         """Say what the log has since a generation was opened."""

@@ -157,6 +157,24 @@ class Settling:
         else:
             overwrite(rows, self.target, identity)
 
+    def refuse_slipped_in(self, *, before: int) -> None:
+        """Say so when another writer's commit came between the last look and the one that settles.
+
+        Delta has no lock: the rows of that commit are in an older version, and not in the table.
+
+        Args:
+            before: The version before the one that settles.
+
+        Raises:
+            CannotSettleError: One has.
+        """
+        reader, stream, after = self.target.reader, self.stream, self.newest
+        found = find_other_writers(reader, before, stream=stream, after=after, own=self.own)
+        if found:
+            why = f"Another writer committed version {found[0].version} in the same moment, and "
+            why += "its rows may have been taken away. Compare that version with the table."
+            raise CannotSettleError(self.display_name, why)
+
     def _refuse_same_keys(self, rows: DataFrame, table: DataFrame) -> None:
         if not self.keys:
             return
