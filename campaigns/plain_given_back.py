@@ -178,7 +178,7 @@ def give_back(plain: Plain) -> str:
     words = decode_plan(file.read_bytes(), str(file)).words
     allowed = [part for word in words for part in ("--allow", word)]
     for arguments in ((), ("--execute", *allowed)):
-        code, said = holdfast("apply", str(file), *arguments)
+        code, said = holdfast("apply", str(file), "--root", str(plain.home), *arguments)
         assert code == ExitCode.DONE, said
     named = {"own files": "file statistics", "taken back": "batch taken out", "agree": "agree"}
     shown = file.read_text()
