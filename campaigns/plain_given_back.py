@@ -65,6 +65,8 @@ class Plain:
     home: Path
     source: str
     sink: str
+    events: Path
+    """Where its event logs are."""
     sent: list[int] = field(default_factory=list)
 
     @property
@@ -91,9 +93,8 @@ class Plain:
 
     def driver(self, batches: int) -> Driver:
         """Return the program, with Spark's event log."""
-        events = self.home / "events"
-        events.mkdir(exist_ok=True)
-        logged = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": f"file://{events}"}
+        self.events.mkdir(exist_ok=True)
+        logged = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": f"file://{self.events}"}
         given = [self.kafka.address, self.topic] if self.topic else []
         return Driver(
             [
@@ -107,6 +108,12 @@ class Plain:
             environment=environment(self.home / "spark", logged),
             directory=self.home / f"runs-{batches}",
         )
+
+    def run(self, batches: int, home: Path | None = None) -> None:
+        """Run the program in this process until it has read everything."""
+        place, kafka = home or self.home, self.kafka.address
+        frame = plain_into.read(self.spark, place, batches, kafka=kafka, topic=self.topic)
+        plain_into.run(frame, place, self.sink)
 
     def found(self, home: Path | None = None) -> list[int]:
         """Return the rows of the sink."""
@@ -171,7 +178,7 @@ def give_back(plain: Plain) -> str:
     """Plan, rehearse and apply; return how it was done, or that it was refused."""
     file = plain.home / "plan.json"
     asked = ["resume", str(plain.checkpoint), "--sink", str(plain.home / "out")]
-    asked += ["--event-log", str(plain.home / "events"), "-o", str(file)]
+    asked += ["--event-log", str(plain.events), "-o", str(file)]
     code, said = holdfast("plan", *asked)
     if code != ExitCode.DONE:
         return REFUSED
@@ -196,15 +203,13 @@ def _without(plain: Plain, name: str, *, from_log: bool = False) -> Difference:
         (home / "in").symlink_to(plain.home / "in")
     if from_log:
         _write_naively(plain, home / "checkpoint/orders")
-    kafka, topic = plain.kafka.address, plain.topic
-    stream = plain_into.read(plain.spark, home, LARGER, kafka=kafka, topic=topic)
-    plain_into.run(stream, home, plain.sink)
+    plain.run(LARGER, home)
     return compare(plain.sent, plain.found(home))
 
 
 def _write_naively(plain: Plain, checkpoint: Path) -> None:
     """Write the checkpoint that the last progress in the event log gives, and ask nobody."""
-    events = str(plain.home / "events")
+    events = str(plain.events)
     (query,) = read_queries(events)
     last = read_event_log(events, query_id=query.query_id).batches[-1]
     line = '{"batchWatermarkMs":0,"batchTimestampMs":0,"conf":{}}'
@@ -228,7 +233,14 @@ def benches() -> Iterator[Callable[[str, str, int], Plain]]:
             home.mkdir()
             if source == "kafka":
                 kafka.create_topic(home.name, partitions=2)
-            return Plain(spark=spark, kafka=kafka, home=home, source=source, sink=sink)
+            return Plain(
+                spark=spark,
+                kafka=kafka,
+                home=home,
+                source=source,
+                sink=sink,
+                events=home / "events",
+            )
 
         yield make
         spark.stop()

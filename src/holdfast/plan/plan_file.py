@@ -49,7 +49,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     unit: str = "record"
 
 
-class Fact(msgspec.Struct, frozen=True, kw_only=True):
+class PlanFact(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that a plan was decided by, as people read it."""
 
     name: str
@@ -66,7 +66,7 @@ class Impact(msgspec.Struct, frozen=True, kw_only=True):
     outputs: tuple[Reason, ...] = ()
     """What becomes of each sink."""
     changes: tuple[Change, ...] = ()
-    facts: tuple[Fact, ...] = ()
+    facts: tuple[PlanFact, ...] = ()
     """What it was decided by, where that is more than the position."""
 
 

@@ -8,12 +8,11 @@ not believed by their names: batches whose ranges the history has must fit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from holdfast.formats.delta_statistics import FileStatistics, Value, read_statistics
-from holdfast.sources.kafka.kind import KafkaOffset
-from holdfast.sources.kind import Part
+from holdfast.sources.kind import Offset, Part
 from holdfast.storage.read import Reader
 
 MOST_COMPARED = 20
@@ -27,9 +26,9 @@ class KnownRange:
     """A batch whose range is known, and the version of the table that has it."""
 
     version: int
-    start: KafkaOffset | None
+    start: Offset | None
     """None for the first batch."""
-    end: KafkaOffset
+    end: Offset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +46,8 @@ class _Columns:
 
 
 def read_ends(
-    table: Reader, known: Sequence[KnownRange], unknown: Sequence[int], *, start: KafkaOffset
-) -> tuple[KafkaOffset, ...] | NoRange:
+    table: Reader, known: Sequence[KnownRange], unknown: Sequence[int], *, start: Offset
+) -> tuple[Offset, ...] | NoRange:
     """Return where each of some batches ended that no history has.
 
     Args:
@@ -113,10 +112,11 @@ def _fits(
     for batch, files in compared:
         first = {} if batch.start is None else batch.start.numbers()
         end = batch.end.numbers()
+        topics = {topic for topic, _ in end}
         for file in files:
             if not file.records:
                 continue
-            found = _range_of(file, columns, batch.end)
+            found = _range_of(file, columns, topics)
             if found is None:
                 return False
             part, low, high = found
@@ -127,7 +127,7 @@ def _fits(
 
 
 def _range_of(
-    file: FileStatistics, columns: _Columns, like: KafkaOffset
+    file: FileStatistics, columns: _Columns, topics: Set[str]
 ) -> tuple[Part, int, int] | None:
     """Return the partition of a file, its first and its last offset; None if it has several."""
     values = [file.lowest.get(columns.partition), file.highest.get(columns.partition)]
@@ -135,15 +135,15 @@ def _range_of(
     partition = _number(values[0])
     if values[0] != values[1] or partition is None or low is None or high is None:
         return None
-    topic = _topic_of(file, columns, like)
+    topic = _topic_of(file, columns, topics)
     return None if topic is None else ((topic, partition), low, high)
 
 
-def _topic_of(file: FileStatistics, columns: _Columns, like: KafkaOffset) -> str | None:
+def _topic_of(file: FileStatistics, columns: _Columns, topics: Set[str]) -> str | None:
     if columns.topic is None:
-        return next(iter(like.partitions)) if len(like.partitions) == 1 else None
+        return next(iter(topics)) if len(topics) == 1 else None
     low, high = file.lowest.get(columns.topic), file.highest.get(columns.topic)
-    return low if isinstance(low, str) and low == high and low in like.partitions else None
+    return low if isinstance(low, str) and low == high and low in topics else None
 
 
 def _number(value: Value | None) -> int | None:
@@ -154,17 +154,18 @@ def _number(value: Value | None) -> int | None:
 
 
 def _add_up(
-    columns: _Columns, batches: Sequence[tuple[FileStatistics, ...]], start: KafkaOffset
+    columns: _Columns, batches: Sequence[tuple[FileStatistics, ...]], start: Offset
 ) -> tuple[tuple[tuple[Part, int], ...], ...] | None:
     """Return where each batch ended, one after the other; None if its files do not fit."""
     ends: Ends = dict(start.numbers())
+    topics = {topic for topic, _ in ends}
     found = []
     for files in batches:
         after = dict(ends)
         for file in files:
             if not file.records:
                 continue
-            range_ = _range_of(file, columns, start)
+            range_ = _range_of(file, columns, topics)
             if range_ is None or range_[1] < ends.get(range_[0], 0):
                 return None
             part, _, high = range_

@@ -22,12 +22,11 @@ from holdfast.ids import BatchId
 from holdfast.plan.entries import commit_file, metadata_file, sidecar_of
 from holdfast.plan.goals.plain_history import KnownBatches, entry_of, know_batches, left_entry
 from holdfast.plan.goals.plain_parts import NewTree
-from holdfast.plan.goals.plain_position import Position, find_position
+from holdfast.plan.goals.plain_position import ResumePoint, find_position
 from holdfast.plan.goals.plain_query import find_history, is_sink_of, queries_of
 from holdfast.plan.goals.plain_sink import Queries, Reached, look_at_delta, look_at_files
 from holdfast.plan.plan_file import NoPlan
 from holdfast.plan.world import StreamNow
-from holdfast.sources.kafka.kind import KafkaOffset
 from holdfast.sources.registry import parse_offset
 from holdfast.storage.open import open_reader
 
@@ -39,7 +38,7 @@ class GivenBack:
     """What gives a checkpoint back."""
 
     tree: NewTree
-    position: Position
+    position: ResumePoint
     known: KnownBatches
     """The batches of the event log."""
     output: DeltaOutput | FileOutput
@@ -161,7 +160,7 @@ def _look(
     return look_at_files(output, known)
 
 
-def _is_pending(now: StreamNow, known: KnownBatches, position: Position) -> bool:
+def _is_pending(now: StreamNow, known: KnownBatches, position: ResumePoint) -> bool:
     """Return whether the batch after the position is planned by an entry that is left."""
     following = position.number + 1
     is_newest = position.number >= known.newest.batch_id and not position.takes_out
@@ -170,7 +169,9 @@ def _is_pending(now: StreamNow, known: KnownBatches, position: Position) -> bool
     return is_newest and has_entry and not is_committed
 
 
-def _tree(now: StreamNow, known: KnownBatches, position: Position, *, is_pending: bool) -> NewTree:
+def _tree(
+    now: StreamNow, known: KnownBatches, position: ResumePoint, *, is_pending: bool
+) -> NewTree:
     """Return what the directory has afterwards."""
     checkpoint, number = now.case.checkpoint, position.number
     files = {f"{OFFSETS}/{number}": entry_of(position.end, position.batch, known)}
@@ -204,11 +205,14 @@ def _show(source: str, text: str | None) -> str:
     if text is None:
         return f"the beginning of source {source}"
     offset = parse_offset(text)
-    if not isinstance(offset, KafkaOffset):
+    topics: dict[str, list[str]] = {}
+    for (topic, number), at in offset.parts():
+        topics.setdefault(topic, []).append(f"{number}:{at:,}")
+    if not topics:
         return f"{offset.named} {offset.describe(source)}"
-    shown = []
-    for topic, partitions in sorted(offset.partitions.items()):
-        parts = [f"{number}:{at:,}" for number, at in sorted(partitions.items())]
-        more = [] if len(parts) <= _SHOWN_PARTITIONS else ["…"]
-        shown.append(" ".join([topic, *parts[:_SHOWN_PARTITIONS], *more]))
-    return ", ".join(shown)
+    return ", ".join(_shorten(topic, parts) for topic, parts in topics.items())
+
+
+def _shorten(topic: str, parts: list[str]) -> str:
+    more = [] if len(parts) <= _SHOWN_PARTITIONS else ["…"]
+    return " ".join([topic, *parts[:_SHOWN_PARTITIONS], *more])

@@ -24,9 +24,6 @@ from holdfast.sources.kind import Offset
 from holdfast.sources.registry import parse_offset
 from holdfast.wording import batch_range, count
 
-_CONTINUED = ("kafka", "delta")
-"""Kinds of sources whose offset alone says where to read on."""
-_FILES = "files"
 _EVOLUTION = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
 
 
@@ -145,13 +142,13 @@ def _unfit_sources(batch: BatchProgress, checkpoint: Checkpoint) -> Iterator[str
         offset = None if source.end is None else parse_offset(source.end)
         if offset is None:
             yield f"{source.description}, which has no offset in the event log yet."
-        elif offset.kind.name == _FILES:
+        elif offset.log_index is not None:
             if not _has_file_log(checkpoint, str(place), offset):
                 yield (
                     f"{source.description}. Which files it has read is only in the checkpoint, "
                     f"and sources/{place} is gone: Spark would read every file again."
                 )
-        elif offset.kind.name not in _CONTINUED:
+        elif not offset.kind.continues_by_offset:
             yield (
                 f"{source.description}, which keeps more in the checkpoint than the offset that "
                 "the event log has."

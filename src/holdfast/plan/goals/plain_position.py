@@ -19,7 +19,7 @@ from holdfast.plan.goals.file_statistics import KnownRange, NoRange, read_ends
 from holdfast.plan.goals.plain_history import KnownBatches, left_entry
 from holdfast.plan.goals.plain_sink import Reached
 from holdfast.plan.plan_file import NoPlan
-from holdfast.sources.kafka.kind import KafkaOffset
+from holdfast.sources.kind import Offset
 from holdfast.sources.registry import parse_offset
 from holdfast.storage.read import Reader
 from holdfast.wording import batch_range
@@ -29,7 +29,7 @@ Offsets = tuple[str | None, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Position:
+class ResumePoint:
     """Where a stream goes on: after a batch that counts as committed."""
 
     number: int
@@ -54,7 +54,7 @@ def find_position(
     *,
     output: DeltaOutput | FileOutput,
     table: Reader,
-) -> Position | NoPlan:
+) -> ResumePoint | NoPlan:
     """Return where a stream goes on, or why that is not known.
 
     Args:
@@ -71,7 +71,7 @@ def find_position(
     if reached.is_explained:
         return _explained(reached, known, log)
     last = _say_last(reached, known, log)
-    found: Position | NoRange | NoPlan | None
+    found: ResumePoint | NoRange | NoPlan | None
     if isinstance(output, FileOutput):
         found = _cut(reached, output)
     else:
@@ -90,7 +90,7 @@ def _starts(batch: BatchProgress) -> Offsets:
     return tuple(each.start for each in batch.sources)
 
 
-def _explained(reached: Reached, known: KnownBatches, log: str) -> Position:
+def _explained(reached: Reached, known: KnownBatches, log: str) -> ResumePoint:
     base, newest = reached.base, known.newest.batch_id
     is_renumbered = reached.number > base.batch_id
     story = ""
@@ -105,7 +105,7 @@ def _explained(reached: Reached, known: KnownBatches, log: str) -> Position:
             f"The sink is older than the event log: {batch_range(base.batch_id + 1, newest)} "
             f"{'is' if newest == base.batch_id + 1 else 'are'} read again"
         )
-    return Position(
+    return ResumePoint(
         number=reached.number,
         before=_ends(base) if is_renumbered else _starts(base),
         end=_ends(base),
@@ -123,7 +123,7 @@ def _say_last(reached: Reached, known: KnownBatches, log: str) -> str:
     return f"{reached.number} in {log}, {newest} in the event log: they do not agree"
 
 
-def _from_entry(reached: Reached, checkpoint: Checkpoint) -> Position | None:
+def _from_entry(reached: Reached, checkpoint: Checkpoint) -> ResumePoint | None:
     """Return the position that an offset entry tells which is left; None without one."""
     entry = left_entry(checkpoint, reached.rows_to)
     if entry is None or entry.metadata is None or reached.restored is not None:
@@ -138,7 +138,7 @@ def _from_entry(reached: Reached, checkpoint: Checkpoint) -> Position | None:
         earlier = _ends(reached.base)
     else:
         return None
-    return Position(
+    return ResumePoint(
         number=reached.number,
         before=earlier,
         end=tuple(each.text for each in entry.offsets),
@@ -150,17 +150,17 @@ def _from_entry(reached: Reached, checkpoint: Checkpoint) -> Position | None:
 
 def _from_files(
     reached: Reached, known: KnownBatches, output: DeltaOutput, *, table: Reader
-) -> Position | NoRange:
+) -> ResumePoint | NoRange:
     """Return the position that the statistics of the table's files tell."""
-    base = _kafka(_ends(reached.base))
+    base = _partitioned(_ends(reached.base))
     if base is None:
         return NoRange(why="only batches of a single Kafka source leave their range in the files")
     ranges = [
-        KnownRange(version=commit.version, start=_kafka(_starts(batch)), end=end)
+        KnownRange(version=commit.version, start=_partitioned(_starts(batch)), end=end)
         for number, batch in sorted(known.by_number.items())
         if number <= reached.base.batch_id
         and (commit := output.commit_of(known.query_id, number)) is not None
-        and (end := _kafka(_ends(batch))) is not None
+        and (end := _partitioned(_ends(batch))) is not None
     ]
     versions = [each.version for each in reached.unexplained]
     ends = read_ends(table, ranges, versions, start=base)
@@ -170,7 +170,7 @@ def _from_files(
     is_renumbered = reached.number > reached.rows_to
     is_one = reached.rows_to == reached.base.batch_id + 1
     was = "Its range was" if is_one else "Their ranges were"
-    return Position(
+    return ResumePoint(
         number=reached.number,
         before=texts[-1] if is_renumbered else texts[-2],
         end=texts[-1],
@@ -179,21 +179,21 @@ def _from_files(
     )
 
 
-def _kafka(offsets: Offsets) -> KafkaOffset | None:
-    """Return the offset of a query with one Kafka source; None of any other."""
+def _partitioned(offsets: Offsets) -> Offset | None:
+    """Return the offset of a query whose only source counts its partitions; None of any other."""
     if len(offsets) != 1 or offsets[0] is None:
         return None
     found = parse_offset(offsets[0])
-    return found if isinstance(found, KafkaOffset) else None
+    return found if found.parts() else None
 
 
-def _text(offset: KafkaOffset) -> str:
+def _text(offset: Offset) -> str:
     return json.dumps(offset.to_json(), separators=(",", ":"))
 
 
 def _take_out(
     reached: Reached, known: KnownBatches, output: DeltaOutput, *, why: str
-) -> Position | NoPlan:
+) -> ResumePoint | NoPlan:
     """Return the position before the batches whose range nothing tells; they are read again."""
     base = output.commit_of(known.query_id, reached.base.batch_id)
     ahead = f"{_say_ahead(reached, output.display_name)}. {_say_unknown(reached)}: {why}"
@@ -209,7 +209,7 @@ def _take_out(
             f"Started from batch {reached.base.batch_id}, Spark would plan them again with other "
             "ranges, and Delta would skip those."
         )
-    return Position(
+    return ResumePoint(
         number=reached.number,
         before=_ends(reached.base),
         end=_ends(reached.base),
@@ -220,10 +220,10 @@ def _take_out(
     )
 
 
-def _cut(reached: Reached, output: FileOutput) -> Position:
+def _cut(reached: Reached, output: FileOutput) -> ResumePoint:
     """Return the position before the batches of a file sink that the history does not have."""
     base = reached.base
-    return Position(
+    return ResumePoint(
         number=base.batch_id,
         before=_starts(base),
         end=_ends(base),

@@ -18,7 +18,7 @@ from holdfast.plan.goals.plain_parts import (
     settle,
 )
 from holdfast.plan.goals.plain_source import SourcesNow, look_at_sources
-from holdfast.plan.plan_file import Change, Fact, Impact, Need, NoPlan, Plan
+from holdfast.plan.plan_file import Change, PlanFact, Impact, Need, NoPlan, Plan
 from holdfast.plan.signs import find_signs, usual_pause
 from holdfast.plan.steps import Permission, Step
 from holdfast.plan.world import StreamNow, look_at_sink
@@ -79,10 +79,10 @@ def _unguarded(now: StreamNow, found: GivenBack) -> Need:
 def _impact(now: StreamNow, found: GivenBack, sources: SourcesNow) -> Impact:
     """Return what the plan does to the stream, and what it was decided by."""
     facts = [
-        Fact(name="last batch", what=found.position.last),
-        Fact(name="continues", what=found.continues),
+        PlanFact(name="last batch", what=found.position.last),
+        PlanFact(name="continues", what=found.continues),
     ]
-    facts += [Fact(name="not looked at", what=each) for each in sources.unknown]
+    facts += [PlanFact(name="not looked at", what=each) for each in sources.unknown]
     return Impact(
         stream=now.stream,
         position=found.continues,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from holdfast import clock
 from holdfast.formats.event_log.events import BatchProgress
 from holdfast.judgement.probing import probe_needed
-from holdfast.plan.goals.plain_position import Position
+from holdfast.plan.goals.plain_position import ResumePoint
 from holdfast.plan.world import StreamNow
 from holdfast.sources.delta.found import DeltaSource
 from holdfast.sources.kafka.found import KafkaSource
@@ -33,7 +33,7 @@ class SourcesNow:
     """What was not looked at, with the reason."""
 
 
-def look_at_sources(now: StreamNow, position: Position) -> SourcesNow:
+def look_at_sources(now: StreamNow, position: ResumePoint) -> SourcesNow:
     """Ask every source whether it still has what comes after a position.
 
     Raises:
