@@ -45,12 +45,13 @@ from lab.warm_up import ensure_archive
 STOPPED, BETWEEN, IN_SINK = "stopped", "killed between batches", "killed, last batch only in sink"
 ENDS = {
     STOPPED: None,
-    BETWEEN: Rename("before", "offsets/3"),
-    IN_SINK: Rename("before", "commits/3"),
+    BETWEEN: Rename("before", "offsets/2"),
+    IN_SINK: Rename("before", "commits/2"),
 }
 STREAMS = (("kafka", "delta"), ("kafka", "bare"), ("delta", "bare"), ("kafka", FILES))
 REFUSED = "refused"
-FIRST, MORE = 5 * PER_BATCH, 2 * PER_BATCH
+FIRST, MORE = 4 * PER_BATCH, 2 * PER_BATCH
+SECONDS = 900.0
 LARGER = 3
 """As much as so many batches before is one batch after the restart: ranges are others then."""
 HEAD = f"{'stream':<14}{'ended':<33}{'given back':<17}{'lost':>5}{'dup.':>6}   without: "
@@ -91,7 +92,7 @@ class Plain:
             rows = rows.select(F.col("id").cast("int").alias("n"))
             rows.write.format("delta").mode("append").save(f"{self.home}/in")
 
-    def driver(self, batches: int) -> Driver:
+    def driver(self) -> Driver:
         """Return the program, with Spark's event log."""
         self.events.mkdir(exist_ok=True)
         logged = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": f"file://{self.events}"}
@@ -106,7 +107,8 @@ class Plain:
                 *given,
             ],
             environment=environment(self.home / "spark", logged),
-            directory=self.home / f"runs-{batches}",
+            directory=self.home / "runs",
+            seconds=SECONDS,
         )
 
     def run(self, batches: int, home: Path | None = None) -> None:
@@ -154,7 +156,7 @@ class Outcome:
 def run(plain: Plain, ended: str) -> Outcome:
     """Let it end, delete its checkpoint, send more, give it back, and start it again."""
     plain.send(FIRST)
-    driver = plain.driver(1)
+    driver = plain.driver()
     point = ENDS[ended]
     if point is None:
         driver.run_to_end()
@@ -169,7 +171,7 @@ def run(plain: Plain, ended: str) -> Outcome:
     if how == REFUSED:
         rows = compare(before, plain.found())
     else:
-        plain.driver(LARGER).run_to_end()
+        plain.run(LARGER)
         rows = compare(plain.sent, plain.found())
     return Outcome(plain=plain, ended=ended, how=how, rows=rows, empty=empty, naive=naive)
 

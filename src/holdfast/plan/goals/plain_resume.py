@@ -18,7 +18,7 @@ from holdfast.plan.goals.plain_parts import (
     settle,
 )
 from holdfast.plan.goals.plain_source import SourcesNow, look_at_sources
-from holdfast.plan.plan_file import Change, PlanFact, Impact, Need, NoPlan, Plan
+from holdfast.plan.plan_file import Change, Impact, Need, NoPlan, Plan, PlanFact
 from holdfast.plan.signs import find_signs, usual_pause
 from holdfast.plan.steps import Permission, Step
 from holdfast.plan.world import StreamNow, look_at_sink
