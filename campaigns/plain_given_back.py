@@ -103,7 +103,7 @@ class Plain:
                 str(self.home),
                 self.source,
                 self.sink,
-                str(batches),
+                "1",
                 *given,
             ],
             environment=environment(self.home / "spark", logged),
