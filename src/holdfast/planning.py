@@ -38,17 +38,19 @@ class Where(TypedDict, total=False):
     """Of a plain stream: where checkpoints are that may read its output."""
 
 
-def plan_resume(stream: str, **where: Unpack[Where]) -> Plan | NoPlan:
+def plan_resume(stream: str, *, query_id: str = "", **where: Unpack[Where]) -> Plan | NoPlan:
     """Plan what lets a stream go on where it stands, as `holdfast plan resume` does.
 
     Args:
         stream: Its name, or the location of its checkpoint.
+        query_id: Of a plain stream without a checkpoint: the id or the name of its query in the
+            event log, if several wrote into its sink.
         where: Where it is, and what else to look at; see `Where`.
 
     Raises:
         HoldfastError: The stream cannot be read.
     """
-    return _plan(Request(goal="resume"), stream, where)
+    return _plan(Request(goal="resume", query_id=query_id), stream, where)
 
 
 def plan_replay(

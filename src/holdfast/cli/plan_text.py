@@ -39,7 +39,10 @@ def render_effect(plan: Plan) -> Iterator[str]:
 
 
 def _impact(impact: Impact) -> Iterator[str]:
-    yield _line(impact.stream, impact.position)
+    if impact.facts:
+        yield from (_line(each.name, each.what) for each in impact.facts)
+    else:
+        yield _line(impact.stream, impact.position)
     for output in impact.outputs:
         yield _line("", output)
     for change in impact.changes:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from holdfast.checkpoint.offsets import OffsetEntry, OffsetMetadata
 from holdfast.checkpoint.sources.files import FileEntry
-from holdfast.plan.steps import PutFile, RemoveFile, Step, digest_of
+from holdfast.plan.steps import PutFile, RemoveFile, digest_of
 from holdfast.plan.world import StreamNow
 
 COMPACT_INTERVAL = 10
@@ -124,7 +124,7 @@ def sidecar_of(path: str) -> str:
     return f"{directory}/.{name}.crc" if directory else f".{name}.crc"
 
 
-def remove_file(now: StreamNow, path: str, *, why: str) -> Iterator[Step]:
+def remove_file(now: StreamNow, path: str, *, why: str) -> Iterator[RemoveFile]:
     """Yield the steps that remove a file of a checkpoint, and Hadoop's checksums of it."""
     for each in (path, sidecar_of(path)):
         raw = now.checkpoint.read(each)
@@ -132,7 +132,7 @@ def remove_file(now: StreamNow, path: str, *, why: str) -> Iterator[Step]:
             yield removal(now, now.place, path=each, raw=raw, why=why)
 
 
-def remove_file_alone(now: StreamNow, path: str, *, why: str) -> Iterator[Step]:
+def remove_file_alone(now: StreamNow, path: str, *, why: str) -> Iterator[RemoveFile]:
     """Yield the step that removes one file of a checkpoint, if it is there."""
     raw = now.checkpoint.read(path)
     if raw is not None:

@@ -118,9 +118,11 @@ def _of_plain(
     found = goal.build(GoalCase(request=request, now=now, below=below))
     if isinstance(found, NoPlan) or goal.copies:
         return found
+    said = {need.stream for need in found.needs if need.permission is Permission.UNGUARDED}
     needs = [
         Need(permission=Permission.UNGUARDED, stream=each.stream, why=find_signs(each.case).say())
         for each in (now, *below)
+        if each.stream not in said
     ]
     if goal.changes_output and looks.among is None and (now.sinks or now.directories):
         why = f"Whether other streams read what {now.stream} writes was not looked at: see --among."
@@ -193,10 +195,13 @@ def _refuse_nothing(now: StreamNow, request: Request) -> NoPlan | None:
     rows = any(sink.row is not None or sink.unreadable for sink in now.sinks)
     if now.checkpoint.walk_page("").files or (rows and not GOALS[request.goal].copies):
         return None
+    if now.guard is None and request.goal == "resume" and now.case.event_log is not None:
+        return None  # it may be given back
     if now.guard is None:
+        more = " If it was deleted, add --event-log and --sink." if request.goal == "resume" else ""
         return NoPlan(
             reason=f"There is no checkpoint at {now.place}. A stream with a record is named by "
-            "its name and --root ROOT."
+            f"its name and --root ROOT.{more}"
         )
     if now.guard.run is None and not GOALS[request.goal].copies:
         return None  # it was never started: there is nothing yet that could be gone

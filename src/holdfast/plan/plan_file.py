@@ -49,6 +49,14 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     unit: str = "record"
 
 
+class PlanFact(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that a plan was decided by, as people read it."""
+
+    name: str
+    """`last batch`."""
+    what: Reason
+
+
 class Impact(msgspec.Struct, frozen=True, kw_only=True):
     """What a plan does to one stream."""
 
@@ -58,6 +66,8 @@ class Impact(msgspec.Struct, frozen=True, kw_only=True):
     outputs: tuple[Reason, ...] = ()
     """What becomes of each sink."""
     changes: tuple[Change, ...] = ()
+    facts: tuple[PlanFact, ...] = ()
+    """What it was decided by, where that is more than the position."""
 
 
 class Need(msgspec.Struct, frozen=True, kw_only=True):

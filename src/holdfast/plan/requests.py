@@ -34,6 +34,8 @@ class Request:
     """How many of the last batches to run again."""
     days: int = 0
     """How long ago something must have been left to be deleted."""
+    query_id: str = ""
+    """The id, or the name, of a plain query whose checkpoint is gone."""
     target: str = ""
     """A new root, a new stream's name, the name of a snapshot, or the text of a mapping."""
 

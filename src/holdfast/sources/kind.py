@@ -147,6 +147,9 @@ class SourceKind(StrictABC, abstract=True):
     ranges: ClassVar[str] = ""
     """The function that gives a `SourceRange`, or why there is none: it takes the reader of the
     checkpoint, the source, `start` and `end`. Empty when it cannot be read again."""
+    continues_by_offset: ClassVar[bool] = False
+    """Whether an offset alone says where to read on, so that nothing else of a checkpoint is needed
+    to continue a query without state."""
     asked_at_start: ClassVar[bool] = False
     """Whether a guarded start asks it by what the offset and the recorded options say."""
     is_known: ClassVar[bool] = True

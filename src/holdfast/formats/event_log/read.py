@@ -29,7 +29,8 @@ from holdfast.storage.location import Location, parse_location
 from holdfast.storage.open import open_reader
 from holdfast.storage.read import FileInfo, Reader
 
-_NO_QUERY = b"none"
+_NO_QUERY = b"\n"
+"""In place of a query id that is not known: no line has it in it."""
 
 
 def read_event_log(
@@ -51,13 +52,13 @@ def read_event_log(
         LocationError: The location is not one that Holdfast can read.
         ReadError: The store did not let us list it.
     """
-    reader, found = _open(location, options)
+    reader, found = open_logs(location, options)
     if query_id is None and checkpoint is not None:
         query_id = _find_query(reader, found, checkpoint)
     reading = _Reading(reader=reader, query_id=query_id)
     for log in found.logs:
         reading.read(log)
-    return reading.history(found)
+    return reading.history(found, location)
 
 
 def read_batches(
@@ -74,7 +75,7 @@ def read_batches(
         LocationError: The location is not one that Holdfast can read.
         ReadError: The store did not let us list it.
     """
-    reader, found = _open(location, options)
+    reader, found = open_logs(location, options)
     for log in found.logs:
         for info in log.files:
             for line in Lines(Unpacking(reader, info.path)):
@@ -83,8 +84,13 @@ def read_batches(
                     yield event
 
 
-def _open(location: str, options: Mapping[str, str] | None) -> tuple[Reader, FoundLogs]:
-    """Return a reader, and the logs in it; of a file, what is in its directory is not looked at."""
+def open_logs(location: str, options: Mapping[str, str] | None) -> tuple[Reader, FoundLogs]:
+    """Return a reader, and the logs in it; of a file, what is in its directory is not looked at.
+
+    Raises:
+        LocationError: The location is not one that Holdfast can read.
+        ReadError: The store did not let us list it.
+    """
     place = parse_location(location)
     reader = open_reader(place, options)
     found = find_logs(reader)
@@ -201,15 +207,20 @@ class _Reading:
             )
         self.builder.take(event)
 
-    def history(self, found: FoundLogs) -> EventLogHistory:
-        """Return what was read."""
+    def history(self, found: FoundLogs, location: str) -> EventLogHistory:
+        """Return what was read.
+
+        Args:
+            found: The logs.
+            location: As it was asked for: a file, or a directory.
+        """
         built = self.builder
         built.finish()
         if found.has_more:
             why = f"only the first {MOST_FILES:,} files below the location were looked at"
             self.unread.append(UnreadFile(path=str(self.reader.location), why=why))
         return EventLogHistory(
-            location=str(self.reader.location),
+            location=str(parse_location(location)),
             query_id=self.query_id,
             runs=built.runs,
             older_runs=built.older_runs,

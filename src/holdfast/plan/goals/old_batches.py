@@ -15,7 +15,7 @@ import msgspec
 from holdfast.checkpoint.layout import STATE
 from holdfast.ledger.coverage import Coverage
 from holdfast.plan.entries import removal, remove_file
-from holdfast.plan.steps import PutFile, RemoveFile, Step
+from holdfast.plan.steps import PutFile, Step
 from holdfast.plan.world import StreamNow
 from holdfast.record.batches import find_journalled, list_journalled
 from holdfast.record.documents import encode
@@ -87,6 +87,6 @@ def forget_state(now: StreamNow, first: int) -> Iterator[Step]:
     seen: set[str] = set()
     for path in find_later_state(now.checkpoint, first - 1):
         for step in remove_file(now, path, why=why):
-            if isinstance(step, RemoveFile) and step.path not in seen:
+            if step.path not in seen:
                 seen.add(step.path)
                 yield step

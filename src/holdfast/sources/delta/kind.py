@@ -30,6 +30,7 @@ class Delta(SourceKind):
     parts_unit = "versions"
     starting_options = ("startingVersion", "startingTimestamp")
     reads_from_the_first = True
+    continues_by_offset = True
 
     def parse(self, text: str) -> DeltaOffset | None:
         """Read Delta's offset."""

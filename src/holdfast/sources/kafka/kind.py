@@ -50,6 +50,7 @@ class Kafka(SourceKind):
     parts_unit = "offsets"
     seeds_oldest = True
     takes_position = True
+    continues_by_offset = True
 
     def parse(self, text: str) -> KafkaOffset | None:
         """Read Kafka's offset."""
