@@ -10,7 +10,6 @@ from holdfast.errors import WriteError
 from holdfast.plan.entries import sidecar_of
 from holdfast.plan.plan_file import NoPlan
 from holdfast.plan.steps import MoveSource, digest_of
-from holdfast.sources.delta.kind import DeltaOffset
 from holdfast.sources.registry import parse_offset
 
 _VERSION = re.compile(r'"reservoirVersion" *: *\d+')
@@ -63,4 +62,4 @@ def _moved(raw: bytes, step: MoveSource, stores: Stores) -> bytes | None:
 def _is_of(line: str, table_id: str) -> bool:
     """Return whether a line of an entry is the offset of a table; named sources have a prefix."""
     offset = parse_offset(line[max(line.find("{"), 0) :])
-    return isinstance(offset, DeltaOffset) and offset.table_id == table_id
+    return f"table {table_id}" in offset.identities
