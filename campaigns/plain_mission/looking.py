@@ -40,16 +40,17 @@ class Everything:
         return tables + [each for each in paths if self.files.get(each) != other.files.get(each)]
 
     def moved(self) -> set[str]:
-        """Return what an undo may change: the newest offset of streams that read a Delta table.
+        """Return what an undo may change: the two newest offsets of streams that read a table.
 
-        It names a later version of the table, and has no checksum file any more.
+        They name a later version of the table, and have no checksum files any more.
         """
         found = set[str]()
         for stream in STREAMS[1:]:
             below = f"{stream}/offsets/"
             names = [each.removeprefix(below) for each in self.files if each.startswith(below)]
-            newest = max(int(each) for each in names if each.isdecimal())
-            found |= {f"{below}{newest}", f"{below}.{newest}.crc"}
+            newest = sorted(int(each) for each in names if each.isdecimal())[-2:]
+            for number in newest:
+                found |= {f"{below}{number}", f"{below}.{number}.crc"}
         return found
 
     def unlike_undone(self, other: Everything) -> list[str]:

@@ -122,12 +122,7 @@ def test_a_reader_is_reset_and_goes_on_after_the_undo(spark: SparkSession, tmp_p
     assert "by-hand:copies" not in undo.words
     assert stages.rows() == rows
     unlike = {each for each, content in stages.files().items() if files.get(each) != content}
-    assert unlike == {"cp/copies/offsets/1"}
+    assert unlike == {"cp/copies/offsets/0", "cp/copies/offsets/1"}
     stages.add(2, "c")
     stages.run()
     assert stages.rows() == (rows[0] + Counter("c"),) * 2
-
-    stages.add(3, "d")
-    stages.run_orders()  # the reader is behind now
-    undo = stages.undo(stages.reset())
-    assert "by-hand:copies" in undo.words

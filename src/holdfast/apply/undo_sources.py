@@ -2,16 +2,17 @@
 
 Rows are taken away and come back by commits. A Delta source fails at such a commit, or takes the
 rows for new ones. A stream that had read the whole table goes back to its checkpoint, and its
-newest offset then names the version after those commits. For a stream that had not, there is no
+two newest offsets then name the version after those commits. For a stream that had not, there is no
 such offset: it must be reset.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from holdfast.apply.steps.kind import Undoing, Undone
+from holdfast.apply.steps.sources import digest_without_versions
 from holdfast.checkpoint.layout import COMMITS, OFFSETS
 from holdfast.checkpoint.offsets import OffsetEntry, parse_offset_entry
 from holdfast.evidence.outputs.delta import DeltaOutput
@@ -20,7 +21,7 @@ from holdfast.ids import BatchId
 from holdfast.judgement.outputs import read_output
 from holdfast.ledger.output import RestoreOutput
 from holdfast.plan.plan_file import Need
-from holdfast.plan.steps import FillTree, MoveSource, Permission, SettleSink, Step, digest_of
+from holdfast.plan.steps import FillTree, MoveSource, Permission, SettleSink, Step
 from holdfast.plan.trees import in_phases
 from holdfast.sinks.kinds import sink_of
 from holdfast.sinks.plain.sink import PlainDelta
@@ -47,10 +48,10 @@ class _Table:
 class _Entry:
     """The newest entry of an offset log."""
 
-    path: str
-    raw: bytes
     parsed: OffsetEntry
     is_committed: bool
+    last: Mapping[str, bytes]
+    """This entry and the one before it, by path: at a start, Spark reads from one to the other."""
 
 
 def add_moves(steps: Sequence[Step], undoing: Undoing) -> Undone:
@@ -75,7 +76,7 @@ def add_moves(steps: Sequence[Step], undoing: Undoing) -> Undone:
                 if entry is None or not offsets:
                     continue
                 if entry.is_committed and all(_has_read(each, table) for each in offsets):
-                    found.append(_move(step, entry, table))
+                    found += _moves(step, entry, table)
                 else:
                     needs.append(_left_behind(step, table))
     return Undone(steps=tuple(found), needs=tuple(needs))
@@ -107,8 +108,13 @@ def _newest_entry(checkpoint: Reader) -> _Entry | None:
     parsed = None if raw is None else parse_offset_entry(path, BatchId(newest[OFFSETS]), raw)
     if raw is None or not isinstance(parsed, OffsetEntry):
         return None
-    is_committed = newest[COMMITS] == newest[OFFSETS]
-    return _Entry(path=path, raw=raw, parsed=parsed, is_committed=is_committed)
+    before = f"{OFFSETS}/{newest[OFFSETS] - 1}"
+    found = {before: checkpoint.read(before), path: raw}
+    return _Entry(
+        parsed=parsed,
+        is_committed=newest[COMMITS] == newest[OFFSETS],
+        last={at: content for at, content in found.items() if content is not None},
+    )
 
 
 def _numbers(checkpoint: Reader, log: str) -> Iterator[int]:
@@ -134,17 +140,18 @@ def _has_read(offset: DeltaOffset, table: _Table) -> bool:
     return True
 
 
-def _move(step: FillTree, entry: _Entry, table: _Table) -> MoveSource:
-    return MoveSource(
-        stream=step.stream,
-        place=step.place,
-        path=entry.path,
-        sha256=digest_of(entry.raw),
-        table_id=table.table_id,
-        sink=table.step.sink,
-        writer=table.step.stream,
-        why=_WHY,
-    )
+def _moves(step: FillTree, entry: _Entry, table: _Table) -> Iterator[MoveSource]:
+    for path, raw in entry.last.items():
+        yield MoveSource(
+            stream=step.stream,
+            place=step.place,
+            path=path,
+            sha256=digest_without_versions(raw),
+            table_id=table.table_id,
+            sink=table.step.sink,
+            writer=table.step.stream,
+            why=_WHY,
+        )
 
 
 def _left_behind(step: FillTree, table: _Table) -> Need:

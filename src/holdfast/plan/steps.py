@@ -154,9 +154,10 @@ class MoveSource(_Step, frozen=True, kw_only=True, tag="move-source"):
     place: PathText
     """The checkpoint."""
     path: PathText
-    """The newest entry of its offset log."""
+    """One of the two newest entries of its offset log: at a start, Spark reads from one to the
+    other."""
     sha256: Digest
-    """Of that entry, as it is before."""
+    """Of that entry, without the versions that it names."""
     table_id: str
     sink: SinkContract
     """The table."""
