@@ -22,7 +22,7 @@ _JUDGEMENTS = (
 )
 _REPAIRS = (
     *("histories", "repair_kills", "repair_races", "remedies", "mission", "five_steps"),
-    *("given_back", "plain_given_back", "clean_stops", "first_mistakes"),
+    *("plain_mission", "given_back", "plain_given_back", "clean_stops", "first_mistakes"),
 )
 _SPEEDS = (
     *(

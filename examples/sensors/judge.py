@@ -86,10 +86,10 @@ def rows_found(
 
 def delta_rows(spark: SparkSession, location: str, columns: tuple[str, ...]) -> Iterator[Row]:
     """Yield the rows of a Delta table."""
-    yield from _rows(spark.read.format("delta").load(location).select(*columns))
+    yield from frame_rows(spark.read.format("delta").load(location).select(*columns))
 
 
-def _rows(table: DataFrame) -> Iterator[Row]:
+def frame_rows(table: DataFrame) -> Iterator[Row]:
     """Yield rows with times in UTC, whatever the time zone of this process."""
     kinds = [field.dataType for field in table.schema]
     exact = [

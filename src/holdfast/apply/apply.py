@@ -76,6 +76,7 @@ def apply_plan(
         raise NotAllowedError(plan.id, missing)
     telling = telling or ProgressCallbacks()
     applying = PlanRun(plan=plan, stores=stores, telling=telling, allowed=allowed)
+    refuse_movement(applying)  # also before a Spark session is started, which takes its time
     with stores.in_use(), leases_of(applying) as leases:  # A2
         emit(repairs.PlanLeased(plan.id, plan.goal))
         _check(applying)  # A3

@@ -16,8 +16,10 @@ from holdfast.plan.steps import (
     ByHand,
     CopyTree,
     DiscardTree,
+    FileStep,
     FillTree,
     HoldTree,
+    MoveSource,
     PutFile,
     RemoveFile,
     RemoveTree,
@@ -75,7 +77,7 @@ class _Confined:
     def find_fault(self, step: Step) -> str | None:
         """Say why a step is not one that Holdfast plans; None if it is."""
         match step:
-            case PutFile() | RemoveFile() | RestoreFile():
+            case PutFile() | RemoveFile() | RestoreFile() | MoveSource():
                 return self._find_file_fault(step)
             case CopyTree() | HoldTree() | FillTree():
                 return self._find_tree_fault(step)
@@ -86,7 +88,7 @@ class _Confined:
             case SettleSink() | WriteRange() | ByHand():
                 return None
 
-    def _find_file_fault(self, step: PutFile | RemoveFile | RestoreFile) -> str | None:
+    def _find_file_fault(self, step: FileStep | MoveSource) -> str | None:
         if not _is_file(step.path):
             return _say_no_file(step.path)
         creates = isinstance(step, PutFile) and step.replaces is None

@@ -34,6 +34,7 @@ from holdfast.apply.undo_generations import (
     rebind,
 )
 from holdfast.apply.undo_readers import Readers, reset_readers
+from holdfast.apply.undo_sources import add_moves
 from holdfast.plan.draft import new_plan_id
 from holdfast.plan.make import is_copy
 from holdfast.plan.plan_file import Impact, Need, NoPlan, Plan
@@ -209,6 +210,9 @@ class _Undoing:
                 taken.add(found, each.step.stream)
         # A generation first, as in every plan: cut short, sinks are brought to it from behind.
         taken.steps.sort(key=lambda each: not self._opens(each))
+        moved = add_moves(taken.steps, self._context)
+        taken.steps = list(moved.steps)
+        taken.needs += moved.needs
         return taken
 
     def _may_have_moved(self, step: Step) -> bool:

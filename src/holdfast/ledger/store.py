@@ -168,6 +168,11 @@ class LedgerStore(StrictABC, abstract=True):
         del stream, generation, batch
         return None
 
+    def row_version(self, stream: str) -> int | None:
+        """Return the version of the table that came with a stream's row; None if not known."""
+        del stream
+        return None
+
     def last_epoch(self, stream: str) -> int:
         """Return the highest epoch that has written, as far as is known without a row; else 0."""
         del stream

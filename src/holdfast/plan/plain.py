@@ -116,7 +116,8 @@ def _table(text: str) -> PlainPostgres:
 def _add(found: PlainOutputs, output: Output, query: str) -> PlainOutputs:
     match output:
         case DeltaOutput():
-            sink = PlainDelta(path=output.location, query_id=query).describe()
+            is_native = output.streamed(query) or query in output.remembered
+            sink = PlainDelta(path=output.location, query_id=query if is_native else "").describe()
             return found if sink in found.sinks else replace(found, sinks=(*found.sinks, sink))
         case FileOutput():
             directory = OutputDirectory(location=parse_location(output.location), output=output)

@@ -144,6 +144,27 @@ class FillTree(_Step, frozen=True, kw_only=True, tag="fill-tree"):
     marker: Marker = ""
 
 
+class MoveSource(_Step, frozen=True, kw_only=True, tag="move-source"):
+    """Let a Delta source go on after the commit that gave its table the rows back.
+
+    The query had read all of the table. Delta would refuse the commits that emptied and refilled
+    it, or hand out the rows a second time.
+    """
+
+    place: PathText
+    """The checkpoint."""
+    path: PathText
+    """One of the two newest entries of its offset log: at a start, Spark reads from one to the
+    other."""
+    sha256: Digest
+    """Of that entry, without the versions that it names."""
+    table_id: str
+    sink: SinkContract
+    """The table."""
+    writer: StreamName
+    """The stream that writes it: its ledger row came with the rows."""
+
+
 class ByHand(_Step, frozen=True, kw_only=True, tag="by-hand"):
     """Something that Holdfast cannot do: who applies the plan says that it is done."""
 
@@ -191,7 +212,7 @@ class WriteRange(_Step, frozen=True, kw_only=True, tag="write-range"):
 FileStep = PutFile | RemoveFile | RestoreFile
 TreeStep = CopyTree | RemoveTree | DiscardTree
 HeldStep = HoldTree | FillTree
-Step = FileStep | TreeStep | HeldStep | SettleSink | WriteRange | ByHand
+Step = FileStep | TreeStep | HeldStep | SettleSink | WriteRange | MoveSource | ByHand
 
 
 def is_generation(step: Step) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 
-from holdfast.plan.steps import CopyTree, HoldTree, digest_of
+from holdfast.plan.steps import CopyTree, FillTree, HoldTree, Step, digest_of
 from holdfast.storage.half_made import is_half_made
 from holdfast.storage.in_order import walk_in_order
 from holdfast.storage.read import Reader
@@ -87,6 +87,20 @@ def hold_tree(stream: str, there: Reader, aside: str, *, marker: str, why: str) 
         marked=None if marked is None else digest_of(marked),
         why=why,
     )
+
+
+def in_phases(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """Return steps so that every checkpoint is held before anything else, and filled last.
+
+    A program that starts meanwhile then finds no checkpoint that it could go on from.
+    """
+    return tuple(sorted(steps, key=_phase))
+
+
+def _phase(step: Step) -> int:
+    if isinstance(step, HoldTree) and step.marker:
+        return 0
+    return 2 if isinstance(step, FillTree) and step.marker else 1
 
 
 def is_held(there: Reader, marker: str) -> bool:

@@ -10,6 +10,7 @@ from holdfast.apply.steps.held import HeldSteps
 from holdfast.apply.steps.kind import StepKind
 from holdfast.apply.steps.ranges import RangeSteps
 from holdfast.apply.steps.sinks import SinkSteps
+from holdfast.apply.steps.sources import SourceSteps
 from holdfast.apply.steps.trees import TreeSteps
 from holdfast.plan.steps import (
     ByHand,
@@ -17,6 +18,7 @@ from holdfast.plan.steps import (
     DiscardTree,
     FillTree,
     HoldTree,
+    MoveSource,
     PutFile,
     RemoveFile,
     RemoveTree,
@@ -37,6 +39,7 @@ KINDS: dict[type[Step], StepKind[Any]] = {
     HoldTree: _HELD,
     FillTree: _HELD,
     SettleSink: _SINKS,
+    MoveSource: SourceSteps(),
     ByHand: ByHandSteps(),
     WriteRange: RangeSteps(),
 }

@@ -21,6 +21,7 @@ from holdfast.plan.goals.plain_parts import (
     add_checkpoint,
     by_hand,
     exchange_output,
+    hold_first,
     refuse_plain,
     restored,
     roots_of,
@@ -122,7 +123,7 @@ def _go_back(
         undo="The checkpoints and the outputs as they were: both are kept.",
         afterwards=("Start the programs as before: nothing in them has to change.",),
     )
-    return put_together(heading, (now, *below), tuple(parts), plan_id=plan_id)
+    return hold_first(put_together(heading, (now, *below), tuple(parts), plan_id=plan_id))
 
 
 def _keep(draft: Draft) -> list[Step]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+import msgspec
+
 from holdfast.checkpoint.layout import METADATA
 from holdfast.ids import BatchId, QueryId
 from holdfast.ledger.coverage import NOTHING_READ
@@ -16,9 +18,9 @@ from holdfast.ledger.output import EmptyOutput, Output, RestoreOutput
 from holdfast.ledger.row import NO_BATCH, Binding, LedgerRow
 from holdfast.plan.draft import Draft, settle_sink
 from holdfast.plan.plain import OutputDirectory, find_fixed_application
-from holdfast.plan.plan_file import Need, NoPlan
+from holdfast.plan.plan_file import Need, NoPlan, Plan
 from holdfast.plan.steps import ByHand, FillTree, Permission, Step
-from holdfast.plan.trees import hold_tree
+from holdfast.plan.trees import hold_tree, in_phases
 from holdfast.plan.world import SinkNow, StreamNow
 from holdfast.record.layout import HOME, KEPT, kept_path
 from holdfast.storage.location import Location, is_inside
@@ -70,6 +72,11 @@ def add_checkpoint(draft: Draft, tree: NewTree, outputs: list[Step]) -> None:
         Need(permission=Permission.BY_HAND, stream=now.stream, why=f"{each}.")
         for each in now.by_hand
     ]
+
+
+def hold_first(plan: Plan) -> Plan:
+    """Return a plan that holds the checkpoints of all its streams before it changes an output."""
+    return msgspec.structs.replace(plan, steps=in_phases(plan.steps))
 
 
 def settle(draft: Draft, sink: SinkNow, output: Output, *, query_id: str) -> Step:

@@ -16,6 +16,7 @@ from holdfast.plan.goals.plain_parts import (
     by_hand,
     emptied,
     exchange_output,
+    hold_first,
     refuse_plain,
     roots_of,
     settle,
@@ -44,7 +45,7 @@ def plan_plain_reset(streams: tuple[StreamNow, ...], request: ResetRequest) -> P
         undo="The checkpoints and the outputs as they were: both are kept.",
         afterwards=("Start the programs as before: nothing in them has to change.",),
     )
-    return put_together(heading, streams, tuple(parts), plan_id=plan_id)
+    return hold_first(put_together(heading, streams, tuple(parts), plan_id=plan_id))
 
 
 def plain_reset_part(

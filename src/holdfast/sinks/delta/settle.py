@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.checkpoint.text import parse_json_object
 from holdfast.formats.delta_files import find_missing_file
-from holdfast.formats.delta_log import walk_back
+from holdfast.formats.delta_log import Commit, walk_back
 from holdfast.ledger.output import (
     CannotSettleError,
     EmptyOutput,
@@ -57,6 +57,8 @@ class Settling:
     keys: tuple[str, ...] = ()
     own: frozenset[str] = frozenset()
     """Queries whose own Delta sink writes the table: their commits are the stream's."""
+    owns_unnamed: bool = False
+    """Whether commits that name no application are the stream's: it writes in `foreachBatch`."""
 
     def find_obstacle(self, output: Output, *, seen: str | None = None) -> str | None:
         """Say why the table could not be settled, from its log; None if nothing does.
@@ -103,9 +105,7 @@ class Settling:
     def _say_others(self, *, after: int | None) -> str | None:
         if after is None:
             return f"{self.display_name} has no such version."
-        found = find_other_writers(
-            self.target.reader, self.newest, stream=self.stream, after=after, own=self.own
-        )
+        found = self._find_others(self.newest, after=after)
         if not found:
             return None
         last = found[0]
@@ -168,12 +168,16 @@ class Settling:
         Raises:
             CannotSettleError: One has.
         """
-        reader, stream, after = self.target.reader, self.stream, self.newest
-        found = find_other_writers(reader, before, stream=stream, after=after, own=self.own)
+        found = self._find_others(before, after=self.newest)
         if found:
             why = f"Another writer committed version {found[0].version} in the same moment, and "
             why += "its rows may have been taken away. Compare that version with the table."
             raise CannotSettleError(self.display_name, why)
+
+    def _find_others(self, newest: int, *, after: int) -> list[Commit]:
+        reader, stream, own = self.target.reader, self.stream, self.own
+        found = find_other_writers(reader, newest, stream=stream, after=after, own=own)
+        return [each for each in found if each.transactions or not self.owns_unnamed]
 
     def _refuse_same_keys(self, rows: DataFrame, table: DataFrame) -> None:
         if not self.keys:

@@ -8,10 +8,12 @@ gave it the id.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from holdfast.formats.delta_log import newest_version, walk_back
 from holdfast.sinks.delta.ledger import DeltaLedgerStore
+from holdfast.sinks.delta.settle import Settling
 from holdfast.sinks.delta.table import open_target, sql_name
 from holdfast.sinks.delta.target import Target
 from holdfast.storage.location import parse_location
@@ -51,6 +53,9 @@ class PlainDeltaLedgerStore(DeltaLedgerStore):
         named = () if known is None else (str(known.binding.query_id),)
         return frozenset({self._query_id, str(row.binding.query_id), *named}) - {""}
 
+    def _settling(self, new: LedgerRow, newest: int) -> Settling:
+        return replace(super()._settling(new, newest), owns_unnamed=not self._query_id)
+
     def batch_versions(self, stream: str) -> Mapping[int, str]:
         """Return the version that holds the query just up to each batch, by Delta's own sink."""
         del stream
@@ -61,6 +66,12 @@ class PlainDeltaLedgerStore(DeltaLedgerStore):
             if batch is not None:
                 found.setdefault(batch, str(commit.version))
         return found
+
+    def row_version(self, stream: str) -> int | None:
+        """Return the version that came with the row of a stream's last plan."""
+        standing = self.standing(stream)
+        found = -1 if standing is None else standing.row_version
+        return found if found >= 0 else None
 
     def version_before(self, stream: str, *, generation: int, batch: int) -> str | None:
         """Return nothing: the plan itself names the version that it took the table from."""
