@@ -59,6 +59,9 @@ class PlannedState:
     parts: tuple[str, ...] | None = None
     """What the columns are computed from, in their order: aggregate functions, pairs of join
     keys; None where the plan hides it."""
+    printed: str | None = None
+    """The same as Spark prints it in a plan, without the numbers of columns: to be compared with
+    the event log; None where it is not known."""
 
 
 class Differs(StrEnum):

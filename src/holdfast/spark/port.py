@@ -46,6 +46,16 @@ class RunningQuery(Protocol):
         """Return whether it runs and nobody has begun to stop it."""
 
 
+class Recorder(Protocol):
+    """Takes what a program asks for that is run up to its starts."""
+
+    def started(self, writer: DataStreamWriter, table: str | None) -> object:
+        """Take a query that would have been started; return what stands for it."""
+
+    def refuse(self, what: str) -> Exception:
+        """Take something that would have been written; return what the program gets."""
+
+
 class Settings(Protocol):
     """The settings that Spark opens a store with, by their names in Hadoop."""
 
@@ -65,6 +75,9 @@ class Port(Protocol):
         sink_places: tuple[SinkContract, ...] = (),
     ) -> tuple[Contract, tuple[PlannedState | None, ...]]:
         """Return the contract of a query, and what each operator would bind to its state."""
+
+    def find_refusal(self, df: DataFrame, *, output_mode: str) -> str | None:
+        """Say why Spark refuses a query on any checkpoint; None when it does not."""
 
     def source_nodes(self, df: DataFrame) -> tuple[SourceNode, ...]:
         """Return the sources of a streaming DataFrame in the order of its offset log."""
@@ -172,6 +185,18 @@ def read_writer(writer: DataStreamWriter) -> WriterOptions:
 
     refuse_connect(writer)
     return stream_writer.read_writer(writer)
+
+
+def record_starts(recorder: Recorder, settings: Mapping[str, str]) -> None:
+    """Have every start of this process recorded and every write of Spark refused, from now on.
+
+    Args:
+        recorder: Takes them.
+        settings: Of every session, whatever the program itself says.
+    """
+    from holdfast.spark.classic import dry_run
+
+    dry_run.record_starts(recorder, settings)
 
 
 def is_certainly_gone(query: StreamingQuery, error: Exception) -> bool:
