@@ -205,7 +205,8 @@ def _why_stopped(run: _Run) -> list[tuple[str, str]]:
     if run.status is None:
         return [*found, (f"It did not end within {run.seconds:g} s.", "Give more with --timeout.")]
     if not ended:
-        why = f"Its process ended with {run.status} before it did. It said last: {run.last_lines()}"
+        ended_with = f"Its process ended with exit code {run.status} before the program did."
+        why = f"{ended_with} It said last: {run.last_lines()}"
         return [*found, (why, "Run it with Python alone, and fix what ends it.")]
     if ended[0].error is not None and not refused:
         where = f" at {ended[0].where}" if ended[0].where else ""

@@ -167,7 +167,7 @@ def run_program(program: str) -> ProgramEnded:
     except SystemExit as end:
         if end.code in (None, 0):
             return ProgramEnded()
-        return ProgramEnded(f"It ended with the exit code {end.code}")
+        return ProgramEnded(f"it ended with exit code {end.code}")
     except Exception as error:  # noqa: BLE001 - a user's program can raise anything
         where = _where(traceback.extract_tb(error.__traceback__))
         return ProgramEnded(f"{type(error).__name__}: {first_line(error)}", where)

@@ -113,7 +113,7 @@ def _refuse_commands(recorder: Recorder) -> None:
     from pyspark.sql import SparkSession
 
     create = SparkSession.__init__
-    seen: set[int] = set()
+    ruled: list[Java] = []
 
     def judge(plan: Java) -> None:
         what = next(_find_writes(plan), None)
@@ -126,11 +126,9 @@ def _refuse_commands(recorder: Recorder) -> None:
     @wraps(create)
     def create_with_rule(session: SparkSession, *given: object, **named: object) -> None:
         create(session, *given, **named)  # type: ignore[arg-type]
-        jvm: Java = session._jvm  # type: ignore[assignment]
         extensions = session._jsparkSession.extensions()  # sessions of one context share them
-        number = int(jvm.java.lang.System.identityHashCode(extensions))
-        if number not in seen:
-            seen.add(number)
+        if not any(extensions.equals(known) for known in ruled):
+            ruled.append(extensions)
             start_callbacks: Callable[[object], None] = ensure_callback_server_started
             start_callbacks(session.sparkContext._gateway)
             extensions.injectCheckRule(rules)
