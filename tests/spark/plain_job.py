@@ -60,9 +60,12 @@ def main() -> None:
     asked.add_argument("--sources", default="first,second")
     asked.add_argument("--out", default="out")
     asked.add_argument("--least", default="0")
+    asked.add_argument("--table", action="store_true")
     given = asked.parse_args()
     # A program for a cluster names its master; a run here says another one.
     spark = SparkSession.builder.config("spark.sql.shuffle.partitions", "3").getOrCreate()
+    if given.table:
+        spark.range(3).write.format("delta").save(str(given.place / "table"))
     chains = [
         totals(spark, given.place, given.keys),
         copy(spark, given.place, sources=given.sources, out=given.out, least=given.least),

@@ -36,7 +36,8 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "spark.eventLog.dir": f"file://{place}/events",
     }
     variables = environment(place.parent / "spark", settings, log_level="off")
-    subprocess.run([sys.executable, JOB, str(place)], env={**os.environ, **variables}, check=True)
+    command = [sys.executable, JOB, str(place), "--table"]
+    subprocess.run(command, env={**os.environ, **variables}, check=True)
     return place
 
 
@@ -148,7 +149,8 @@ from pyspark.sql import SparkSession
 import holdfast as hf
 
 spark = SparkSession.builder.master("yarn").config("spark.eventLog.enabled", "true").getOrCreate()
-place = sys.argv[1]
+place, table = sys.argv[1], f"delta.`{sys.argv[2]}`"
+assert spark.sql(f"SELECT count(*) FROM {table}").collect() == [(3,)]
 rows = spark.range(3)
 rows.createOrReplaceTempView("rows")
 assert spark.sql("SELECT count(*) FROM rows").collect() == [(3,)]
@@ -159,6 +161,13 @@ ways = (
     lambda: spark.sql("CREATE TABLE four USING parquet AS SELECT 1 AS one"),
     lambda: rows.rdd.map(str).saveAsTextFile(f"{place}/five"),
     lambda: rows.foreach(print),
+    lambda: spark.sql(f"DELETE FROM {table}"),
+    lambda: spark.sql(f"UPDATE {table} SET id = 7"),
+    lambda: spark.sql(f"MERGE INTO {table} t USING rows r ON t.id = r.id WHEN MATCHED THEN DELETE"),
+    lambda: spark.sql(f"OPTIMIZE {table}"),
+    lambda: spark.sql(f"VACUUM {table}"),
+    lambda: spark.sql(f"WITH r AS (SELECT * FROM rows) INSERT INTO {table} SELECT * FROM r"),
+    lambda: spark.newSession().sql("CREATE DATABASE seven"),
 )
 for way in ways:
     try:
@@ -177,13 +186,15 @@ spark.streams.awaitAnyTermination()
 
 @pytest.mark.usefixtures("elsewhere")
 def test_what_a_program_would_write_is_refused_and_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ran: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place, program = tmp_path / "place", tmp_path / "program.py"
     place.mkdir()
     program.write_text(WRITES)
-    code, found = call(capsys, str(program), "--", str(place))
+    before = tree(ran)
+    code, found = call(capsys, str(program), "--", str(place), str(ran / "table"))
     assert tree(place) == {}
+    assert tree(ran) == before
     assert not list(program.parent.glob("__pycache__"))
     assert {each["stream"]: each["verdict"] for each in found["streams"]} == {
         "readings": "compatible",
@@ -195,7 +206,7 @@ def test_what_a_program_would_write_is_refused_and_named(
     for number, said in enumerate(told[:5]):
         assert f"{program}:{first + number} (" in said
     assert len(told) == 6
-    assert "1 more write" in told[5]
+    assert "8 more writes" in told[5]
     assert (code, found["verdict"]) == (ExitCode.NOT_JUDGED, "unknown")
 
 

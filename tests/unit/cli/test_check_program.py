@@ -171,7 +171,7 @@ def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., CodeCh
         (
             (),
             -9,
-            "Its process ended with exit code -9 before the program did. It said last: a\nb\n",
+            "Its process ended with exit code -9 before the program did. It said last: a\n",
         ),
     ],
 )
