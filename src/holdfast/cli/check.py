@@ -13,10 +13,10 @@ from holdfast.cli.declared_pipeline import STARTING_SPARK, load_pipeline, local_
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.looks import with_event_log
 from holdfast.cli.options import with_format
-from holdfast.cli.progress import progress
+from holdfast.cli.progress import Progress, progress
 from holdfast.errors import ConfigError
 from holdfast.redact import redact
-from holdfast.rules.compatibility import CodeCheck, Compatibility, StreamCheck
+from holdfast.rules.compatibility import CodeCheck, Compatibility
 from holdfast.streams.program_check import SECONDS, check_program
 
 
@@ -64,26 +64,28 @@ def check(  # noqa: PLR0913 - one argument per option of the command
         if declared.endswith(".py"):
             _refuse(declared, {"--root": root})
             shown.say(f"running {declared} up to its starts")
-            found = check_program(
-                declared,
-                arguments,
-                settings=dict(map(_split_setting, settings)),
-                event_log=event_log,
-                seconds=timeout,
+            given = dict(map(_split_setting, settings))
+            checked = check_program(
+                declared, arguments, settings=given, event_log=event_log, seconds=timeout
             )
-            found = replace(found, checks=_only(found, streams))
+            found = _only(checked, streams)
         else:
-            given = {"--event-log": event_log, "--conf": settings, "arguments": arguments}
-            _refuse(declared, given)
-            shown.say(f"importing {declared}")
-            pipeline = load_pipeline(declared)
-            shown.say(STARTING_SPARK)
-            spark = local_session("Checking a pipeline")
-            checks = pipeline.check(spark, only=streams or None, root=root)
-            found = CodeCheck(name=pipeline.name, checks=tuple(checks))
+            _refuse(declared, {"--event-log": event_log, "--conf": settings, "ARGS": arguments})
+            found = _check_pipeline(declared, shown, only=streams, root=root)
     for line in (check_json(found),) if form == "json" else check_lines(found):
         click.echo(line)
     return _exit_code(found.verdict)
+
+
+def _check_pipeline(
+    declared: str, shown: Progress, *, only: tuple[str, ...], root: str | None
+) -> CodeCheck:
+    shown.say(f"importing {declared}")
+    pipeline = load_pipeline(declared)
+    shown.say(STARTING_SPARK)
+    spark = local_session("Checking a pipeline")
+    checks = pipeline.check(spark, only=only or None, root=root)
+    return CodeCheck(name=pipeline.name, checks=tuple(checks))
 
 
 def _refuse(declared: str, given: Mapping[str, object]) -> None:
@@ -105,8 +107,8 @@ def _split_setting(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _only(found: CodeCheck, streams: tuple[str, ...]) -> tuple[StreamCheck, ...]:
-    """Return the queries of some names, or all.
+def _only(found: CodeCheck, streams: tuple[str, ...]) -> CodeCheck:
+    """Return what was found of the queries of some names, or of all.
 
     Raises:
         ConfigError: The program has none of a name.
@@ -115,7 +117,8 @@ def _only(found: CodeCheck, streams: tuple[str, ...]) -> tuple[StreamCheck, ...]
     if unknown := [name for name in streams if name not in names]:
         there = ", ".join(sorted(names))
         raise ConfigError(f"{found.name} starts no {', '.join(unknown)}. It starts {there}.")
-    return tuple(each for each in found.checks if not streams or each.stream in streams)
+    kept = tuple(each for each in found.checks if not streams or each.stream in streams)
+    return replace(found, checks=kept)
 
 
 def _exit_code(verdict: Compatibility) -> ExitCode:

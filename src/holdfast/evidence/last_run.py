@@ -49,6 +49,8 @@ class LastRun:
     """What could not be compared, one sentence each."""
     where: str
     """Where it was read."""
+    is_assumed: bool = False
+    """Whether the checkpoint alone told it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +85,7 @@ def run_in_checkpoint(reader: Reader, checkpoint: Checkpoint, now: Contract) -> 
         operator_not_null=(),
     )
     unknown = (*sources.unknown, _BY_CHECKPOINT, *((_WITH_STATE,) if now.operators else ()))
-    return LastRun(contract=contract, unknown=unknown, where="the checkpoint")
+    return LastRun(contract=contract, unknown=unknown, where="the checkpoint", is_assumed=True)
 
 
 def _find_sources(

@@ -15,6 +15,7 @@ from holdfast.evidence.state_columns import Differs, PlannedState, find_changes,
 from holdfast.record.contracts import Contract
 from holdfast.spark_versions import SparkVersion
 from holdfast.storage.location import normal
+from holdfast.wording import count
 
 _FORMATS = (
     "spark.sql.streaming.aggregation.stateFormatVersion",
@@ -47,6 +48,8 @@ class QueryToStart:
     unknown: tuple[str, ...] | None = None
     """Of a query that is not guarded, what nothing tells of the last run; None of a guarded one,
     whose contract tells it."""
+    is_assumed: bool = False
+    """Whether the last run is known by the checkpoint alone."""
 
 
 def pinned_settings(checkpoint: Checkpoint) -> dict[str, str]:
@@ -115,7 +118,20 @@ def _unknown_offsets(query: QueryToStart, checkpoint: Checkpoint) -> Iterator[st
             )
 
 
+def _unknown_operators(query: QueryToStart, checkpoint: Checkpoint) -> Iterator[str]:
+    """Say that operators were not compared, which only Spark 4 and later name in a checkpoint."""
+    unnamed = [each.operator_id for each in checkpoint.state if each.name is None]
+    before, now = query.before, query.now.operators
+    is_told = before is not None and before.operators == now and not query.is_assumed
+    if (unnamed and not is_told) or (unnamed and len(checkpoint.state) != len(now)):
+        yield (
+            f"The checkpoint has {count(len(checkpoint.state), 'stateful operator')} and does not "
+            f"name them. That they are {', '.join(now) or 'none'} was not compared."
+        )
+
+
 def _unknown_state(query: QueryToStart, checkpoint: Checkpoint) -> Iterator[str]:
+    yield from _unknown_operators(query, checkpoint)
     planned = known_state(query, checkpoint)
     there = {operator.operator_id: operator for operator in checkpoint.state}
     for number, name in enumerate(query.now.operators):

@@ -142,8 +142,10 @@ def find_changes(
     """
     for operator in checkpoint.state:
         number = operator.operator_id
-        if number >= len(planned) or planned[number] is None or operator.name != names[number]:
-            continue  # operators that differ are found by name
+        if number >= len(planned) or planned[number] is None:
+            continue
+        if operator.name not in (None, names[number]):
+            continue  # operators that differ are found by name; Spark 3.5 writes none
         there = recorded_state(operator)
         for store, now in (planned[number] or PlannedState()).stores.items():
             before = there.get(store, StoreColumns())

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+    from holdfast.spark.classic.dry_run import Recorder
+
 _CONNECT = "pyspark.sql.connect"
 
 
@@ -44,16 +46,6 @@ class RunningQuery(Protocol):
 
     def is_active(self) -> bool:
         """Return whether it runs and nobody has begun to stop it."""
-
-
-class Recorder(Protocol):
-    """Takes what a program asks for that is run up to its starts."""
-
-    def started(self, writer: DataStreamWriter, table: str | None) -> object:
-        """Take a query that would have been started; return what stands for it."""
-
-    def refuse(self, what: str) -> Exception:
-        """Take something that would have been written; return what the program gets."""
 
 
 class Settings(Protocol):

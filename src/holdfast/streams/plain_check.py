@@ -125,7 +125,7 @@ def _case(
         return Case(checkpoint=evidence.checkpoint, stream=evidence, query=query), ""
     last = _last_run(spark, reader, query, evidence=evidence, event_log=event_log)
     told = replace(evidence, sources_before=last.contract.sources)
-    query = replace(query, before=last.contract, unknown=last.unknown)
+    query = replace(query, before=last.contract, unknown=last.unknown, is_assumed=last.is_assumed)
     return Case(checkpoint=told.checkpoint, stream=told, query=query), last.where
 
 

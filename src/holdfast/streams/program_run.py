@@ -9,19 +9,18 @@ from __future__ import annotations
 import os
 import runpy
 import sys
+import sysconfig
 import threading
 import traceback
 from collections.abc import Iterable
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import msgspec
-import py4j
-import pyspark
 
-import holdfast
 from holdfast.errors import HoldfastError
 from holdfast.rules.compatibility import StreamCheck
 from holdfast.spark.errors import first_line, spark_errors
@@ -45,9 +44,12 @@ from holdfast.streams.start import Start
 if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-_NOT_OURS = tuple(
-    f"{Path(str(each.__file__)).parent}{os.sep}" for each in (holdfast, pyspark, py4j, runpy)
+_PACKAGES = ("holdfast", "py4j", "pyspark")
+_DIRECTORIES = (
+    sysconfig.get_path("stdlib"),
+    *(str(Path(str(each.origin)).parent) for name in _PACKAGES if (each := find_spec(name))),
 )
+_NOT_OURS = tuple(f"{each}{os.sep}" for each in _DIRECTORIES)
 """Where the frames of a stack are that are not the program's."""
 
 

@@ -114,7 +114,7 @@ def test_json_has_what_was_recorded(call: Call, asked: dict[str, Any]) -> None:
     [
         (("a.py", "--root", "/r"), "takes no --root"),
         (("m:p", "--event-log", "/l"), "takes no --event-log"),
-        (("m:p", "--conf", "a=1", "--", "7"), "takes no --conf and no arguments"),
+        (("m:p", "--conf", "a=1", "--", "7"), "takes no --conf and no ARGS"),
         (("a.py", "--conf", "password"), "is not of the form KEY=VALUE"),
         (("a.py", "--stream", "nix"), "a.py starts no nix. It starts /cp, orders."),
     ],

@@ -12,15 +12,13 @@ import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from holdfast.spark.classic.jvm import Java
 from holdfast.spark.classic.plan import each, kind_of
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
-
-    from holdfast.spark.port import Recorder
 
 _COMMAND = "org.apache.spark.sql.catalyst.plans.logical.Command"
 _HARMLESS = frozenset(
@@ -39,6 +37,16 @@ _READING = ("Describe", "Explain", "List", "Show")
 _STARTING = ("WriteToMicroBatchDataSource", "WriteToStream", "WriteToStreamStatement")
 _TABLE = "tableName"
 _CONNECT = ("spark.remote", "spark.api.mode")
+
+
+class Recorder(Protocol):
+    """Takes what a program asks for that is run up to its starts."""
+
+    def started(self, writer: DataStreamWriter, table: str | None) -> object:
+        """Take a query that would have been started; return what stands for it."""
+
+    def refuse(self, what: str) -> Exception:
+        """Take something that would have been written; return what the program gets."""
 
 
 def record_starts(recorder: Recorder, settings: Mapping[str, str]) -> None:
