@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from holdfast.streams.heartbeat import AlreadyRunningError
     from holdfast.streams.pipeline import Pipeline, PipelineStartError
     from holdfast.streams.place import SharedCheckpointError
+    from holdfast.streams.plain_check import check
     from holdfast.streams.query import LeaseLostError, stop_on_sigterm
     from holdfast.streams.recording import record_queries
     from holdfast.streams.refusal import StartRefusedError
@@ -90,6 +91,7 @@ __all__ = [
     "apply_plan",
     "audit_code",
     "backfill",
+    "check",
     "continue_plan",
     "diagnose",
     "guard",
@@ -141,6 +143,7 @@ _HOMES = {
         "streams.external_table": "ExternalTable",
         "streams.pipeline": "Pipeline PipelineStartError",
         "streams.place": "SharedCheckpointError",
+        "streams.plain_check": "check",
         "streams.recording": "record_queries",
         "streams.query": "LeaseLostError stop_on_sigterm",
         "spark.port": "UnsupportedSparkError",

@@ -5,14 +5,25 @@ The schema is committed as docs/reference/check.schema.json.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
 
-from holdfast.cli.check_lines import worst
 from holdfast.report.envelope import Answer, fill, render
 from holdfast.rules import Finding
-from holdfast.rules.compatibility import StreamCheck
+from holdfast.rules.compatibility import CodeCheck, StreamCheck
+
+
+class QueryJson(msgspec.Struct):
+    """A plain query, as the program would have started it."""
+
+    where: str | None
+    """The line that starts it."""
+    checkpoint: str | None
+    sources: tuple[str, ...]
+    operators: tuple[str, ...]
+    """Those with state, in the order of their ids."""
+    sink: str
+    output_mode: str
+    trigger: str
 
 
 class StreamCheckJson(msgspec.Struct):
@@ -24,6 +35,8 @@ class StreamCheckJson(msgspec.Struct):
     """None when the checkpoint has no batch."""
     findings: tuple[Finding, ...]
     unknown: tuple[str, ...]
+    query: QueryJson | None
+    """None of a guarded stream."""
 
 
 class CheckJson(Answer, kw_only=True, tag_field="format", tag="holdfast.check"):
@@ -31,10 +44,18 @@ class CheckJson(Answer, kw_only=True, tag_field="format", tag="holdfast.check"):
 
     version: int = 2
     pipeline: str
+    """Its name; of a program, the file."""
     streams: tuple[StreamCheckJson, ...]
+    unknown: tuple[str, ...]
+    """Why a program may have more queries; empty when it was run to its end."""
 
 
-def check_json(pipeline: str, checks: Sequence[StreamCheck]) -> str:
+def check_json(found: CodeCheck) -> str:
     """Return the text to print."""
-    streams = tuple(fill(StreamCheckJson, each) for each in checks)
-    return render(CheckJson(verdict=worst(checks), pipeline=pipeline, streams=streams))
+    streams = tuple(_stream(each) for each in found.checks)
+    return render(fill(CheckJson, found, version=2, pipeline=found.name, streams=streams))
+
+
+def _stream(check: StreamCheck) -> StreamCheckJson:
+    query = None if check.query is None else fill(QueryJson, check.query)
+    return fill(StreamCheckJson, check, query=query)

@@ -19,7 +19,10 @@ EXAMPLES = {
         "holdfast audit . --checkpoints s3://lake/checkpoints --format markdown -o audit.md",
     ),
     "backfill": ("holdfast backfill jobs.streams:lake copy --from 4 --to 9 --execute",),
-    "check": ("holdfast check jobs.streams:lake --stream readings",),
+    "check": (
+        "holdfast check jobs.streams:lake --stream readings",
+        "holdfast check jobs/orders.py --event-log s3://logs/spark-events -- --env production",
+    ),
     "diagnose": (
         "holdfast diagnose s3://lake/streams/readings --sink s3://lake/readings",
         "holdfast diagnose readings --root /srv/streams --probe",

@@ -41,6 +41,7 @@ CODES: dict[str, ExitCode] = {
     "holdfast.errors.MissingExtraError": ExitCode.USAGE,
     "holdfast.errors.ReadError": ExitCode.NOT_JUDGED,
     "holdfast.drills.errors.DrillError": ExitCode.NOT_JUDGED,
+    "holdfast.streams.program_check.ProgramNotCheckedError": ExitCode.NOT_JUDGED,
     "holdfast.apply.errors.InterruptedPlanError": ExitCode.STOPPED,
     # Whether the store made the change is not known, so it is not "nothing was changed".
     "holdfast.errors.WriteError": ExitCode.STOPPED,

@@ -15,7 +15,7 @@ from holdfast.errors import ConfigError
 from holdfast.sinks.delta.sink import Delta
 from holdfast.sinks.foreach_batch import ForeachBatch
 from holdfast.sinks.sink import SinkSpec
-from holdfast.streams.graph import normal
+from holdfast.storage.location import normal
 from holdfast.streams.pipeline import Pipeline
 
 if TYPE_CHECKING:

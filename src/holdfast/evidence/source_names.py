@@ -23,16 +23,22 @@ def name_sources(reader: Reader, entry: OffsetEntry) -> Iterator[str]:
         offset = None if each.text is None else parse_offset(each.text)
         yield from () if offset is None else offset.identities
         if offset is not None and offset.log_index is not None:
-            yield from _name_directory(reader, each.source)
+            found = first_directory(reader, each.source)
+            yield from () if found is None else (f"directory {found}",)
 
 
-def _name_directory(reader: Reader, source: str) -> Iterator[str]:
-    """Yield the directory of the first file that a file source has read."""
+def first_directory(reader: Reader, source: str) -> str | None:
+    """Return the directory of the first file that a file source has read, percent-encoded.
+
+    None if its log does not say it.
+
+    Raises:
+        ReadError: The log cannot be read.
+    """
     for info in reader.list(f"{SOURCES}/{source}").files:
         if parse_name(info.path).kind not in (Kind.ENTRY, Kind.COMPACT):
             continue
         raw = reader.read(info.path, length=MOST_LINE_BYTES) or b""
         first = next(parse_file_log(info.path, iter((raw,))), None)
-        if isinstance(first, FileEntry):
-            yield f"directory {posixpath.dirname(first.path)}"
-        return
+        return posixpath.dirname(first.path) if isinstance(first, FileEntry) else None
+    return None

@@ -59,6 +59,9 @@ class PlannedState:
     parts: tuple[str, ...] | None = None
     """What the columns are computed from, in their order: aggregate functions, pairs of join
     keys; None where the plan hides it."""
+    printed: str | None = None
+    """The same as Spark prints it in a plan, without the numbers of columns: to be compared with
+    the event log; None where it is not known."""
 
 
 class Differs(StrEnum):
@@ -139,8 +142,10 @@ def find_changes(
     """
     for operator in checkpoint.state:
         number = operator.operator_id
-        if number >= len(planned) or planned[number] is None or operator.name != names[number]:
-            continue  # operators that differ are found by name
+        if number >= len(planned) or planned[number] is None:
+            continue
+        if operator.name not in (None, names[number]):
+            continue  # operators that differ are found by name; Spark 3.5 writes none
         there = recorded_state(operator)
         for store, now in (planned[number] or PlannedState()).stores.items():
             before = there.get(store, StoreColumns())

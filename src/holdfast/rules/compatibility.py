@@ -25,6 +25,24 @@ class Compatibility(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedQuery:
+    """A query that a program would have started."""
+
+    sources: tuple[str, ...]
+    """Each as Spark names it, in the order of the query."""
+    operators: tuple[str, ...]
+    """Those with state, in the order of their ids."""
+    sink: str
+    output_mode: str
+    trigger: str
+    """As Spark prints it."""
+    checkpoint: str | None
+    """None when the program names none."""
+    where: str | None = None
+    """The line of the program that would have started it; None when it was not run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StreamCheck:
     """What was found of one stream."""
 
@@ -34,6 +52,8 @@ class StreamCheck:
     """What could not be compared, one sentence each."""
     newest_batch: int | None = None
     """The newest batch in the checkpoint; None when it has none: then any code is compatible."""
+    query: RecordedQuery | None = None
+    """The query of a program that is not guarded; None of a guarded stream."""
 
     @property
     def verdict(self) -> Compatibility:
@@ -44,3 +64,23 @@ class StreamCheck:
         if self.unknown or grave:
             return Compatibility.UNKNOWN
         return Compatibility.WITH_NOTES if self.findings else Compatibility.COMPATIBLE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeCheck:
+    """What was found of a pipeline or of a program."""
+
+    name: str
+    """Of the pipeline; of a program, its file."""
+    checks: tuple[StreamCheck, ...]
+    """In the order in which they are, or would have been, started."""
+    unknown: tuple[str, ...] = ()
+    """Why a program may have more queries, one sentence each; empty when it was run to its end."""
+
+    @property
+    def verdict(self) -> Compatibility:
+        """The worst of all."""
+        order = list(Compatibility)
+        unseen = (Compatibility.UNKNOWN,) if self.unknown else ()
+        found = (*(each.verdict for each in self.checks), *unseen)
+        return max(found, key=order.index, default=order[0])

@@ -55,7 +55,7 @@ def reader_of(spark: SparkSession, location: Location) -> Reader:
     """
     if location.kind.needs_session:
         return port_of(spark).hadoop_reader(location, spark)
-    return open_reader(location, _options(spark, location))
+    return open_reader(location, store_options(spark, location))
 
 
 def writer_of(spark: SparkSession, location: Location) -> Writer:
@@ -67,10 +67,15 @@ def writer_of(spark: SparkSession, location: Location) -> Writer:
     """
     if location.kind.needs_session:
         return port_of(spark).hadoop_writer(location, spark)
-    return open_writer(location, _options(spark, location))
+    return open_writer(location, store_options(spark, location))
 
 
-def _options(spark: SparkSession, location: Location) -> dict[str, str]:
+def store_options(spark: SparkSession, location: Location) -> dict[str, str]:
+    """Return what the session knows of the store of a location, as options of a reader.
+
+    Raises:
+        ConfigError: Its settings for the store are not accepted.
+    """
     if location.is_local:
         return {}
     settings = port_of(spark).hadoop_settings(spark)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from importlib import import_module
 from typing import Any, ClassVar
@@ -45,6 +45,22 @@ class StartTime:
     epoch_ms: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribedSource:
+    """A source as the progress of a batch describes it, in the words of a contract."""
+
+    name: str
+    """As Spark names it in a plan: `kafka orders`, `FileSource[/in]`, `delta`."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Those that the description tells."""
+
+
+def in_brackets(description: str, name: str) -> str | None:
+    """Return what a description has in brackets: of `DeltaSource[/t]`, `/t`; None of another."""
+    is_named = description.startswith(f"{name}[") and description.endswith("]")
+    return description[len(name) + 1 : -1] if is_named else None
+
+
 class Offset(StrictABC, abstract=True):
     """How far one source has been read, as its kind writes it into the checkpoint. Immutable."""
 
@@ -74,6 +90,11 @@ class Offset(StrictABC, abstract=True):
     def identities(self) -> tuple[str, ...]:
         """Return what the source reads, to compare two queries: `topic sensors`."""
         return ()
+
+    @property
+    def described(self) -> DescribedSource | None:
+        """Return what the source reads, in the words of a contract; None when it does not tell."""
+        return None
 
     def to_json(self) -> Any:
         """Return it as a ledger row has it; None for a kind that can only be read."""
@@ -158,6 +179,13 @@ class SourceKind(StrictABC, abstract=True):
     @abstractmethod
     def parse(self, text: str) -> Offset | None:
         """Read an offset; None when the text is not one of this kind."""
+
+    def describe_source(self, description: str) -> DescribedSource | None:
+        """Return what a source reads, from its description in the progress of a batch.
+
+        None when it is not of this kind, or does not say what it reads.
+        """
+        return None
 
     def parse_beginning(self, path: str, raw: bytes) -> Offset | StartTime | Unparsed | None:
         """Read the file that says where the first run began; None when it is not of this kind.

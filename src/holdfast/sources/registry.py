@@ -16,7 +16,7 @@ from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.checkpoint.sources.read import SourceLog
 from holdfast.checkpoint.unparsed import Unparsed
-from holdfast.sources.kind import Offset, SourceKind, StartTime
+from holdfast.sources.kind import DescribedSource, Offset, SourceKind, StartTime
 
 AnyOffset = TypeVar("AnyOffset", bound=Offset)
 
@@ -63,6 +63,13 @@ def parse_offset(text: str) -> Offset:
     found = _load("unknown")[0].parse(text)
     assert found is not None
     return found
+
+
+def describe_source(description: str) -> DescribedSource | None:
+    """Say what a source reads that the progress of a batch describes; None when it is not known."""
+    kinds = (*_registered, *(kind for row in _BUILTIN for kind in _load(row.package)))
+    found = (kind.describe_source(description) for kind in kinds)
+    return next((each for each in found if each is not None), None)
 
 
 def offsets_of(entry: OffsetEntry, kind: type[AnyOffset]) -> dict[str, AnyOffset]:

@@ -124,3 +124,10 @@ class WriterOptions:
     """The option `checkpointLocation`; None without it."""
     has_function: bool
     """Whether `foreachBatch` or `foreach` was called."""
+    format: str
+    """Of the sink, as it was written; `foreachBatch` and `foreach` are formats too."""
+    path: str | None
+    """The option `path`; None without it."""
+    query_name: str | None
+    trigger: str
+    """As Spark prints it."""

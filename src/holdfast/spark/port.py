@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+    from holdfast.spark.classic.dry_run import Recorder
+
 _CONNECT = "pyspark.sql.connect"
 
 
@@ -65,6 +67,9 @@ class Port(Protocol):
         sink_places: tuple[SinkContract, ...] = (),
     ) -> tuple[Contract, tuple[PlannedState | None, ...]]:
         """Return the contract of a query, and what each operator would bind to its state."""
+
+    def find_refusal(self, df: DataFrame, *, output_mode: str) -> str | None:
+        """Say why Spark refuses a query on any checkpoint; None when it does not."""
 
     def source_nodes(self, df: DataFrame) -> tuple[SourceNode, ...]:
         """Return the sources of a streaming DataFrame in the order of its offset log."""
@@ -172,6 +177,18 @@ def read_writer(writer: DataStreamWriter) -> WriterOptions:
 
     refuse_connect(writer)
     return stream_writer.read_writer(writer)
+
+
+def record_starts(recorder: Recorder, settings: Mapping[str, str]) -> None:
+    """Have every start of this process recorded and every write of Spark refused, from now on.
+
+    Args:
+        recorder: Takes them.
+        settings: Of every session, whatever the program itself says.
+    """
+    from holdfast.spark.classic import dry_run
+
+    dry_run.record_starts(recorder, settings)
 
 
 def is_certainly_gone(query: StreamingQuery, error: Exception) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from holdfast.errors import CredentialsInLocationError, LocationError
-from holdfast.redact import has_credentials
+from holdfast.redact import has_credentials, redact_location
 from holdfast.storage.schemes import SCHEMES, Scheme, find_scheme
 
 LOCAL = "file"
@@ -136,6 +136,15 @@ def parse_location(text: str) -> Location:
         path = _absolute("/" + matched["rest"].lstrip("/"))
         return Location(scheme=kind.name, path=path, spelt=kept)
     return replace(_in_bucket(text, kind, matched["rest"]), spelt=kept)
+
+
+def normal(location: str) -> str:
+    """Return a location in one form, and other text as it is; without credentials."""
+    try:
+        return str(parse_location(location))
+    except LocationError:
+        # What is no URL is a sink's own name for its place: `postgresql:gold@env:DSN`.
+        return redact_location(location) if "://" in location else location
 
 
 def refuse_credentials(text: str) -> None:

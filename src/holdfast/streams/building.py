@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from holdfast.redact import redact
 from holdfast.sinks.sink import SinkWriter
 from holdfast.spark.errors import spark_errors
+from holdfast.storage.location import normal
 from holdfast.streams.declared import Declared, build_one
 from holdfast.streams.future_tables import FutureTables
-from holdfast.streams.graph import Node, find_reads, normal
+from holdfast.streams.graph import Node, find_reads
 from holdfast.streams.start import start
 
 if TYPE_CHECKING:

@@ -58,6 +58,17 @@ def check_streams(
     return tuple(_check(streams[name], built[name], spark, root=root) for name in only)
 
 
+def check_declared(declared: Declared, df: DataFrame, *, root: str | None) -> StreamCheck:
+    """Compare one stream, which is built already, with its record and checkpoint.
+
+    Raises:
+        ConfigError: There is no root.
+        HoldfastError: Its place cannot be used.
+    """
+    check_session(df.sparkSession)
+    return _check(declared, df, df.sparkSession, root=root)
+
+
 def _build(streams: Mapping[str, Declared], spark: SparkSession) -> Iterator[tuple[str, Any]]:
     """Yield each stream's DataFrame, or a sentence that says why there is none."""
     future = FutureTables(spark)
@@ -83,14 +94,24 @@ def _check(declared: Declared, built: Any, spark: SparkSession, *, root: str | N
         has_run = before is not None
         return StreamCheck(stream=declared.name, unknown=(built,) if has_run else ())
     case, unseen = _case(declared, built, place, before=before)
+    return judge_code(case, stream=declared.name, unseen=() if case.newest_planned < 0 else unseen)
+
+
+def judge_code(case: Case, *, stream: str, unseen: tuple[str, ...]) -> StreamCheck:
+    """Judge a query by the rules that compare it with its checkpoint and its last run.
+
+    Args:
+        case: With the query.
+        stream: Its name.
+        unseen: What else could not be compared, one sentence each.
+    """
     assert case.query is not None
     of_the_code = tuple(rule for rule in rules_for(case) if rule.needs is Needs.QUERY)
-    findings = judge(case, Catalogue(rules=of_the_code)).findings
     is_new = case.newest_planned < 0
     return StreamCheck(
-        stream=declared.name,
-        findings=findings,
-        unknown=() if is_new else (*find_unknown(case.query, case.checkpoint), *unseen),
+        stream=stream,
+        findings=judge(case, Catalogue(rules=of_the_code)).findings,
+        unknown=(*(() if is_new else find_unknown(case.query, case.checkpoint)), *unseen),
         newest_batch=None if is_new else case.newest_planned,
     )
 

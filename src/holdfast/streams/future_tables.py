@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from holdfast.streams.graph import normal
+from holdfast.storage.location import normal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

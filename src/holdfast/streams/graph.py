@@ -8,10 +8,9 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from holdfast.errors import ConfigError, LocationError
-from holdfast.redact import redact_location
+from holdfast.errors import ConfigError
 from holdfast.spark.port import port_of
-from holdfast.storage.location import parse_location
+from holdfast.storage.location import normal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -38,15 +37,6 @@ def find_reads(df: DataFrame) -> tuple[str, ...]:
     """Return the locations that a streaming DataFrame reads; those of topics have none."""
     paths = port_of(df.sparkSession).find_reads(df)
     return tuple(dict.fromkeys(map(normal, paths)))
-
-
-def normal(location: str) -> str:
-    """Return a location in one form, and other text as it is; without credentials."""
-    try:
-        return str(parse_location(location))
-    except LocationError:
-        # What is no URL is a sink's own name for its place: `postgresql:gold@env:DSN`.
-        return redact_location(location) if "://" in location else location
 
 
 def find_edges(nodes: Mapping[str, Node]) -> dict[str, tuple[str, ...]]:

@@ -152,6 +152,27 @@ def test_what_was_not_compared_is_said(case: QueryCase, said: str) -> None:
     assert said in found
 
 
+def test_the_columns_of_operators_that_spark_3_5_does_not_name_are_compared() -> None:
+    files = {path: raw for path, raw in STATE.items() if "/_metadata/metadata" not in path}
+    assert files.keys() < STATE.keys()
+    unnamed = read_checkpoint(MemoryStorage({**LOGS, **files}))
+    assert [each.name for each in unnamed.state] == [None]
+    key = recorded_state(operator(schema("state/0/0/_metadata/schema", x="long")))["default"].value
+    planned = (PlannedState(stores={"default": StoreColumns(key=key)}),)
+    assert [each.how for each in find_changes(unnamed, planned, (SAVE,))] == [Differs.IN_TYPE]
+    same = QueryCase(now=NOW, before=NOW, state=PLANNED)
+    assert unknown({**LOGS, **files}, same) == []
+    other = {**NOW, "operators": ["dedupe"]}
+    (found,) = unknown({**LOGS, **files}, QueryCase(now=NOW, before=other, state=PLANNED))
+    assert "1 stateful operator and does not name them" in found
+
+
+def test_an_offset_entry_that_is_broken_is_unknown() -> None:
+    case = QueryCase(now=NOW, before=NOW, state=PLANNED)
+    (found,) = unknown({**LOGS, **STATE, "offsets/0": b"v1\nnothing"}, case)
+    assert found.startswith("offsets/0 could not be read")
+
+
 def test_a_schema_that_is_missing_or_broken_is_unknown() -> None:
     case = QueryCase(now=NOW, before=NOW, state=PLANNED)
     for raw in (b"", b"\x00\x02v9"):

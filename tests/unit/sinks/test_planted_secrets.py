@@ -26,10 +26,9 @@ from holdfast.errors import HoldfastError
 from holdfast.named import load_named
 from holdfast.sinks.postgres.ledger import PostgresLedgerStore
 from holdfast.spark.classic.describe import _source
-from holdfast.storage.location import parse_location
+from holdfast.storage.location import normal, parse_location
 from holdfast.storage.options import from_environment
 from holdfast.storage.write_objects import ObjectWriter
-from holdfast.streams.graph import normal
 from holdfast.streams.pipeline import PipelineStartError
 from holdfast.streams.place import find_place
 from tests.planted_secrets import HEAD, TAIL, find_leaks, observe, secret, watching

@@ -6,7 +6,8 @@ import pytest
 
 import holdfast as hf
 from holdfast.errors import ConfigError
-from holdfast.streams.graph import Node, draw, find_edges, normal
+from holdfast.storage.location import normal
+from holdfast.streams.graph import Node, draw, find_edges
 
 
 def node(name: str, reads: str = "", writes: str = "", *, appends: bool = False) -> Node:

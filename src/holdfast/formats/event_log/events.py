@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from holdfast.formats.event_log.plans import PlanParts
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryStarted:
@@ -86,6 +88,8 @@ class BatchBegun:
     """Only the plans of stateful queries name it."""
     output_mode: str | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
+    plan: PlanParts | None = None
+    """What its plan says of state; None if that was not read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

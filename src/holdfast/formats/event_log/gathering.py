@@ -193,6 +193,8 @@ class HistoryBuilder:
             checkpoint=event.checkpoint or run.checkpoint,
             output_mode=event.output_mode or run.output_mode,
             settings={**run.settings, **event.settings} if event.settings else run.settings,
+            has_session_settings=run.has_session_settings or bool(event.settings),
+            plan=run.plan or event.plan,
         )
 
     def _take_batch(self, event: BatchProgress) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum, unique
 
 from holdfast.formats.event_log.events import BatchProgress
+from holdfast.formats.event_log.plans import PlanParts
 from holdfast.printable import printable
 
 MOST_RUNS = 2_000
@@ -73,6 +74,10 @@ class QueryRun:
     """Only the plans of queries that aggregate name it."""
     settings: Mapping[str, str] = field(default_factory=dict)
     """Of the application, and over them those of the session; redacted."""
+    has_session_settings: bool = False
+    """Whether those of the session are among them."""
+    plan: PlanParts | None = None
+    """What the plan of its first batch says of state; None if the log has none."""
 
     @property
     def error_line(self) -> str | None:

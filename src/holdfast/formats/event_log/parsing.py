@@ -34,7 +34,7 @@ from holdfast.formats.event_log.events import (
     StateProgress,
     UnreadEvent,
 )
-from holdfast.formats.event_log.plans import UUID, parse_plan
+from holdfast.formats.event_log.plans import UUID, PlanParts, parse_parts, parse_plan
 from holdfast.printable import printable
 from holdfast.redact import HIDDEN, redact
 
@@ -218,12 +218,18 @@ def _parse_execution(line: bytes) -> BatchBegun | None:
     )
 
 
-def parse_settings(line: bytes) -> Mapping[str, str]:
-    """Return what the session of a batch sets otherwise than Spark's defaults; empty if unknown."""
+def parse_first_batch(line: bytes) -> tuple[Mapping[str, str], PlanParts | None]:
+    """Return what the session sets, other than Spark's defaults, and what the plan says of state.
+
+    They are empty, and None, where the line does not say it.
+    """
     try:
-        return _settings(msgspec.json.decode(line).get("modifiedConfigs"))
+        event = msgspec.json.decode(line)
+        plan = event.get("physicalPlanDescription")
+        parts = parse_parts(plan) if isinstance(plan, str) else None
+        return _settings(event.get("modifiedConfigs")), parts
     except (msgspec.DecodeError, AttributeError, TypeError, ValueError, RecursionError):
-        return {}
+        return {}, None
 
 
 def _parse_application(line: bytes) -> ApplicationFacts:

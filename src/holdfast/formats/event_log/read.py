@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from holdfast.errors import HoldfastError
 from holdfast.formats.event_log.events import (
@@ -23,7 +23,7 @@ from holdfast.formats.event_log.files import (
 from holdfast.formats.event_log.gathering import HistoryBuilder
 from holdfast.formats.event_log.history import EventLogHistory, UnreadFile
 from holdfast.formats.event_log.lines import Lines
-from holdfast.formats.event_log.parsing import is_event_log, parse_event, parse_settings
+from holdfast.formats.event_log.parsing import is_event_log, parse_event, parse_first_batch
 from holdfast.formats.event_log.unpacking import Unpacking
 from holdfast.storage.location import Location, parse_location
 from holdfast.storage.open import open_reader
@@ -198,13 +198,8 @@ class _Reading:
 
     def _take(self, event: Event, line: bytes) -> None:
         if isinstance(event, BatchBegun) and self.builder.needs_settings(event):
-            event = BatchBegun(
-                run_id=event.run_id,
-                batch_id=event.batch_id,
-                checkpoint=event.checkpoint,
-                output_mode=event.output_mode,
-                settings=parse_settings(line),
-            )
+            settings, plan = parse_first_batch(line)
+            event = replace(event, settings=settings, plan=plan)
         self.builder.take(event)
 
     def history(self, found: FoundLogs, location: str) -> EventLogHistory:

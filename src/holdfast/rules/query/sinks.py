@@ -55,9 +55,14 @@ def sink_replaced(case: Case) -> Iterator[Finding]:
             f"up to {case.newest_committed} are not in the new place, and Spark does not read "
             "them again."
         ),
-        how=f"Copy the table with its ledger, or {reset_advice(case, output=NEW_TABLE)}.",
+        how=f"Copy {_what_to_copy(case)}, or {reset_advice(case, output=NEW_TABLE)}.",
         follows_from=(f"commits/{case.newest_committed}", THE_LAST_CONTRACT),
     )
+
+
+def _what_to_copy(case: Case) -> str:
+    is_plain = case.query is not None and case.query.unknown is not None
+    return "what the old place holds" if is_plain else "the table with its ledger"
 
 
 @rule("HF409", Severity.RISK, Confidence.LIKELY, Effect.ALTERS, Goal.RESET)

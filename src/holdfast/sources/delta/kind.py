@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from holdfast.checkpoint.text import parse_json_object, whole_number
-from holdfast.sources.kind import ONLY, Offset, Part, SourceKind
+from holdfast.sources.kind import ONLY, DescribedSource, Offset, Part, SourceKind, in_brackets
 
 
 class Delta(SourceKind):
@@ -45,6 +45,11 @@ class Delta(SourceKind):
         return DeltaOffset(
             table_id=table_id, version=version, index=index, initial_snapshot=initial
         )
+
+    def describe_source(self, description: str) -> DescribedSource | None:
+        """Read `DeltaSource[s3://lake/orders]`."""
+        path = in_brackets(description, "DeltaSource")
+        return None if path is None else DescribedSource(name=self.name, options={"path": path})
 
     def parse_position(self, value: object, known: Offset) -> Offset | None:
         """Read the number of a version."""

@@ -15,7 +15,16 @@ from typing import ClassVar
 
 from holdfast.checkpoint.sources.files import parse_log_offset
 from holdfast.checkpoint.text import whole_number
-from holdfast.sources.kind import ONLY, Amount, Behind, Offset, Part, SourceKind
+from holdfast.sources.kind import (
+    ONLY,
+    Amount,
+    Behind,
+    DescribedSource,
+    Offset,
+    Part,
+    SourceKind,
+    in_brackets,
+)
 
 
 class Files(SourceKind):
@@ -35,6 +44,13 @@ class Files(SourceKind):
         """Read a file source's offset."""
         log_offset = parse_log_offset(text)
         return None if log_offset is None else FileOffset(log_offset=log_offset)
+
+    def describe_source(self, description: str) -> DescribedSource | None:
+        """Read `FileStreamSource[file:/in]`."""
+        path = in_brackets(description, "FileStreamSource")
+        if path is None:
+            return None
+        return DescribedSource(name=f"FileSource[{path}]", options={"path": path})
 
     def parse_position(self, value: object, known: Offset) -> Offset | None:
         """Read the number of the next entry of the log."""

@@ -16,7 +16,7 @@ Azure Event Hubs writes offsets of the same shape.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -24,7 +24,15 @@ import msgspec
 
 from holdfast.checkpoint.text import canonical, split_lines
 from holdfast.checkpoint.unparsed import Unparsed
-from holdfast.sources.kind import Amount, Behind, Offset, Part, SourceKind
+from holdfast.sources.kind import (
+    Amount,
+    Behind,
+    DescribedSource,
+    Offset,
+    Part,
+    SourceKind,
+    in_brackets,
+)
 from holdfast.wording import count
 
 Partitions = Mapping[str, Mapping[int, int]]
@@ -56,6 +64,16 @@ class Kafka(SourceKind):
         """Read Kafka's offset."""
         return parse_kafka_offset(text)
 
+    def describe_source(self, description: str) -> DescribedSource | None:
+        """Read `KafkaV2[Subscribe[orders, returns]]`; assigned partitions are not told by it."""
+        inside = in_brackets(description, "KafkaV2") or ""
+        topics, pattern = (in_brackets(inside, each) for each in ("Subscribe", "SubscribePattern"))
+        if topics is not None:
+            return _subscribed(each.strip() for each in topics.split(","))
+        if pattern is not None:
+            return DescribedSource(name=f"kafka {pattern}", options={"subscribePattern": pattern})
+        return None
+
     def parse_beginning(self, path: str, raw: bytes) -> KafkaOffset | Unparsed:
         """Read `sources/<i>/0`."""
         return parse_initial_offset(path, raw)
@@ -72,6 +90,11 @@ class Kafka(SourceKind):
     def example(self, known: Offset) -> str:
         """Show where the stream is."""
         return f"the next offset of each partition, such as {json.dumps(known.to_json())}"
+
+
+def _subscribed(topics: Iterable[str]) -> DescribedSource:
+    listed = ",".join(topics)
+    return DescribedSource(name=f"kafka {listed}", options={"subscribe": listed})
 
 
 KAFKA = Kafka()
@@ -106,6 +129,11 @@ class KafkaOffset(Offset):
     def identities(self) -> tuple[str, ...]:
         """Return its topics."""
         return tuple(f"topic {topic}" for topic in self.partitions)
+
+    @property
+    def described(self) -> DescribedSource:
+        """Return its topics, as if they were subscribed by their names."""
+        return _subscribed(self.partitions)
 
     def to_json(self) -> dict[str, dict[str, int]]:
         """Return it with texts as keys."""

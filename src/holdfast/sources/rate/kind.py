@@ -21,7 +21,7 @@ from holdfast.checkpoint.text import (
     whole_number,
 )
 from holdfast.checkpoint.unparsed import Unparsed
-from holdfast.sources.kind import ONLY, Offset, Part, SourceKind, StartTime
+from holdfast.sources.kind import ONLY, DescribedSource, Offset, Part, SourceKind, StartTime
 
 
 class Number(SourceKind):
@@ -34,6 +34,10 @@ class Number(SourceKind):
         """Read a bare number."""
         value = whole_number(parse_json(text))
         return None if value is None else CountOffset(value=value)
+
+    def describe_source(self, description: str) -> DescribedSource | None:
+        """Read `RateStreamV2[rowsPerSecond=1, …`, which Spark does not close."""
+        return DescribedSource(name="rate") if description.startswith("RateStreamV2[") else None
 
     def parse_beginning(self, path: str, raw: bytes) -> StartTime | Unparsed:
         """Read `sources/<i>/0` of a rate source: its start time in milliseconds."""
@@ -59,6 +63,11 @@ class RateMicroBatch(SourceKind):
         if found.keys() != {"offset", "timestamp"} or rows is None or timestamp is None:
             return None
         return RateMicroBatchOffset(rows=rows, timestamp_ms=timestamp)
+
+    def describe_source(self, description: str) -> DescribedSource | None:
+        """Read `RatePerMicroBatchStream[rowsPerBatch=3, …]`."""
+        is_own = description.startswith("RatePerMicroBatchStream[")
+        return DescribedSource(name=self.name) if is_own else None
 
 
 NUMBER = Number()

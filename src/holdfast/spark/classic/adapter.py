@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.spark.classic.arrow import SocketJob
 from holdfast.spark.classic.batch_plan import find_doubts, find_state, source_nodes, static_sides
-from holdfast.spark.classic.describe import describe_query
+from holdfast.spark.classic.describe import describe_query, find_refusal
 from holdfast.spark.classic.hadoop_configuration import HadoopConfiguration, default_file_system
 from holdfast.spark.classic.hadoop_files import HadoopReader
 from holdfast.spark.classic.hadoop_writer import HadoopWriter
@@ -31,6 +31,7 @@ __all__ = [
     "find_doubts",
     "find_kafka_clients",
     "find_reads",
+    "find_refusal",
     "find_state",
     "hadoop_reader",
     "hadoop_settings",

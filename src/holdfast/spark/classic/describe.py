@@ -15,10 +15,10 @@ from holdfast.evidence.session_settings import UNPINNED
 from holdfast.evidence.state_columns import PlannedState, not_null_columns
 from holdfast.record.contracts import Contract, SinkContract
 from holdfast.redact import redact, redact_location
-from holdfast.spark.classic.jvm import Java
+from holdfast.spark.classic.jvm import Java, jvm_of
 from holdfast.spark.classic.plan import SOURCES, analysed, each, kind_of, options_of, walk_streaming
 from holdfast.spark.classic.state_columns import plan_state
-from holdfast.spark.errors import spark_errors
+from holdfast.spark.errors import first_line, spark_errors
 from holdfast.spark.source_options import keep_options
 
 if TYPE_CHECKING:
@@ -98,6 +98,18 @@ def describe_query(
         watermarks=tuple(_watermark(node) for kind, node in kinds if kind == "EventTimeWatermark"),
     )
     return contract, state
+
+
+def find_refusal(df: DataFrame, *, output_mode: str) -> str | None:
+    """Say why Spark refuses a query on any checkpoint, such as an aggregation in append mode."""
+    jvm = jvm_of(df.sparkSession)
+    mode = getattr(jvm.org.apache.spark.sql.streaming.OutputMode, output_mode.capitalize())()
+    checker = jvm.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
+    try:
+        checker.checkForStreaming(analysed(df), mode)
+    except spark_errors() as error:
+        return first_line(error)
+    return None
 
 
 def _watermark(node: Java) -> str:

@@ -11,7 +11,7 @@ From Spark 4.2 `operators/stateful/…`: keys, values and order as each operator
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from holdfast.evidence.state_columns import (
@@ -22,6 +22,7 @@ from holdfast.evidence.state_columns import (
     StoreColumns,
     columns_of,
 )
+from holdfast.formats.event_log.plans import without_ids
 from holdfast.record.bounds import MAX_TEXT
 from holdfast.redact import redact
 from holdfast.spark.classic.jvm import Java, jvm_of, new_array
@@ -148,12 +149,17 @@ def _find_operators(node: Java) -> Iterator[PlannedState | None]:
 def _aggregate(node: Java) -> PlannedState:
     value = _schema(node.stateManager().getStateValueSchema())
     columns = StoreColumns(key=_columns(node.keyExpressions()), value=value)
-    return PlannedState(stores={_DEFAULT: columns}, parts=_functions(node.child()))
+    functions = list(each(node.child().aggregateExpressions()))
+    return PlannedState(
+        stores={_DEFAULT: columns},
+        parts=_kept(one.aggregateFunction().sql() for one in functions),
+        printed=_printed(functions),
+    )
 
 
-def _functions(node: Java) -> tuple[str, ...] | None:
-    found = (aggregate.aggregateFunction().sql() for aggregate in each(node.aggregateExpressions()))
-    return _kept(found)
+def _printed(expressions: Iterable[Java]) -> str:
+    """Return expressions as Spark prints them in the plan of a batch."""
+    return without_ids(f"[{', '.join(str(one.toString()) for one in expressions)}]")
 
 
 def _kept(texts: Iterator[object]) -> tuple[str, ...] | None:
@@ -183,9 +189,12 @@ def _join(node: Java) -> PlannedState:
         key = tuple(_column(one, f"field{place}") for place, one in enumerate(each(keys)))
         stores[f"{side}-keyToNumValues"] = StoreColumns(key=key)
         stores[f"{side}{JOIN_VALUES}"] = StoreColumns(value=_columns(rows.output()))
-    pairs = zip(each(node.leftKeys()), each(node.rightKeys()), strict=True)
+    left, right = list(each(node.leftKeys())), list(each(node.rightKeys()))
+    pairs = zip(left, right, strict=True)
     return PlannedState(
-        stores=stores, parts=_kept(f"{left.sql()} = {right.sql()}" for left, right in pairs)
+        stores=stores,
+        parts=_kept(f"{one.sql()} = {other.sql()}" for one, other in pairs),
+        printed=f"{_printed(left)}, {_printed(right)}",
     )
 
 

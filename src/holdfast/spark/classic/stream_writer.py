@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.spark.classic.jvm import Java
+from holdfast.spark.plans import WriterOptions
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
-from holdfast.spark.plans import WriterOptions
 
 _CHECKPOINT = "checkpointLocation"
 
@@ -21,14 +21,22 @@ def read_writer(writer: DataStreamWriter) -> WriterOptions:
     """
     java = writer._jwrite
     options = _field(java, "extraOptions")
-    checkpoint = options.get(_CHECKPOINT)
     functions = (_field(java, name) for name in ("foreachBatchWriter", "foreachWriter"))
     return WriterOptions(
         df=writer._df,
         output_mode=str(_field(java, "outputMode").toString()).lower(),
-        checkpoint=str(checkpoint.get()) if checkpoint.isDefined() else None,
+        checkpoint=_option(options, _CHECKPOINT),
         has_function=any(each is not None for each in functions),
+        format=str(_field(java, "source")),
+        path=_option(options, "path"),
+        query_name=_option(options, "queryName"),
+        trigger=str(_field(java, "trigger").toString()),
     )
+
+
+def _option(options: Java, name: str) -> str | None:
+    found = options.get(name)
+    return str(found.get()) if found.isDefined() else None
 
 
 def _field(java: Java, name: str) -> Java:

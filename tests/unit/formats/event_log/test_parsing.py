@@ -19,7 +19,7 @@ from holdfast.formats.event_log.events import (
     UnreadEvent,
 )
 from holdfast.formats.event_log.history import QueryRun, RunEnding
-from holdfast.formats.event_log.parsing import parse_event, parse_settings
+from holdfast.formats.event_log.parsing import parse_event, parse_first_batch
 
 RUN = "99999999-9999-4999-8999-999999999999"
 QUERY = "11111111-1111-4111-8111-111111111111"
@@ -120,7 +120,7 @@ def test_settings_by_a_name_or_a_value_of_a_secret_are_hidden() -> None:
         "spark.url": "mysql://a:b@host/db",
         "spark.sql.shuffle.partitions": "8",
     }
-    found = parse_settings(line({"Event": _SQL, "modifiedConfigs": given}))
+    found = parse_first_batch(line({"Event": _SQL, "modifiedConfigs": given}))[0]
     assert found["spark.my.token"] == "***"
     assert found["spark.url"] == "mysql://***@host/db"
     assert found["spark.sql.shuffle.partitions"] == "8"
@@ -181,7 +181,7 @@ def test_a_batch_of_more_parts_than_any_query_has_is_not_read_in_part(part: str)
 
 def test_settings_are_cut_one_by_one_and_together() -> None:
     given = {f"spark.a{number}": "x" * 10_000 for number in range(1_000)}
-    found = parse_settings(line({"Event": _SQL, "modifiedConfigs": given}))
+    found = parse_first_batch(line({"Event": _SQL, "modifiedConfigs": given}))[0]
     assert found["spark.a0"] == "x" * 4_096
     assert sum(map(len, found.values())) <= 1 << 18
 
@@ -197,7 +197,7 @@ def test_a_secret_at_the_end_of_what_is_kept_is_hidden() -> None:
 def test_no_line_makes_it_raise(rest: bytes, kind: str) -> None:
     parse_event(f'{{"Event":"{_LISTENER}{kind}"'.encode() + rest)
     parse_event(f'{{"Event":"{_SQL}"'.encode() + rest)
-    parse_settings(rest)
+    parse_first_batch(rest)
 
 
 @given(st.integers(0, 500), st.integers(0, 255))
