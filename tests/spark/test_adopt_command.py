@@ -232,7 +232,7 @@ def test_files_to_postgresql_asks_what_was_predicted(
     job.write(FILES_TO_POSTGRES)
     job.run()
     remove(job.home / "old/readings/commits/2")
-    found = job.adopt(job.home / "old/readings", "--dsn", "env:READINGS_DSN")
+    found = job.adopt(job.home / "old/readings", "--sink", "env:READINGS_DSN#readings")
     assert (found["verdict"], found["next_batch"]) == ("adoptable-after", 2)
     assert (found["pending"]["holding"], found["fences_old_writer"]) == ("not-known", False)
     predicted = [each["code"] for each in found["asks"]]
