@@ -87,8 +87,8 @@ class _Confined:
                 return None
 
     def _find_file_fault(self, step: PutFile | RemoveFile | RestoreFile) -> str | None:
-        if not _FILE.fullmatch(step.path):
-            return f"A step changes {step.path}, which is no file of a checkpoint or a record."
+        if not _is_file(step.path):
+            return _say_no_file(step.path)
         creates = isinstance(step, PutFile) and step.replaces is None
         return self._find_place_fault(step.place, creates=creates)
 
@@ -100,6 +100,9 @@ class _Confined:
                 changed, copy = step.place, step.aside
             case FillTree():
                 changed, copy = step.source or step.place, step.place
+                for path in step.contents:
+                    if not _is_file(path):
+                        return _say_no_file(path)
         fault = self._find_place_fault(changed, creates=False)
         return fault or self._find_place_fault(copy, creates=not isinstance(step, FillTree))
 
@@ -160,6 +163,15 @@ class _Confined:
             == (step.place, step.fingerprint, ())
             for each in before
         )
+
+
+def _is_file(path: str) -> bool:
+    """Return whether a path is one of a checkpoint or a record, and leads nowhere else."""
+    return _FILE.fullmatch(path) is not None and {".", ".."}.isdisjoint(path.split("/"))
+
+
+def _say_no_file(path: str) -> str:
+    return f"A step changes {path}, which is no file of a checkpoint or a record."
 
 
 def _tree_of(step: CopyTree | RemoveTree) -> tuple[str, str, str, tuple[str, ...]]:

@@ -256,7 +256,8 @@ class _Undoing:
         back = [each for each in plan.streams if each not in readers.streams]
         reopened = [each for each in back if self._opens_generation(each)]
         needs = (*taken.needs, *(each for part in readers.parts for each in part.needs))
-        done = sum(each.is_carried_out for each in looks)
+        ended = self.journal.done()  # one that another step has changed since does not show it
+        done = sum(each.is_carried_out or each.number in ended for each in looks)
         return Plan(
             id=self.plan_id,
             goal="undo",

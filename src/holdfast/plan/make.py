@@ -16,6 +16,7 @@ from holdfast.plan.goals import backfill, clone, migrate, prune, replay, reset, 
 from holdfast.plan.goals.outputs import KEEP, OutputChoice
 from holdfast.plan.goals.refusals import keeping, named
 from holdfast.plan.graph import StreamEdges, find_downstream, find_sharing, read_edges
+from holdfast.plan.plain import absolute_sink
 from holdfast.plan.plain_readers import find_readers
 from holdfast.plan.plan_file import Need, NoPlan, Plan
 from holdfast.plan.requests import Asked, Request
@@ -143,10 +144,14 @@ def _asked(request: Request, looks: DiagnoseRequest) -> Asked:
         location=location,
         root=root,
         sources=dict(looks.sources),
-        sinks=looks.sinks,
-        event_log=looks.event_log,
-        among=looks.among,
+        sinks=tuple(map(absolute_sink, looks.sinks)),
+        event_log=_absolute(looks.event_log),
+        among=_absolute(looks.among),
     )
+
+
+def _absolute(text: str | None) -> str | None:
+    return None if text is None else str(parse_location(text))
 
 
 def _refuse_blocked(plan: Plan, request: Request, looks: DiagnoseRequest) -> NoPlan | None:

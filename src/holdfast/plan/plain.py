@@ -73,6 +73,17 @@ def sinks_of(stream: str, given: Iterable[str], *, is_first: bool) -> GivenSinks
     return GivenSinks(places=tuple(places), tables=tuple(tables))
 
 
+def absolute_sink(text: str) -> str:
+    """Return a sink as `--sink` names it, in words that mean the same in any working directory.
+
+    Raises:
+        LocationError: It holds credentials, or cannot be read: a plan does not keep it.
+    """
+    named = _NAMED.fullmatch(text)
+    stream, sink = (f"{named['stream']}=", named["sink"]) if named else ("", text)
+    return text if _TABLE.fullmatch(sink) else f"{stream}{parse_location(sink)}"
+
+
 def add_logged_sink(case: Case, options: Mapping[str, str]) -> Case:
     """Return a case with the sink that the event log names, when none was given."""
     newest = getattr(case.event_log, "newest", None)
@@ -86,7 +97,8 @@ def find_outputs(case: Case, given: GivenSinks) -> PlainOutputs:
     """Return what a plain stream writes, as far as it was named or is in the event log."""
     metadata = case.checkpoint.metadata
     query = metadata.query_id if isinstance(metadata, QueryMetadata) else ""
-    found = PlainOutputs(sinks=tuple(_table(each).describe() for each in given.tables))
+    tables = dict.fromkeys(given.tables)  # each once, however often it was named
+    found = PlainOutputs(sinks=tuple(_table(each).describe() for each in tables))
     for output in case.outputs:
         found = _add(found, output, query)
     if found == PlainOutputs():
@@ -104,10 +116,12 @@ def _table(text: str) -> PlainPostgres:
 def _add(found: PlainOutputs, output: Output, query: str) -> PlainOutputs:
     match output:
         case DeltaOutput():
-            sink = PlainDelta(path=output.location, query_id=query)
-            return replace(found, sinks=(*found.sinks, sink.describe()))
+            sink = PlainDelta(path=output.location, query_id=query).describe()
+            return found if sink in found.sinks else replace(found, sinks=(*found.sinks, sink))
         case FileOutput():
             directory = OutputDirectory(location=parse_location(output.location), output=output)
+            if any(each.location == directory.location for each in found.directories):
+                return found
             return replace(found, directories=(*found.directories, directory))
         case NotRead():
             what = f"{output.display_name} is not looked at ({output.why})"

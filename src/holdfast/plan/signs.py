@@ -27,8 +27,10 @@ PENDING_QUIET_S = 600.0
 ROUNDS = 3
 """For so many of its usual pauses a checkpoint must be quiet."""
 LONGEST_QUIET_S = 3_600.0
-_LAST = 20
+LAST = 20
 """So many of its last batches say how often a query plans one."""
+_LATEST = 5
+"""Of so many pauses, the second longest counts too."""
 
 
 def usual_pause(planned: Iterable[datetime]) -> float:
@@ -37,9 +39,13 @@ def usual_pause(planned: Iterable[datetime]) -> float:
     Args:
         planned: When a query planned its batches.
     """
-    last = sorted(planned)[-_LAST:]
+    last = sorted(planned)[-LAST:]
     pauses = [(later - one).total_seconds() for one, later in pairwise(last)]
-    return median(pauses) if pauses else 0.0
+    if not pauses:
+        return 0.0
+    # A query that has caught up runs slower than its median says. One long pause is a stop.
+    latest = sorted(pauses[-_LATEST:])
+    return max(median(pauses), latest[-2] if len(latest) > 1 else latest[0])
 
 
 def quiet_time(planned: Iterable[datetime], *, is_pending: bool = False) -> float:

@@ -27,6 +27,7 @@ from holdfast.plan.steps import FillTree, HeldStep, HoldTree, Permission
 from holdfast.plan.trees import HELD, find_foreign, hold_tree, is_held, list_files
 from holdfast.record.layout import kept_path
 from holdfast.storage.copying import copy_tree
+from holdfast.storage.half_made import is_half_made
 from holdfast.storage.in_order import walk_in_order
 from holdfast.storage.read import Reader
 from holdfast.storage.write import Writer
@@ -48,10 +49,11 @@ class HeldSteps(StepKind[HeldStep]):
         if _is_done(step, stores):
             return Done()
         there = stores.at(step.place)
-        is_between = is_held(there, step.marker) if step.marker else _is_part(step, stores)
-        if is_between or list_files(there).fingerprint == step.fingerprint:
+        if _is_between(step, stores) or list_files(there).fingerprint == step.fingerprint:
             return NotDone()
-        return Drifted(f"{step.place} has other files than it had.")
+        unexpected = _find_unexpected(step, stores) if is_held(there, step.marker) else None
+        named = "" if unexpected is None else f", such as {unexpected}"
+        return Drifted(f"{step.place} has other files than it had{named}.")
 
     def carry_out(self, step: HeldStep, work: Work) -> None:
         """Carry a step out; one that was cut short is carried out again from its copy."""
@@ -89,33 +91,36 @@ class HeldSteps(StepKind[HeldStep]):
             marker=step.marker,
             why=why,
         )
+        # What has come since is kept too: by the undo of the step that has filled it, or here.
+        is_kept = _is_filled_since(step, undoing) or held.files == is_held(there, step.marker)
+        steps = (filled,) if step.marker and is_kept else (held, filled)
         if not step.marker:
-            return Undone(steps=(held, filled))
+            return Undone(steps=steps)
         why = "No lease says that it is stopped."
         need = Need(permission=Permission.UNGUARDED, stream=step.stream, why=why)
-        return Undone(steps=(filled,), needs=(need,))
+        return Undone(steps=steps, needs=(need,))
+
+
+def _is_filled_since(step: HoldTree, undoing: Undoing) -> bool:
+    """Return whether another step of the plan has filled a directory, and holds it in the undo."""
+    begun = undoing.journal.begun()
+    return not is_held(undoing.stores.at(step.place), step.marker) and any(
+        isinstance(each, FillTree) and each.place == step.place and number in begun
+        for number, each in enumerate(undoing.plan.steps, start=1)
+    )
 
 
 def _is_done(step: HeldStep, stores: Stores) -> bool:
     there = stores.at(step.place)
     if isinstance(step, FillTree):
         return not is_held(there, step.marker) and _is_filled(step, stores)
-    # From then on it is held, or another step has filled it.
-    return _is_kept(step, stores) and not _has_old(step, stores)
+    left = (path for path in _paths(there) if path != step.marker and not is_half_made(path))
+    is_empty = next(left, None) is None
+    return is_empty and _is_kept(step, stores) and is_held(there, step.marker) == bool(step.marker)
 
 
 def _is_kept(step: HoldTree, stores: Stores) -> bool:
     return list_files(stores.at(step.aside)).fingerprint == step.fingerprint
-
-
-def _has_old(step: HoldTree, stores: Stores) -> bool:
-    """Return whether a directory still has a file of before, beside its marker."""
-    there = stores.at(step.place)
-    found = hold_tree(step.stream, there, step.aside, marker=step.marker, why="")
-    if step.marker and not is_held(there, step.marker):
-        return (found.fingerprint, found.marked) == (step.fingerprint, step.marked)
-    kept, left = stores.at(step.aside), found.files - bool(step.marker)
-    return left > 0 and find_foreign(there, kept, leaves_out=(step.marker,)) is None
 
 
 def _is_filled(step: FillTree, stores: Stores) -> bool:
@@ -135,15 +140,25 @@ def _paths(there: Reader) -> tuple[str, ...]:
     return tuple(info.path for info in walk_in_order(there))
 
 
-def _is_part(step: HeldStep, stores: Stores) -> bool:
-    """Return whether a directory without a marker has nothing but a part of what it gets."""
+def _is_between(step: HeldStep, stores: Stores) -> bool:
+    """Return whether a step was cut short: there is nothing but a part of what it takes or puts."""
+    if step.marker and not is_held(stores.at(step.place), step.marker):
+        return False
+    if isinstance(step, HoldTree) and not _is_kept(step, stores):
+        return False
+    return _find_unexpected(step, stores) is None
+
+
+def _find_unexpected(step: HeldStep, stores: Stores) -> str | None:
+    """Return a file that a step neither takes away nor puts there; None without one."""
     there = stores.at(step.place)
     if isinstance(step, HoldTree):
-        kept = stores.at(step.aside)
-        return _is_kept(step, stores) and find_foreign(there, kept) is None
-    if step.source is None:
-        return all(info.path in step.contents for info in walk_in_order(there))
-    return find_foreign(there, stores.at(step.source), leaves_out=tuple(step.contents)) is None
+        return find_foreign(there, stores.at(step.aside), leaves_out=(step.marker,))
+    own = (*step.contents, step.marker)
+    if step.source is not None:
+        return find_foreign(there, stores.at(step.source), leaves_out=own)
+    others = (path for path in _paths(there) if path not in own and not is_half_made(path))
+    return next(others, None)
 
 
 def _hold(step: HoldTree, work: Work) -> None:
@@ -160,7 +175,7 @@ def _hold(step: HoldTree, work: Work) -> None:
         )
     if step.marker:
         _mark(there, step.marker)
-    _empty(there, work, without=step.marker)
+    _empty(step, work, aside)
 
 
 def _mark(there: Writer, marker: str) -> None:
@@ -168,9 +183,13 @@ def _mark(there: Writer, marker: str) -> None:
     there.delete(f".{marker}.crc")
 
 
-def _empty(there: Writer, work: Work, *, without: str) -> None:
+def _empty(step: HeldStep, work: Work, kept: Reader | None) -> None:
+    """Delete what is kept elsewhere or written again, and nothing that has come meanwhile."""
+    there = work.stores.at(step.place)
+    own = step.contents if isinstance(step, FillTree) else {}
     for path in _paths(there):
-        if path != without:
+        is_known = path in own or is_half_made(path) or (kept is not None and kept.stat(path))
+        if path != step.marker and is_known:
             work.check()
             there.delete(path)
 
@@ -180,7 +199,7 @@ def _fill(step: FillTree, work: Work) -> None:
     source = None if step.source is None else work.stores.at(step.source)
     if step.marker:
         _mark(there, step.marker)
-    _empty(there, work, without=step.marker)
+    _empty(step, work, source)
     if source is not None:
         hidden = (*step.leaves_out, *step.contents, step.marker)
         total = list_files(source, leaves_out=hidden).count

@@ -21,7 +21,7 @@ from holdfast.plan.steps import ByHand, FillTree, Permission, Step
 from holdfast.plan.trees import hold_tree
 from holdfast.plan.world import SinkNow, StreamNow
 from holdfast.record.layout import HOME, KEPT, kept_path
-from holdfast.storage.location import Location
+from holdfast.storage.location import Location, is_inside
 from holdfast.storage.open import open_reader
 
 _HELD = (
@@ -137,7 +137,7 @@ def roots_of(now: StreamNow) -> tuple[str, ...]:
 
 def refuse_plain(now: StreamNow) -> NoPlan | None:
     """Return why the outputs of a plain stream cannot go back or be emptied; None if they can."""
-    refused = now.refuse_unreadable()
+    refused = now.refuse_unreadable() or _refuse_nested(now)
     fixed = find_fixed_application(now.case, now.query_id)
     if refused is None and fixed is not None:
         return NoPlan(
@@ -146,3 +146,16 @@ def refuse_plain(now: StreamNow) -> NoPlan | None:
             "txnAppId in the code together with the plan, and ask for --output new-table.",
         )
     return refused
+
+
+def _refuse_nested(now: StreamNow) -> NoPlan | None:
+    """Return why an output cannot be emptied that holds something else; None if all can."""
+    places = [now.checkpoint.location, *(each.location for each in now.directories)]
+    for number, one in enumerate(places):
+        for other in places[number + 1 :]:
+            if is_inside(one, other) or is_inside(other, one):
+                return NoPlan(
+                    reason=f"{one} and {other} are one inside the other: what is done to one of "
+                    "them would be done to both. Name the directory that the file sink writes to."
+                )
+    return None
