@@ -18,6 +18,7 @@ from holdfast.evidence.progress import find_progress
 from holdfast.evidence.wording import describe_position
 from holdfast.formats.event_log.history import EventLogHistory
 from holdfast.grades import Severity
+from holdfast.plan.signs import find_signs
 from holdfast.rules.rule import Finding
 from holdfast.sources.probe import NotProbed
 from holdfast.storage.location import spark_location
@@ -58,6 +59,7 @@ def find_adoption(request: AdoptionRequest) -> Adoption:
         ),
         pending=pending,
         sink=_said_sink(found),
+        signs=find_signs(case).say(),
         fences_old_writer=_fences(found),
         asks=tuple(each for each in refusing if each.code in QUESTIONS),
         others=others,
@@ -145,7 +147,7 @@ def _said_sink(found: PlainStream) -> Suggested | None:
     into = found.sink
     if into is None:
         return None
-    where = "--sink"
+    where = into.named_by
     if into.at is not None and isinstance(found.program, ProgramOfStream):
         where = found.program.place(into.at)
     return Suggested(value=into.written("hf"), where=where)

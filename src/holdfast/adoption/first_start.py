@@ -79,7 +79,7 @@ def find_first_start(look: StartLook) -> FirstStart:
         return _judged(case, seen)
     is_delta = into.kind == "delta"
     shown = f"the {'Delta' if is_delta else 'PostgreSQL'} table {into.place}"
-    how = "Set its DSN in the environment, and name it: --dsn env:NAME."
+    how = "Set its DSN in the environment, and name both: --sink env:NAME#TABLE."
     unclear = Unclear(
         what=f"what {shown} holds: {seen.rstrip('.')}",
         how="Name the table's location: --sink LOCATION." if is_delta else how,

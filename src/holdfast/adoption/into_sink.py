@@ -45,6 +45,8 @@ class IntoSink:
     """Whether the place is the name of a table in a catalog."""
     is_assumed: bool = False
     """Whether the code does not say that the table is one of Delta."""
+    named_by: str = "--sink"
+    """What names it, if the program does not."""
     notes: tuple[str, ...] = ()
     dsn: str | None = None
     """The name of the secret of a PostgreSQL table."""
@@ -79,10 +81,21 @@ def delta_at(place: str, *, at: tuple[int, int] | None = None) -> IntoSink:
     return IntoSink(kind="delta", arguments=f"path={literal(place)}", at=at, place=place)
 
 
-def postgres_table(table: str, dsn: str | None, *, at: tuple[int, int]) -> IntoSink:
-    """Return a table of PostgreSQL; without a DSN its name is made of the table's."""
+@dataclass(frozen=True, slots=True)
+class NamedTable:
+    """A table of PostgreSQL, as `--sink env:NAME#TABLE` names it."""
+
+    secret: str
+    """The name of the secret that is its DSN."""
+    table: str
+
+
+def postgres_table(
+    table: str, secret: str | None = None, *, at: tuple[int, int] | None = None
+) -> IntoSink:
+    """Return a table of PostgreSQL; if its secret has no name yet, one is made of the table's."""
     named = "".join(each if each.isalnum() else "_" for each in table.rpartition(".")[2]).upper()
-    secret = dsn or f"env:{named}_DSN"
+    secret = secret or f"env:{named}_DSN"
     return IntoSink(
         kind="postgres",
         arguments=f"{literal(secret)}, table={literal(table)}",
@@ -92,15 +105,15 @@ def postgres_table(table: str, dsn: str | None, *, at: tuple[int, int]) -> IntoS
     )
 
 
-def find_into(found: QueryText, *, dsn: str | None) -> IntoSink | NoSink:
+def find_into(found: QueryText, *, named: NamedTable | None) -> IntoSink | NoSink:
     """Return the sink that takes the rows of a query, or why there is none.
 
     Args:
         found: The query.
-        dsn: The name of the secret of its PostgreSQL table, as it was given.
+        named: The PostgreSQL table that somebody says it writes to.
     """
     if found.query.step("foreachBatch"):
-        return _of_function(found, dsn=dsn)
+        return _of_function(found, named=named)
     if found.query.step("foreach"):
         why = "foreach writes row by row, and Holdfast guards whole batches"
         return NoSink(why=why, how=f"Use foreachBatch. {_OWN_FUNCTION}")
@@ -139,7 +152,7 @@ def _of_format(found: QueryText) -> IntoSink | NoSink:
     )
 
 
-def _of_function(found: QueryText, *, dsn: str | None) -> IntoSink | NoSink:
+def _of_function(found: QueryText, *, named: NamedTable | None) -> IntoSink | NoSink:
     program, query = found.program, found.query
     step = query.step("foreachBatch")
     assert step is not None
@@ -148,7 +161,7 @@ def _of_function(found: QueryText, *, dsn: str | None) -> IntoSink | NoSink:
         how = "Write the call by hand: into=hf.ForeachBatch(function)."
         return NoSink(why="foreachBatch has no function", how=how, is_certain=False)
     called = ast.unparse(given)
-    into = _of_batch_function(program.batch_function_of(query), dsn)
+    into = _of_batch_function(program.batch_function_of(query), named)
     if isinstance(into, IntoSink):
         unused = f"{called} is not called any more: Holdfast writes the batch."
         return replace(into, notes=(unused, *into.notes))
@@ -166,23 +179,25 @@ def _of_function(found: QueryText, *, dsn: str | None) -> IntoSink | NoSink:
     )
 
 
-def _of_batch_function(batch: BatchFunction | None, dsn: str | None) -> IntoSink | NotPlain:
+def _of_batch_function(
+    batch: BatchFunction | None, named: NamedTable | None
+) -> IntoSink | NotPlain:
     if batch is None:
         return NotPlain("it is not in this file")
     found = find_plain_append(batch)
-    return found if isinstance(found, NotPlain) else _of_write(found, dsn)
+    return found if isinstance(found, NotPlain) else _of_write(found, named)
 
 
-def _of_write(write: Write, dsn: str | None) -> IntoSink | NotPlain:
+def _of_write(write: Write, named: NamedTable | None) -> IntoSink | NotPlain:
     """Return the sink that does the same as one append."""
     if write.format == "jdbc":
-        return _of_jdbc(write, dsn)
+        return _of_jdbc(write, named)
     if write.format not in ("delta", "table"):
         return NotPlain(f"it writes {write.format or 'a format that the code computes'}")
     end = next((each for each in write.steps if each.name == "writeTo"), write.steps[-1])
-    named = end.text(0, "path", "name", "tableName", "table")
+    given = end.text(0, "path", "name", "tableName", "table")
     option = write.options.get("path")
-    place = named if named is not None else option.value if option else None
+    place = given if given is not None else option.value if option else None
     if place is None or place.known is None:
         return NotPlain("the code computes where it writes to")
     is_named = end.name in _TABLES
@@ -199,19 +214,21 @@ def _of_write(write: Write, dsn: str | None) -> IntoSink | NotPlain:
     )
 
 
-def _of_jdbc(write: Write, dsn: str | None) -> IntoSink | NotPlain:
+def _of_jdbc(write: Write, named: NamedTable | None) -> IntoSink | NotPlain:
     end = write.steps[-1]
     is_short = end.name == "jdbc"
     url = end.text(0, "url") if is_short else _value(write, "url")
     table = end.text(1, "table") if is_short else _value(write, "dbtable")
     is_postgres = url is not None and url.start.startswith(_URL_OF_POSTGRES)
-    if not is_postgres and dsn is None:
-        return NotPlain("the code does not say that it writes to PostgreSQL (--dsn env:NAME does)")
-    if table is None or table.known is None:
+    if not is_postgres and named is None:
+        why = "the code does not say that it writes to PostgreSQL (--sink env:NAME#TABLE does)"
+        return NotPlain(why)
+    known = None if table is None else table.known
+    if named is not None:
+        return postgres_table(known or named.table, named.secret, at=write.at)
+    if known is None:
         return NotPlain("the code computes the name of its table")
-    found = postgres_table(table.known, dsn, at=write.at)
-    if dsn is not None:
-        return found
+    found = postgres_table(known, at=write.at)
     variable = (found.dsn or "").removeprefix("env:")
     needed = f"Set the variable {variable} to the DSN of the database{_say_database(url)}."
     return replace(found, notes=(f"{needed} hf.Postgres takes no JDBC URL.",))

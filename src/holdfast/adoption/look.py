@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from holdfast.adoption.first_start import FirstStart, StartLook, find_first_start
-from holdfast.adoption.into_sink import IntoSink, NoSink, delta_at
+from holdfast.adoption.into_sink import (
+    IntoSink,
+    NamedTable,
+    NoSink,
+    delta_at,
+    postgres_table,
+)
 from holdfast.adoption.model import Suggested
 from holdfast.adoption.names import find_doubts, find_taken, suggest_root, suggest_stream
 from holdfast.adoption.program import CodeFile, ProgramOfStream, read_program_of
@@ -19,7 +25,9 @@ from holdfast.judgement.case import DiagnoseRequest, collect_case
 from holdfast.judgement.event_log_facts import history_of
 from holdfast.judgement.judge import Judgement, judge
 from holdfast.lint.query_in_code import NoQuery
+from holdfast.plan.plain import GivenSinks, add_logged_sink, sinks_of
 from holdfast.record.documents import RecordError
+from holdfast.sinks.secrets import shown_name
 from holdfast.storage.location import parse_location, spark_location
 from holdfast.storage.read import Reader
 
@@ -39,11 +47,10 @@ class AdoptionRequest:
     """What to look at, as it was asked for."""
 
     looks: DiagnoseRequest
-    """The checkpoint, its sinks, sources and event log; its root is that of the adoption."""
+    """The checkpoint, its sinks, sources and event log; its root is that of the adoption. A sink
+    is a location, or a table of PostgreSQL as `env:NAME#TABLE`."""
     stream: str | None = None
     code: CodeFile | None = None
-    dsn: str | None = None
-    """The name of the secret of its PostgreSQL table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,11 +99,15 @@ def look(request: AdoptionRequest) -> PlainStream:
     if opened.bundle is not None:
         raise ConfigError("adopt looks at the checkpoint itself, not at a bundle of it.")
     program = None if request.code is None else read_program_of(request.code)
-    into = program.find_sink(request.dsn) if isinstance(program, ProgramOfStream) else _NO_SINK
-    looks = replace(request.looks, root=None, sinks=request.looks.sinks or _sinks_in(into))
-    judged = judge(collect_case(looks))
+    given = sinks_of("", request.looks.sinks, is_first=True)
+    into = _named_sink(program, given)
+    looks = replace(request.looks, root=None, sinks=given.places or _sinks_in(into))
+    case = collect_case(looks)
+    if not isinstance(into, IntoSink) and not into.is_certain:
+        case = add_logged_sink(case, looks.options)
+    judged = judge(case)
     checkpoint = opened.checkpoint
-    stream = _suggest_stream(request, program, judged.case) or NO_STREAM
+    stream = _suggest_stream(request, program, case) or NO_STREAM
     root = suggest_root(request.looks.root, checkpoint.location, looks.options) or NO_ROOT
     if root is not NO_ROOT and (doubt := find_doubts(parse_location(root.value))) is not None:
         root = replace(root, where=f"{root.where}. {doubt}")
@@ -105,7 +116,7 @@ def look(request: AdoptionRequest) -> PlainStream:
         program=program,
         stream=stream,
         root=root,
-        into=_settled(into, judged.case, looks.sinks),
+        into=_settled(into, case, is_logged=not looks.sinks),
         start=None,
         moves=find_movement(checkpoint),
     )
@@ -124,9 +135,10 @@ def _first_start(
     if not is_there or into is None:
         return None
     if into.kind == "delta":
-        if not looks.sinks:
+        place = _location_of(case, looks)
+        if place is None:
             return None
-        into = replace(into, place=spark_location(parse_location(looks.sinks[0])))
+        into = replace(into, place=place)
     return find_first_start(
         StartLook(
             case=case,
@@ -138,6 +150,26 @@ def _first_start(
     )
 
 
+def _location_of(case: Case, looks: DiagnoseRequest) -> str | None:
+    """Return where the Delta table is, as Spark knows it: by its log, or as it was named."""
+    known = (each.location for each in case.outputs if isinstance(each, DeltaOutput))
+    found = [*filter(None, known), *looks.sinks]
+    return spark_location(parse_location(found[0])) if found else None
+
+
+def _named_sink(program: Program, given: GivenSinks) -> IntoSink | NoSink:
+    """Return the sink that the program writes to, or the PostgreSQL table that was named."""
+    secret, _, table = (given.tables[0] if given.tables else "").partition("#")
+    if secret and shown_name(secret) != secret:
+        raise ConfigError(
+            "--sink takes a PostgreSQL table as env:NAME#TABLE, never the DSN itself."
+        )
+    named = NamedTable(secret, table) if table else None
+    if isinstance(program, ProgramOfStream):
+        return program.find_sink(named)
+    return _NO_SINK if named is None else postgres_table(named.table, named.secret)
+
+
 def _sinks_in(found: IntoSink | NoSink) -> tuple[str, ...]:
     """Return the location that the program names, if it is one that can be looked at."""
     if not isinstance(found, IntoSink) or found.kind != "delta" or found.is_named:
@@ -146,15 +178,16 @@ def _sinks_in(found: IntoSink | NoSink) -> tuple[str, ...]:
     return (place,) if ":" in place or place.startswith("/") else ()
 
 
-def _settled(found: IntoSink | NoSink, case: Case, sinks: tuple[str, ...]) -> IntoSink | NoSink:
-    """Return the sink of the program; without one the Delta table that was named."""
+def _settled(found: IntoSink | NoSink, case: Case, *, is_logged: bool) -> IntoSink | NoSink:
+    """Return the sink of the program; without one the Delta table that was named or logged."""
     tables = [each for each in case.outputs if isinstance(each, DeltaOutput) and each.newest >= 0]
     if isinstance(found, IntoSink):
         return replace(found, is_assumed=False) if found.is_assumed and tables else found
-    if found.is_certain or len(sinks) != 1:
+    if found.is_certain or len(case.outputs) != 1:
         return _with_log(found, case)
-    if tables:
-        return delta_at(spark_location(parse_location(sinks[0])))
+    if tables and tables[0].location:
+        sink = delta_at(spark_location(parse_location(tables[0].location)))
+        return replace(sink, named_by="the event log") if is_logged else sink
     return NoSink(
         why=f"{case.outputs[0].display_name} is no Delta table",
         how="Name the program with --code FILE: it says what writes the rows.",

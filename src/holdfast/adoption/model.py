@@ -113,6 +113,8 @@ class Adoption:
     pending: PendingBatch
     sink: Suggested | None
     """`into=`; None if the sink is not known."""
+    signs: str
+    """When the old query last showed a sign of life, and what was looked at."""
     fences_old_writer: bool | None
     """Whether the first start keeps the old query from writing; None if the sink is not known."""
     asks: tuple[Finding, ...]

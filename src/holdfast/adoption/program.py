@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from holdfast.adoption.into_sink import IntoSink, NoSink, find_into, literal
+from holdfast.adoption.into_sink import IntoSink, NamedTable, NoSink, find_into, literal
 from holdfast.adoption.model import ProgramChange
 from holdfast.adoption.query_text import QueryText
 from holdfast.adoption.rewrite import (
@@ -70,9 +70,9 @@ class ProgramOfStream:
         given = step.text(0, "queryName") if step else None
         return None if given is None else given.known
 
-    def find_sink(self, dsn: str | None) -> IntoSink | NoSink:
+    def find_sink(self, named: NamedTable | None) -> IntoSink | NoSink:
         """Return the sink of Holdfast that takes the rows of the query."""
-        return find_into(self.found, dsn=dsn)
+        return find_into(self.found, named=named)
 
     def place(self, at: tuple[int, int]) -> str:
         """Return `jobs/orders.py:41`."""

@@ -18,13 +18,11 @@ from holdfast.cli.looks import (
     with_deep,
     with_event_log,
     with_probe,
-    with_sinks,
     with_spark,
 )
 from holdfast.cli.options import with_format, with_storage_options
 from holdfast.cli.watch import show_wait
 from holdfast.errors import ConfigError
-from holdfast.sinks.secrets import shown_name
 from holdfast.storage.location import is_inside, parse_location
 
 _CODES = {AdoptionVerdict.READY: ExitCode.DONE, AdoptionVerdict.UNKNOWN: ExitCode.NOT_JUDGED}
@@ -43,14 +41,15 @@ _CODES = {AdoptionVerdict.READY: ExitCode.DONE, AdoptionVerdict.UNKNOWN: ExitCod
 @click.option("--stream", metavar="NAME", help="The name that the stream gets.")
 @click.option("--root", metavar="LOCATION", help="Where Holdfast's record of the stream will be.")
 @click.option(
-    "--dsn",
-    metavar="env:NAME|file:PATH",
-    help="Where the DSN of its PostgreSQL table is: hf.Postgres gets this, and the ledger in the "
-    "database is read.",
+    "--sink",
+    "sinks",
+    multiple=True,
+    metavar="WHERE",
+    help="Where it writes: a Delta table by its location, or a PostgreSQL table as env:DSN#TABLE, "
+    "whose ledger is read. Can be repeated.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Write the diff to a file.")
 @with_format
-@with_sinks
 @with_event_log
 @with_probe
 @with_spark
@@ -62,7 +61,6 @@ def adopt(  # noqa: PLR0913 - one argument per option
     program: str | None,
     stream: str | None,
     root: str | None,
-    dsn: str | None,
     output: str | None,
     form: str,
     **given: object,
@@ -73,12 +71,10 @@ def adopt(  # noqa: PLR0913 - one argument per option
     the sink holds a pending batch, what the start asks, and what was not known. Nothing is changed:
     `hf.start(…, checkpoint=…)` adopts. Spark is not needed.
     """
-    if dsn is not None and shown_name(dsn) != dsn:
-        raise ConfigError("--dsn takes env:NAME or file:PATH, never the DSN itself.")
     looks = make_looks(location, None, root=root, **given)
     code = None if program is None else _read_program(program, location)
     with show_wait(location):
-        found = find_adoption(AdoptionRequest(looks=looks, stream=stream, code=code, dsn=dsn))
+        found = find_adoption(AdoptionRequest(looks=looks, stream=stream, code=code))
     if output is not None:
         _write_diff(found, Path(output), location)
     if form == "json":

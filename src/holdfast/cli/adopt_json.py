@@ -87,6 +87,8 @@ class AdoptJson(Answer, kw_only=True, tag_field="format", tag="holdfast.adopt"):
     offsets: tuple[str, ...]
     pending: PendingBatchJson
     sink: SuggestedJson | None
+    signs: str
+    """When the old query last showed a sign of life, and what was looked at."""
     fences_old_writer: bool | None
     asks: tuple[AdoptionFindingJson, ...]
     """What the first start refuses until it is accepted."""

@@ -78,17 +78,18 @@ def _rows(found: Adoption) -> Iterator[tuple[str, ...]]:
             yield "    then", found.pending.then
     if found.sink is not None:
         yield "  into", found.sink.value, found.sink.where
-    yield "  old writer", _say_fence(found)
+    yield "  old query", found.signs
+    yield "", _say_fence(found)
     if found.sink is not None:
         yield "  first start", _say_questions(found)
 
 
 def _say_fence(found: Adoption) -> str:
     if found.fences_old_writer is None or found.verdict is AdoptionVerdict.UNKNOWN:
-        return "not known whether the sink can fence it"
+        return "Whether the sink can fence it is not known."
     if found.fences_old_writer:
-        return "fenced by the first start: Delta skips what it still commits"
-    return "not fenced: make sure that its driver is gone"
+        return "The first start fences it: Delta skips what it still commits."
+    return "The sink cannot fence it: make sure that its driver is gone."
 
 
 def _say_questions(found: Adoption) -> str:

@@ -7,7 +7,7 @@ EXAMPLES = {
     "adopt": (
         "holdfast adopt s3://lake/checkpoints/orders --code jobs/orders.py",
         "holdfast adopt /srv/checkpoint --sink /srv/lake/orders --event-log /srv/spark-events",
-        "holdfast adopt /srv/checkpoint --code jobs/orders.py -o adopt.patch",
+        "holdfast adopt /srv/checkpoint --code jobs/orders.py --sink env:DSN#orders -o a.patch",
     ),
     "apply": (
         "holdfast apply plan.json",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from holdfast.adoption.into_sink import IntoSink, NoSink
+from holdfast.adoption.into_sink import IntoSink, NamedTable, NoSink
 from holdfast.adoption.model import ProgramChange
 from holdfast.adoption.program import CodeFile, ProgramOfStream, read_program_of
 from holdfast.lint.query_facts import WhichQuery
@@ -23,8 +23,8 @@ def read(
     return found
 
 
-def sink_of(text: str, *, dsn: str | None = None) -> IntoSink | NoSink:
-    return read(text).find_sink(dsn)
+def sink_of(text: str, *, named: NamedTable | None = None) -> IntoSink | NoSink:
+    return read(text).find_sink(named)
 
 
 def change(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.adoption.into_sink import IntoSink, NoSink
+from holdfast.adoption.into_sink import IntoSink, NamedTable, NoSink
 from tests.unit.adoption.changing import sink_of
 
 PROGRAM = """\
@@ -42,7 +42,7 @@ MORE = {
     'batch.select("a").write.jdbc(URL, "orders", mode="append")': "something else than the batch",
     'batch.write.jdbc(URL, "orders", mode="overwrite")': "writes with mode overwrite",
     'batch.write.jdbc(URL, "orders")': "writes with mode error",
-    'batch.write.jdbc(secret(), "orders", mode="append")': "--dsn env:NAME",
+    'batch.write.jdbc(secret(), "orders", mode="append")': "--sink env:NAME#TABLE",
     'batch.write.jdbc("jdbc:mysql://db/shop", "orders", mode="append")': "PostgreSQL",
     'batch.write.jdbc(URL, named(), mode="append")': "computes the name of its table",
     'batch.write.parquet("/out", mode="append")': "it writes parquet",
@@ -98,9 +98,10 @@ def test_a_function_of_another_file_stays_one() -> None:
     assert "it is not in this file" in found.notes[0]
 
 
-def test_a_dsn_that_is_named_is_taken() -> None:
-    body = 'batch.write.jdbc(secret(), "orders", mode="append")'
-    found = sink_of(with_function(body), dsn="file:/run/dsn")
+@pytest.mark.parametrize("table", ['"orders"', "named()"])
+def test_a_table_that_is_named_is_taken(table: str) -> None:
+    body = f'batch.write.jdbc(secret(), {table}, mode="append")'
+    found = sink_of(with_function(body), named=NamedTable("file:/run/dsn", "orders"))
     assert isinstance(found, IntoSink)
     assert found.written("hf") == 'hf.Postgres("file:/run/dsn", table="orders")'
 

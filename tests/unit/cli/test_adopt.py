@@ -12,6 +12,7 @@ import pytest
 
 from holdfast.cli.exit_codes import ExitCode
 from tests import calling
+from tests.event_logs import recorded
 from tests.unit.adoption.changing import apply
 from tests.unit.cli.guarding import Guarded
 from tests.unit.cli.inspecting import unpack
@@ -107,6 +108,7 @@ def test_a_delta_stream_is_adopted_as_it_stands(adopt: Adopt, plain: Plain) -> N
     assert (found["stream"]["value"], found["root"]["value"]) == ("orders", str(plain.place))
     assert found["pending"]["holding"] == "none-pending"
     assert found["fences_old_writer"] is True
+    assert found["signs"].startswith("No lease says that it is stopped. Its last sign of life was ")
     assert (codes(found), found["todo"]) == ([], [])
     assert found["sink"] == {"value": f"hf.Delta(path={str(plain.table)!r})", "where": "job.py:6"}
 
@@ -148,6 +150,12 @@ def test_postgresql_asks_whether_the_old_query_is_gone(adopt: Adopt, plain: Plai
     assert found["fences_old_writer"] is False
     assert found["sink"]["value"] == 'hf.Postgres("env:ORDERS_DSN", table="orders")'
     assert "ORDERS_DSN" in found["not_known"][0]["what"]
+
+
+def test_a_table_of_postgresql_is_named_without_a_program(adopt: Adopt) -> None:
+    code, found = adopt("--sink", "env:SHOP_DSN#shop.orders")
+    assert (code, found["verdict"], codes(found)) == (ExitCode.FOUND, "adoptable-after", ["HF610"])
+    assert found["sink"]["value"] == 'hf.Postgres("env:SHOP_DSN", table="shop.orders")'
 
 
 def test_postgresql_asks_whether_the_pending_batch_arrived(adopt: Adopt, plain: Plain) -> None:
@@ -224,6 +232,19 @@ def test_without_anything_named_the_answer_is_not_known(adopt: Adopt, plain: Pla
     code, found = adopt("--sink", plain.table)
     assert (code, found["verdict"]) == (ExitCode.DONE, "adoptable")
     assert f'into=hf.Delta(path="{plain.table}")' in found["change"]["call"]
+
+
+def test_the_event_log_names_the_table(adopt: Adopt, plain: Plain) -> None:
+    plain.write(7)
+    log = recorded("3.5-stopped")
+    sink = "FileSink[/tmp/holdfast-event-logs/stream/output]"
+    text = log.file.read_text().replace(log.query_id, query_id(plain.checkpoint))
+    assert sink in text
+    (plain.place / "events").mkdir()
+    (plain.place / "events/local-1").write_text(text.replace(sink, f"DeltaSink[{plain.table}]"))
+    code, found = adopt("--event-log", "events")
+    assert (code, found["verdict"]) == (ExitCode.DONE, "adoptable")
+    assert found["sink"] == {"value": f'hf.Delta(path="{plain.table}")', "where": "the event log"}
 
 
 def test_a_log_and_a_source_that_cannot_be_read_are_never_fine(adopt: Adopt, plain: Plain) -> None:
@@ -320,7 +341,7 @@ def test_the_change_can_be_applied(
     ("arguments", "says"),
     [
         (("--stream", "Orders"), "lower-case letters"),
-        (("--dsn", "host=db password=x"), "--dsn takes env:NAME or file:PATH"),
+        (("--sink", "env:host=db password=x#orders"), "never the DSN itself"),
         (("--code", "none.py"), "cannot be read"),
         (("-o", "adopt.patch"), "There is no diff to write"),
         (("-o", "orders/adopt.patch"), "is inside the checkpoint"),
