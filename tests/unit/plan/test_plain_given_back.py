@@ -291,3 +291,13 @@ def test_a_whole_checkpoint_is_left_alone(stream: PlainStream) -> None:
         stream.entry(batch, committed=True)
     plan = stream.plan()
     assert "Nothing keeps orders from starting" in reason(plan)
+
+
+@pytest.mark.parametrize("in_table", [2, 4, 5, 6])
+def test_what_is_given_back_is_fine_by_every_rule(stream: PlainStream, in_table: int) -> None:
+    stream.runs(4, in_table=in_table)
+    for path, text in written(stream.plan()).items():
+        stream.put(path, text)
+    again = stream.plan()
+    assert "Nothing keeps orders from starting" in reason(again)
+    assert again.is_fine == (in_table >= 4)  # type: ignore[union-attr]
