@@ -301,3 +301,17 @@ def test_what_is_given_back_is_fine_by_every_rule(stream: PlainStream, in_table:
     again = stream.plan()
     assert "Nothing keeps orders from starting" in reason(again)
     assert again.is_fine == (in_table >= 4)  # type: ignore[union-attr]
+
+
+def test_entries_that_are_gone_are_not_planned_again_below_a_sink_that_skips(
+    stream: PlainStream,
+) -> None:
+    """Without the event log, the ranges of batches that the table has are not known."""
+    stream.runs(4)
+    stream.put("metadata", json.dumps({"id": QUERY}))
+    stream.entry(2, committed=True)
+    stream.put("commits/4", 'v1\n{"nextBatchWatermarkMs":0}')
+    said = reason(stream.plan(event_log=False))
+    assert "would be lost without an error" in said
+    assert "--event-log" in said
+    assert list(written(stream.plan())) == ["offsets/3", "offsets/4"]

@@ -19,6 +19,7 @@ from holdfast.plan.goals.plain_parts import (
     settle,
 )
 from holdfast.plan.goals.plain_source import SourcesNow, look_at_sources
+from holdfast.plan.plain import holds_batch
 from holdfast.plan.plan_file import Change, Impact, Need, NoPlan, Plan, PlanFact
 from holdfast.plan.signs import find_signs, usual_pause
 from holdfast.plan.steps import Permission, Step
@@ -145,3 +146,20 @@ def _cut(draft: Draft, found: GivenBack, batch: int) -> list[Step] | NoPlan:
     if isinstance(tree, NoPlan):
         return tree
     return list(exchange_output(draft, place, tree, number=1))
+
+
+def refuse_skipping(now: StreamNow, planned: int, committed: int) -> NoPlan | None:
+    """Refuse to let Spark plan batches again that the sink of a plain stream has; None if not so.
+
+    Args:
+        now: The stream, as it is now.
+        planned: The newest batch with an offset entry.
+        committed: The newest batch with a commit entry.
+    """
+    if not now.is_plain or not holds_batch(now.case, now.query_id, planned + 1):
+        return None
+    return NoPlan(
+        reason=f"offsets/{committed} is gone, and the sink has batches after {planned}. Spark "
+        "would plan them again with other ranges, and the sink would skip those: rows would be "
+        "lost without an error. The event log has the ranges: add --event-log."
+    )

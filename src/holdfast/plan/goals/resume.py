@@ -32,7 +32,7 @@ from holdfast.plan.goal import GoalCase, goal
 from holdfast.plan.goals.ledger_rows import newest_rows
 from holdfast.plan.goals.nearest import go_on_instead
 from holdfast.plan.goals.plain_given_back import is_lost
-from holdfast.plan.goals.plain_resume import QUERY_ID, plan_given_back
+from holdfast.plan.goals.plain_resume import QUERY_ID, plan_given_back, refuse_skipping
 from holdfast.plan.goals.rebuild import Rebuilt, rebuild
 from holdfast.plan.plan_file import Impact, Need, NoPlan, Plan
 from holdfast.plan.steps import Permission, Step
@@ -224,6 +224,9 @@ def _commit_ahead(now: StreamNow) -> Rebuilt | NoPlan:
         return _cannot_resume(
             now, f"offsets/{committed} is gone, and the state is of batch {committed}"
         )
+    skipped = refuse_skipping(now, planned, committed)
+    if skipped is not None:
+        return skipped
     why = f"Its offset entry is gone. Spark fails on every start while commits/{committed} is there"
     steps = [
         step
