@@ -222,12 +222,18 @@ class PlainStream:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
 
-    def plan(self, *sinks: Path, query_id: str = "", among: Path | None = None) -> Plan | NoPlan:
+    def plan(
+        self,
+        *sinks: Path,
+        query_id: str = "",
+        among: Path | None = None,
+        event_log: bool = True,
+    ) -> Plan | NoPlan:
         """Plan the resume."""
         looks = DiagnoseRequest(
             location=str(self.checkpoint),
             sinks=tuple(map(str, sinks or (self.table,))),
-            event_log=str(self.log),
+            event_log=str(self.log) if event_log else None,
             among=None if among is None else str(among),
         )
         return make_plan(Request(goal="resume", query_id=query_id), looks)

@@ -291,3 +291,27 @@ def test_a_whole_checkpoint_is_left_alone(stream: PlainStream) -> None:
         stream.entry(batch, committed=True)
     plan = stream.plan()
     assert "Nothing keeps orders from starting" in reason(plan)
+
+
+@pytest.mark.parametrize("in_table", [2, 4, 5, 6])
+def test_what_is_given_back_is_fine_by_every_rule(stream: PlainStream, in_table: int) -> None:
+    stream.runs(4, in_table=in_table)
+    for path, text in written(stream.plan()).items():
+        stream.put(path, text)
+    again = stream.plan()
+    assert "Nothing keeps orders from starting" in reason(again)
+    assert again.is_fine == (in_table >= 4)  # type: ignore[union-attr]
+
+
+def test_entries_that_are_gone_are_not_planned_again_below_a_sink_that_skips(
+    stream: PlainStream,
+) -> None:
+    """Without the event log, the ranges of batches that the table has are not known."""
+    stream.runs(4)
+    stream.put("metadata", json.dumps({"id": QUERY}))
+    stream.entry(2, committed=True)
+    stream.put("commits/4", 'v1\n{"nextBatchWatermarkMs":0}')
+    said = reason(stream.plan(event_log=False))
+    assert "would be lost without an error" in said
+    assert "--event-log" in said
+    assert list(written(stream.plan())) == ["offsets/3", "offsets/4"]

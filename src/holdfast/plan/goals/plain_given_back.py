@@ -174,10 +174,10 @@ def _tree(
 ) -> NewTree:
     """Return what the directory has afterwards."""
     checkpoint, number = now.case.checkpoint, position.number
-    files = {f"{OFFSETS}/{number}": entry_of(position.end, position.batch, known)}
+    files = {f"{OFFSETS}/{number}": entry_of(position.end, number, known)}
     if number > 0:
         previous = f"{OFFSETS}/{number - 1}"
-        files = {previous: entry_of(position.before, position.batch, known), **files}
+        files = {previous: entry_of(position.before, number - 1, known), **files}
     files = {path: text for path, text in files.items() if not _is_there(now, path, text)}
     if not isinstance(checkpoint.commits.get(BatchId(number)), CommitEntry):
         files[f"{COMMITS}/{number}"] = commit_file()

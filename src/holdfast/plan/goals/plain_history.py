@@ -197,18 +197,21 @@ def moment_ms(at: str) -> int | None:
     return None if found.tzinfo is None else int(found.timestamp() * 1000)
 
 
-def entry_of(offsets: tuple[str | None, ...], batch: BatchProgress, known: KnownBatches) -> str:
+def entry_of(offsets: tuple[str | None, ...], number: int, known: KnownBatches) -> str:
     """Return an offset entry.
 
     Args:
         offsets: Of each source, in the order of the query.
-        batch: Whose time and watermark it gets.
-        known: Whose settings it gets.
+        number: Of the batch that ends there.
+        known: Whose times, watermarks and settings it gets.
     """
-    watermark = moment_ms(batch.watermark) if batch.watermark else None
+    older = [at for at in known.by_number if at <= number]
+    batch = known.by_number[max(older)] if older else None
+    watermark = None if batch is None or not batch.watermark else moment_ms(batch.watermark)
     line = OffsetMetadata(
         batch_watermark_ms=max(0, watermark or 0),
-        batch_timestamp_ms=moment_ms(batch.at) or 0,
+        # Not later than the batch itself: it would look like one that was planned again.
+        batch_timestamp_ms=0 if batch is None else moment_ms(batch.at) or 0,
         conf=known.settings,
     )
     values = {str(at): _value(each) for at, each in enumerate(offsets) if each is not None}

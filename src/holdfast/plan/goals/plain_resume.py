@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from holdfast.evidence.outputs.delta import DeltaOutput
 from holdfast.plan.draft import Draft, Heading, Part, new_plan_id, put_together
+from holdfast.plan.goal import Option
 from holdfast.plan.goals.plain_cut import cut_output
 from holdfast.plan.goals.plain_given_back import GivenBack, give_back
 from holdfast.plan.goals.plain_history import moment_ms
@@ -18,15 +19,23 @@ from holdfast.plan.goals.plain_parts import (
     settle,
 )
 from holdfast.plan.goals.plain_source import SourcesNow, look_at_sources
+from holdfast.plan.plain import holds_batch
 from holdfast.plan.plan_file import Change, Impact, Need, NoPlan, Plan, PlanFact
 from holdfast.plan.signs import find_signs, usual_pause
 from holdfast.plan.steps import Permission, Step
 from holdfast.plan.world import StreamNow, look_at_sink
 from holdfast.sinks.plain.sink import PlainDelta
 
+QUERY_ID = Option(
+    flag="--query-id",
+    field="query_id",
+    metavar="ID|NAME",
+    help="Of a plain stream without a checkpoint: which query of the event log it was.",
+)
 
-def plan_given_back(now: StreamNow, asked: str) -> Plan | NoPlan:
-    """Plan to give the checkpoint of a plain stream back.
+
+def plan_given_back(now: StreamNow, asked: str) -> Plan | NoPlan | None:
+    """Plan to give the checkpoint of a plain stream back; None if it already fits its sink.
 
     Args:
         now: The stream, as it is now.
@@ -39,6 +48,8 @@ def plan_given_back(now: StreamNow, asked: str) -> Plan | NoPlan:
     if isinstance(found, NoPlan):
         is_shown = found.reason.startswith("the ")  # a sink, as people know it
         return replace(found, reason=f"The {found.reason[4:]}") if is_shown else found
+    if not found.tree.contents and not found.tree.leaves_out:
+        return None
     sources = look_at_sources(now, found.position)
     draft = Draft(now=now, plan_id=new_plan_id())
     outputs = _take_out(draft, found, sources) if found.position.takes_out else []
@@ -135,3 +146,20 @@ def _cut(draft: Draft, found: GivenBack, batch: int) -> list[Step] | NoPlan:
     if isinstance(tree, NoPlan):
         return tree
     return list(exchange_output(draft, place, tree, number=1))
+
+
+def refuse_skipping(now: StreamNow, planned: int, committed: int) -> NoPlan | None:
+    """Refuse to let Spark plan batches again that the sink of a plain stream has; None if not so.
+
+    Args:
+        now: The stream, as it is now.
+        planned: The newest batch with an offset entry.
+        committed: The newest batch with a commit entry.
+    """
+    if not now.is_plain or not holds_batch(now.case, now.query_id, planned + 1):
+        return None
+    return NoPlan(
+        reason=f"offsets/{committed} is gone, and the sink has batches after {planned}. Spark "
+        "would plan them again with other ranges, and the sink would skip those: rows would be "
+        "lost without an error. The event log has the ranges: add --event-log."
+    )

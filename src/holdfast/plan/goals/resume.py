@@ -28,11 +28,11 @@ from holdfast.plan.entries import (
     remove_file_alone,
     sidecar_of,
 )
-from holdfast.plan.goal import GoalCase, Option, goal
+from holdfast.plan.goal import GoalCase, goal
 from holdfast.plan.goals.ledger_rows import newest_rows
 from holdfast.plan.goals.nearest import go_on_instead
 from holdfast.plan.goals.plain_given_back import is_lost
-from holdfast.plan.goals.plain_resume import plan_given_back
+from holdfast.plan.goals.plain_resume import QUERY_ID, plan_given_back, refuse_skipping
 from holdfast.plan.goals.rebuild import Rebuilt, rebuild
 from holdfast.plan.plan_file import Impact, Need, NoPlan, Plan
 from holdfast.plan.steps import Permission, Step
@@ -41,15 +41,7 @@ from holdfast.plan.world import StreamNow
 _BACK = "The files of the checkpoint and the ledger rows, as they were."
 
 
-_QUERY_ID = Option(
-    flag="--query-id",
-    field="query_id",
-    metavar="ID|NAME",
-    help="Of a plain stream without a checkpoint: which query of the event log it was.",
-)
-
-
-@goal("resume", "Go on with the same batch and the same range.", _QUERY_ID)
+@goal("resume", "Go on with the same batch and the same range.", QUERY_ID)
 def plan_resume(asked: GoalCase) -> Plan | NoPlan:
     """Put right what keeps a stream from going on where it stands.
 
@@ -57,8 +49,9 @@ def plan_resume(asked: GoalCase) -> Plan | NoPlan:
     of a plain stream from --event-log and --sink.
     """
     now = asked.now
-    if is_lost(now):
-        return plan_given_back(now, asked.request.query_id)
+    given_back = plan_given_back(now, asked.request.query_id) if is_lost(now) else None
+    if given_back is not None:
+        return given_back
     rows = newest_rows(now)
     if isinstance(rows, NoPlan):
         return rows
@@ -231,6 +224,9 @@ def _commit_ahead(now: StreamNow) -> Rebuilt | NoPlan:
         return _cannot_resume(
             now, f"offsets/{committed} is gone, and the state is of batch {committed}"
         )
+    skipped = refuse_skipping(now, planned, committed)
+    if skipped is not None:
+        return skipped
     why = f"Its offset entry is gone. Spark fails on every start while commits/{committed} is there"
     steps = [
         step
