@@ -22,7 +22,7 @@ from holdfast.storage.in_order import walk_in_order
 from holdfast.storage.open import open_reader
 
 _QUIET_S = 120
-_VERSION = re.compile(rb'"reservoirVersion":\d+')
+_VERSION = re.compile(rb'"(reservoirVersion|index|isStartingVersion)":(-?\d+|true|false)')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,7 +46,8 @@ class TwoStages:
         add_file(self.home / "in", number, *rows)
 
     def run_orders(self) -> None:
-        rows = self.spark.readStream.format("text").load(str(self.home / "in"))
+        reader = self.spark.readStream.format("text").option("maxFilesPerTrigger", 1)
+        rows = reader.load(str(self.home / "in"))
         writer = rows.writeStream.option("checkpointLocation", str(self.checkpoint("orders")))
         query = writer.trigger(availableNow=True).format("delta").start(self.place("orders"))
         query.awaitTermination()
@@ -55,7 +56,8 @@ class TwoStages:
         def append(batch: DataFrame, _: int) -> None:
             batch.write.format("delta").mode("append").save(self.place("copies"))
 
-        rows = self.spark.readStream.format("delta").load(self.place("orders"))
+        reader = self.spark.readStream.format("delta").option("maxFilesPerTrigger", 1)
+        rows = reader.load(self.place("orders"))
         writer = rows.writeStream.option("checkpointLocation", str(self.checkpoint("copies")))
         writer.trigger(availableNow=True).foreachBatch(append).start().awaitTermination()
 
@@ -107,7 +109,6 @@ class TwoStages:
 def test_a_reader_is_reset_and_goes_on_after_the_undo(spark: SparkSession, tmp_path: Path) -> None:
     stages = TwoStages(spark, tmp_path)
     stages.add(0, "a", "same")
-    stages.run()
     stages.add(1, "b", "same")
     stages.run()
     rows, files = stages.rows(), stages.files()

@@ -12,7 +12,7 @@ from holdfast.plan.plan_file import NoPlan
 from holdfast.plan.steps import MoveSource, digest_of
 from holdfast.sources.registry import parse_offset
 
-_VERSION = re.compile(r'"reservoirVersion" *: *\d+')
+_POSITION = re.compile(r'"(reservoirVersion|index|isStartingVersion)" *: *(-?\d+|true|false)')
 
 
 class SourceSteps(StepKind[MoveSource]):
@@ -49,8 +49,8 @@ class SourceSteps(StepKind[MoveSource]):
 
 
 def digest_without_versions(raw: bytes) -> str:
-    """Return what tells an entry apart from another, whatever versions of tables it names."""
-    return digest_of(_VERSION.sub("", raw.decode("utf-8", "replace")))
+    """Return what tells an entry apart from another, whatever positions in tables it names."""
+    return digest_of(_POSITION.sub("", raw.decode("utf-8", "replace")))
 
 
 def _moved(raw: bytes, step: MoveSource, stores: Stores) -> bytes | None:
@@ -58,10 +58,21 @@ def _moved(raw: bytes, step: MoveSource, stores: Stores) -> bytes | None:
     version = stores.ledger(step.sink, writes=False).row_version(step.writer)
     if version is None:
         return None
-    found = f'"reservoirVersion":{version + 1}'
     lines = raw.decode("utf-8", "replace").split("\n")
-    moved = [_VERSION.sub(found, each) if _is_of(each, step.table_id) else each for each in lines]
+    moved = [_at(each, version + 1) if _is_of(each, step.table_id) else each for each in lines]
     return "\n".join(moved).encode()
+
+
+def _at(line: str, version: int) -> str:
+    """Return an offset before everything in a version; the rest of it stays as Delta wrote it."""
+
+    def replaced(found: re.Match[str]) -> str:
+        name, value = found[1], found[2]
+        if name == "index":
+            return f'"index":{value if value.startswith("-") else -1}'
+        return f'"{name}":{version if name == "reservoirVersion" else "false"}'
+
+    return _POSITION.sub(replaced, line)
 
 
 def _is_of(line: str, table_id: str) -> bool:
