@@ -49,6 +49,11 @@ GROUPS: dict[str, tuple[int, tuple[str, ...]]] = {
             "test_damages",
         ),
     ),
+    "whole pipelines": (
+        1,
+        ("test_undo_readers", "test_sensors", "test_backfill_kills", "test_delta_features"),
+    ),
+    "slow starts": (1, ("test_start_requests", "test_moved_state", "test_deleted_checkpoint")),
     "proofs": (
         2,
         (

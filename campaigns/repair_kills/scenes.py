@@ -130,6 +130,12 @@ def _resume(name: str, damage: Damage, stream: str = "readings") -> Scene:
     return Scene(name=f"resume: {name}", request=_RESUME, damage=damage, stream=stream)
 
 
+def _plain(request: Request) -> Scene:
+    """Return a goal of a stream that nobody guards, whose output is left to a person."""
+    what = f" {request.start}" if request.start else ""
+    return Scene(name=f"plain {request.goal}{what}", request=request, stream=_BARE)
+
+
 def _reset(name: str, start: str, output: str, **more: object) -> Scene:
     stream = str(more.pop("stream", "readings"))
     request = Request(goal="reset", start=start, output=output, **more)  # type: ignore[arg-type]
@@ -167,6 +173,12 @@ SCENES = (
     Scene(name="snapshot", request=Request(goal="snapshot", target="now")),
     Scene(name="clone", request=Request(goal="clone", target="readings-two")),
     Scene(name="move", request=Request(goal="move", target="moved")),
+    _plain(Request(goal="reset", start="earliest", output="truncate")),
+    _plain(Request(goal="reset", start="here", output="keep-from-here")),
+    _plain(Request(goal="rewind", batch=1, output="restore")),
+    _plain(Request(goal="replay", output="restore")),
+    _plain(Request(goal="move", target="moved")),
+    _plain(Request(goal="retire")),
     Scene(
         name="prune",
         request=Request(goal="prune"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 from holdfast.errors import refuse_unknown
@@ -30,6 +30,12 @@ class Where(TypedDict, total=False):
     """A file with properties of a Kafka client."""
     storage_options: Mapping[str, str]
     """Of the bucket; they win over the environment and AWS profiles."""
+    sinks: Sequence[str]
+    """Of a plain stream: tables and directories, as `--sink` of the command."""
+    event_log: str | None
+    """Of a plain stream: where Spark's event logs are."""
+    among: str | None
+    """Of a plain stream: where checkpoints are that may read its output."""
 
 
 def plan_resume(stream: str, **where: Unpack[Where]) -> Plan | NoPlan:
@@ -37,7 +43,7 @@ def plan_resume(stream: str, **where: Unpack[Where]) -> Plan | NoPlan:
 
     Args:
         stream: Its name, or the location of its checkpoint.
-        where: `root`, `sources`, `kafka_config` and `storage_options`.
+        where: Where it is, and what else to look at; see `Where`.
 
     Raises:
         HoldfastError: The stream cannot be read.
@@ -60,7 +66,7 @@ def plan_replay(
         batches: How many; several are run as one.
         output: Whether the sinks are put back to before them: `restore` or `keep`.
         cascade: Whether the streams that read its output are reset.
-        where: `root`, `sources`, `kafka_config` and `storage_options`.
+        where: Where it is, and what else to look at; see `Where`.
 
     Raises:
         HoldfastError: The stream cannot be read.
@@ -86,7 +92,7 @@ def plan_reset(
         output: What becomes of the rows that the sinks hold, as `--output` of the command.
         outputs: The same for one sink, by `STREAM/SINK`.
         cascade: Whether the streams that read its output are reset.
-        where: `root`, `sources`, `kafka_config` and `storage_options`.
+        where: Where it is, and what else to look at; see `Where`.
 
     Raises:
         HoldfastError: The stream cannot be read.
@@ -111,7 +117,7 @@ def plan_rewind(
         to_batch: The last batch that stays.
         output: Whether the sinks are put back to that batch: `restore` or `keep`.
         cascade: Whether the streams that read its output are reset.
-        where: `root`, `sources`, `kafka_config` and `storage_options`.
+        where: Where it is, and what else to look at; see `Where`.
 
     Raises:
         HoldfastError: The stream cannot be read.
@@ -126,7 +132,7 @@ def plan_snapshot(stream: str, *, name: str, **where: Unpack[Where]) -> Plan | N
     Args:
         stream: Its name, or the location of its checkpoint.
         name: Of the snapshot.
-        where: `root`, `sources`, `kafka_config` and `storage_options`.
+        where: Where it is, and what else to look at; see `Where`.
 
     Raises:
         HoldfastError: The stream cannot be read.
@@ -143,7 +149,7 @@ def plan_restore(
         stream: Its name, or the location of its checkpoint.
         snapshot: Its name.
         cascade: Whether the streams that read its output are reset.
-        where: `root`, `sources`, `kafka_config` and `storage_options`.
+        where: Where it is, and what else to look at; see `Where`.
 
     Raises:
         HoldfastError: The stream cannot be read.
@@ -157,7 +163,7 @@ def plan_move(stream: str, *, to: str, **where: Unpack[Where]) -> Plan | NoPlan:
     Args:
         stream: Its name, or the location of its checkpoint.
         to: The new root.
-        where: `root`, `sources`, `kafka_config` and `storage_options`.
+        where: Where it is, and what else to look at; see `Where`.
 
     Raises:
         HoldfastError: The stream cannot be read.
@@ -171,7 +177,7 @@ def plan_clone(stream: str, *, name: str, **where: Unpack[Where]) -> Plan | NoPl
     Args:
         stream: Its name, or the location of its checkpoint.
         name: Of the new stream.
-        where: `root`, `sources`, `kafka_config` and `storage_options`.
+        where: Where it is, and what else to look at; see `Where`.
 
     Raises:
         HoldfastError: The stream cannot be read.
@@ -185,7 +191,7 @@ def plan_migrate(stream: str, *, mapping: str, **where: Unpack[Where]) -> Plan |
     Args:
         stream: Its name, or the location of its checkpoint.
         mapping: Pairs of offsets, one JSON object per line, as `--mapping` of the command.
-        where: `root`, `sources`, `kafka_config` and `storage_options`.
+        where: Where it is, and what else to look at; see `Where`.
 
     Raises:
         HoldfastError: The stream cannot be read.
@@ -199,7 +205,7 @@ def plan_prune(stream: str, *, older_than_days: int, **where: Unpack[Where]) -> 
     Args:
         stream: Its name, or the location of its checkpoint.
         older_than_days: How long ago a generation must have been left.
-        where: `root`, `sources`, `kafka_config` and `storage_options`.
+        where: Where it is, and what else to look at; see `Where`.
 
     Raises:
         ConfigError: So many days ago there was no Spark.
@@ -213,7 +219,7 @@ def plan_retire(stream: str, **where: Unpack[Where]) -> Plan | NoPlan:
 
     Args:
         stream: Its name, or the location of its checkpoint.
-        where: `root`, `sources`, `kafka_config` and `storage_options`.
+        where: Where it is, and what else to look at; see `Where`.
 
     Raises:
         HoldfastError: The stream cannot be read.
@@ -251,6 +257,9 @@ def _plan(request: Request, stream: str, where: Where) -> Plan | NoPlan:
         options=where.get("storage_options", {}),
         sources=where.get("sources", {}),
         kafka_config=where.get("kafka_config"),
+        sinks=tuple(where.get("sinks", ())),
+        event_log=where.get("event_log"),
+        among=where.get("among"),
         probe=True,
     )
     return make_plan(request, looks)

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from holdfast.cli.adopt_json import AdoptJson
 from holdfast.cli.audit_json import AuditJson
 from holdfast.cli.check_json import CheckJson
 from holdfast.cli.diagnosis_json import DiagnosisJson
@@ -22,6 +23,7 @@ from tests.docs.repair_forms import ApplyAnswer, PlanAnswer
 from tests.house.repository import ROOT
 
 FORMS = {
+    "adopt": AdoptJson,
     "apply": ApplyAnswer,
     "audit": AuditJson,
     "check": CheckJson,

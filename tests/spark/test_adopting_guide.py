@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -13,7 +14,7 @@ import pytest
 
 from holdfast.streams.refusal import StartRefusedError
 from tests.house.repository import ROOT
-from tests.spark.file_stream import Stream, remove, wait_until_given_up
+from tests.spark.file_stream import TIME, Stream, remove, wait_until_given_up
 from tests.spark.test_accepting import accept, refused
 
 PAGE = (ROOT / "docs/guides/adopting.md").read_text()
@@ -21,7 +22,30 @@ PAGE = (ROOT / "docs/guides/adopting.md").read_text()
 (ACCEPTING,) = re.findall(r"one start: `(accept=.*?)`", PAGE)
 (REFUSAL,) = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
 COMMANDS = re.findall(r"```console\n\$ (.*?)\n(.*?)```", PAGE, re.DOTALL)
+(DIFF,) = re.findall(r"```diff\n(.*?)```", PAGE, re.DOTALL)
 (QUESTION,) = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
+PLAIN = """\
+import os
+
+from pyspark.sql import SparkSession
+
+
+def save(batch, batch_id):
+    batch.write.jdbc(os.environ["READINGS_URL"], "readings", mode="append")
+
+
+spark = SparkSession.builder.getOrCreate()
+readings = spark.readStream.format("text").load("/srv/in")
+query = (
+    readings.writeStream.foreachBatch(save)
+    .queryName("readings")
+    .option("checkpointLocation", "/srv/old/checkpoint")
+    .trigger(availableNow=True)
+    .start()
+)
+query.awaitTermination()
+"""
+FOUND = 1
 
 
 @pytest.fixture
@@ -31,6 +55,11 @@ def old(stream: Stream, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     stream.run_unguarded(checkpoint)
     remove(checkpoint / "commits/2")
     monkeypatch.setenv("READINGS_DSN", stream.dsn)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "jobs/readings.py").write_text(PLAIN.replace("/srv", str(tmp_path)))
+    for each in checkpoint.rglob("*"):  # it was stopped long ago
+        os.utime(each, (TIME, TIME))
     return checkpoint
 
 
@@ -64,9 +93,11 @@ def test_the_guide_is_followed(stream: Stream, old: Path) -> None:
     for command, shown in COMMANDS:
         here = command.replace("/srv", str(old.parents[1])).split()
         here[0] = str(Path(sys.executable).with_name(here[0])) if here[0] == "holdfast" else here[0]
-        ran = subprocess.run(here, check=True, capture_output=True, text=True)
+        ran = subprocess.run(here, check=False, capture_output=True, text=True)
+        assert ran.returncode == (FOUND if "adopt" in here else 0)
         said = ran.stdout.replace(str(old.parents[1]), "/srv")
         assert said.startswith(shown.rstrip().removesuffix("…"))
+        assert said.endswith(DIFF) or "adopt" not in here
     with psycopg.connect(stream.dsn) as connection:
         assert connection.execute(QUESTION.encode()).fetchall() == [(1,)]
     stream.add(3)

@@ -15,6 +15,8 @@ from holdfast.testing.sink_contract import SinkContract
 from lab import Postgres
 from tests.kinds.sqlite_sink import Sqlite, rows_in
 
+pytestmark = pytest.mark.sampled(18)
+
 
 class TestPostgres(SinkContract):
     @pytest.fixture

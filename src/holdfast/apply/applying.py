@@ -71,8 +71,12 @@ class PlanRun:
 
     def undone_ranges(self) -> tuple[WriteRange, ...]:
         """Return the ranges that the plan takes back: a driver that is paused may write them."""
-        steps = (step for plan in self._plans() if plan is not self.plan for step in plan.steps)
-        return tuple(step for step in steps if isinstance(step, WriteRange))
+        return tuple(step for step in self.undone_steps() if isinstance(step, WriteRange))
+
+    def undone_steps(self) -> tuple[Step, ...]:
+        """Return the steps of the plan that is taken back, and of what that one takes back."""
+        others = (plan for plan in self._plans() if plan is not self.plan)
+        return tuple(step for plan in others for step in plan.steps)
 
     @property
     def journal(self) -> Journal:

@@ -21,7 +21,7 @@ from holdfast.plan.preconditions import (
     TreeIs,
     fingerprint,
 )
-from holdfast.plan.steps import SettleSink, digest_of, row_value, says_the_same
+from holdfast.plan.steps import FillTree, HoldTree, SettleSink, digest_of, row_value, says_the_same
 from holdfast.plan.trees import list_files
 from holdfast.record.generations import newest_generation
 from holdfast.record.layout import HOME, is_stream_name, record_location
@@ -64,7 +64,10 @@ def find_moved_rest(applying: PlanRun) -> tuple[str, ...]:
         is_other = isinstance(each, LedgerIs) and each.sink not in settled
         if is_other or isinstance(each, TopicHolds):
             found += _moved(each, plan, stores)
-    found += [each.why for each in map(applying.look, rest) if isinstance(each, Drifted)]
+    # What fills a directory is looked at once the step before it has emptied that.
+    held = {each.place for each in rest if isinstance(each, HoldTree)}
+    now = [each for each in rest if not (isinstance(each, FillTree) and each.place in held)]
+    found += [each.why for each in map(applying.look, now) if isinstance(each, Drifted)]
     return tuple(dict.fromkeys(found))
 
 

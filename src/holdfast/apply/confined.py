@@ -13,8 +13,11 @@ from holdfast.apply.applying import PlanRun
 from holdfast.apply.journal import read_journalled_plan
 from holdfast.plan.plan_file import Plan, PlanFileError
 from holdfast.plan.steps import (
+    ByHand,
     CopyTree,
     DiscardTree,
+    FillTree,
+    HoldTree,
     PutFile,
     RemoveFile,
     RemoveTree,
@@ -74,21 +77,34 @@ class _Confined:
         match step:
             case PutFile() | RemoveFile() | RestoreFile():
                 return self._find_file_fault(step)
-            case CopyTree():
-                fault = self._find_place_fault(step.source, creates=False)
-                return fault or self._find_place_fault(step.target, creates=True)
+            case CopyTree() | HoldTree() | FillTree():
+                return self._find_tree_fault(step)
             case RemoveTree():
                 return self._find_removal_fault(step)
             case DiscardTree():
                 return self._find_discard_fault(step)
-            case SettleSink() | WriteRange():
+            case SettleSink() | WriteRange() | ByHand():
                 return None
 
     def _find_file_fault(self, step: PutFile | RemoveFile | RestoreFile) -> str | None:
-        if not _FILE.fullmatch(step.path):
-            return f"A step changes {step.path}, which is no file of a checkpoint or a record."
+        if not _is_file(step.path):
+            return _say_no_file(step.path)
         creates = isinstance(step, PutFile) and step.replaces is None
         return self._find_place_fault(step.place, creates=creates)
+
+    def _find_tree_fault(self, step: CopyTree | HoldTree | FillTree) -> str | None:
+        match step:
+            case CopyTree():
+                changed, copy = step.source, step.target
+            case HoldTree():
+                changed, copy = step.place, step.aside
+            case FillTree():
+                changed, copy = step.source or step.place, step.place
+                for path in step.contents:
+                    if not _is_file(path):
+                        return _say_no_file(path)
+        fault = self._find_place_fault(changed, creates=False)
+        return fault or self._find_place_fault(copy, creates=not isinstance(step, FillTree))
 
     def _find_place_fault(self, text: str, *, creates: bool) -> str | None:
         """Say why a place is not the plan's; None if it is.
@@ -147,6 +163,15 @@ class _Confined:
             == (step.place, step.fingerprint, ())
             for each in before
         )
+
+
+def _is_file(path: str) -> bool:
+    """Return whether a path is one of a checkpoint or a record, and leads nowhere else."""
+    return _FILE.fullmatch(path) is not None and {".", ".."}.isdisjoint(path.split("/"))
+
+
+def _say_no_file(path: str) -> str:
+    return f"A step changes {path}, which is no file of a checkpoint or a record."
 
 
 def _tree_of(step: CopyTree | RemoveTree) -> tuple[str, str, str, tuple[str, ...]]:

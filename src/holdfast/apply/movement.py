@@ -8,67 +8,107 @@ query that plans a batch every five minutes is not stopped because it was quiet 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import datetime
-from itertools import pairwise
-from statistics import median
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 
 from holdfast import clock
 from holdfast.apply.applying import PlanRun
 from holdfast.apply.errors import StreamRunsError
-from holdfast.checkpoint.layout import COMMITS, OFFSETS
+from holdfast.apply.steps.kind import Done
+from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS
+from holdfast.checkpoint.offsets import OffsetEntry, parse_offset_entry
+from holdfast.ids import BatchId
 from holdfast.plan.plan_file import Plan
 from holdfast.plan.preconditions import ListingIs
-from holdfast.plan.steps import CopyTree, PutFile, RemoveFile, RemoveTree, RestoreFile
+from holdfast.plan.signs import LAST, quiet_time
+from holdfast.plan.steps import (
+    CopyTree,
+    FillTree,
+    HoldTree,
+    PutFile,
+    RemoveFile,
+    RemoveTree,
+    RestoreFile,
+)
+from holdfast.plan.trees import is_held
 from holdfast.record.generations import newest_generation
-from holdfast.storage.read import Reader
+from holdfast.storage.in_order import walk_in_order
+from holdfast.storage.read import FileInfo, Reader
 
-QUIET_S = 15.0
-"""A checkpoint that has fewer batches than a rhythm needs must be quiet for so long."""
-ROUNDS = 3
-"""For so many of its usual pauses a checkpoint must be quiet."""
-LONGEST_QUIET_S = 3_600.0
-_LAST = 20
-"""So many of its last batches say how often a query plans one."""
 CLOCKS_S = 300.0
 """By so much the clock of a store may be ahead of ours: what it has just written is not old."""
 
+_LATEST_MS = 4_102_444_800_000
+"""Sanity limit, the year 2100: a later time of a batch means that the file is corrupt."""
 
-def find_movement(checkpoint: Reader, *, leaves_out: frozenset[str] = frozenset()) -> str | None:
+
+def find_movement(
+    checkpoint: Reader,
+    *,
+    leaves_out: frozenset[str] = frozenset(),
+    trees: Sequence[Reader] = (),
+) -> str | None:
     """Say what shows that a query writes to a checkpoint; None if nothing does.
 
     Args:
         checkpoint: Where a query would write.
         leaves_out: Files that say nothing: the plan itself has written them.
+        trees: Where every file counts: a batch that runs for long writes state and output.
 
     Raises:
         ReadError: The checkpoint cannot be listed.
     """
     listed = {log: checkpoint.list(log).files for log in (OFFSETS, COMMITS)}
-    files = [info for found in listed.values() for info in found if info.path not in leaves_out]
-    newest = max(files, key=lambda info: info.modified, default=None)
-    if newest is None:
+    logs = (info for found in listed.values() for info in found if info.path not in leaves_out)
+    latest = clock.now() + timedelta(seconds=CLOCKS_S)
+    files = [(info.modified, info.path) for info in logs if info.modified <= latest]
+    files += [each for tree in trees for each in _newest(tree, latest)]
+    if not files:
         return None
-    quiet_s = quiet_time(info.modified for info in listed[OFFSETS])
-    ago = (clock.now() - newest.modified).total_seconds()
-    if not -CLOCKS_S <= ago < quiet_s:
+    newest, path = max(files)
+    is_pending = _is_pending(listed)
+    # A plan that has copied the log has given its files new times: their content has the old ones.
+    written = [info.modified for info in listed[OFFSETS]]
+    quiet_s = max(
+        quiet_time(planned, is_pending=is_pending)
+        for planned in (written, [*_planned(checkpoint, listed[OFFSETS])])
+    )
+    ago = (clock.now() - newest).total_seconds()
+    if ago >= quiet_s:
         return None
     return (
-        f"{newest.path} was written {max(ago, 0):.0f} s ago, and a checkpoint without a record has "
+        f"{path} was written {max(ago, 0):.0f} s ago, and a checkpoint without a record has "
         f"no lease to ask. By the pauses between its batches, it must be quiet for {quiet_s:.0f} s."
     )
 
 
-def quiet_time(planned: Iterable[datetime]) -> float:
-    """Return for how many seconds a query must have planned no batch to count as stopped.
+def _newest(tree: Reader, latest: datetime) -> Iterator[tuple[datetime, str]]:
+    """Yield the newest file below a directory; none is newer than the latest time that counts."""
+    times = ((info.modified, info.path) for info in walk_in_order(tree))
+    found = max((each for each in times if each[0] <= latest), default=None)
+    if found is not None:
+        yield found[0], str(tree.location.join(found[1]))
 
-    Args:
-        planned: When it planned its batches.
-    """
-    last = sorted(planned)[-_LAST:]
-    pauses = [(later - one).total_seconds() for one, later in pairwise(last)]
-    usual = median(pauses) if pauses else 0.0
-    return min(max(QUIET_S, ROUNDS * usual), LONGEST_QUIET_S)
+
+def _planned(checkpoint: Reader, listed: Sequence[FileInfo]) -> Iterator[datetime]:
+    """Yield when the last batches were planned, as their entries say it."""
+    for info in sorted(listed, key=_number)[-LAST:]:
+        raw = checkpoint.read(info.path) if _number(info) >= 0 else None
+        entry = None if raw is None else parse_offset_entry(info.path, BatchId(_number(info)), raw)
+        found = entry.metadata if isinstance(entry, OffsetEntry) else None
+        if found is not None and 0 < found.batch_timestamp_ms < _LATEST_MS:
+            yield datetime.fromtimestamp(found.batch_timestamp_ms / 1000, tz=UTC)
+
+
+def _is_pending(listed: Mapping[str, Sequence[FileInfo]]) -> bool:
+    """Return whether a batch is planned and not committed: it may be running."""
+    newest = {log: max(map(_number, files), default=-1) for log, files in listed.items()}
+    return newest[OFFSETS] > newest[COMMITS]
+
+
+def _number(info: FileInfo) -> int:
+    name = info.path.rpartition("/")[2]
+    return int(name) if name.isdecimal() else -1
 
 
 def refuse_movement(applying: PlanRun) -> None:
@@ -77,12 +117,33 @@ def refuse_movement(applying: PlanRun) -> None:
     Raises:
         StreamRunsError: It moves.
     """
+    held = {step.place for step in applying.plan.steps if isinstance(step, HoldTree | FillTree)}
     guarded = {stream for stream, record in applying.records() if newest_generation(record) > 0}
     for stream in set(applying.plan.streams) - guarded:
         for place, own in _checkpoints(applying.plan, stream).items():
-            moves = find_movement(applying.stores.at(place), leaves_out=own)
+            there = applying.stores.at(place)
+            # What this plan holds, no query starts from; what it has put there is new.
+            is_free = place in held and (is_held(there, METADATA) or applying.journal.done())
+            if is_free or _is_as_left(applying, place):
+                continue
+            moves = find_movement(there, leaves_out=own, trees=_trees(applying, stream))
             if moves is not None:
                 raise StreamRunsError(stream, moves)
+
+
+def _is_as_left(applying: PlanRun, place: str) -> bool:
+    """Return whether a checkpoint has just what the plan that is taken back has put there.
+
+    Its files are new then, and no query has written to it since.
+    """
+    put = (each for each in applying.undone_steps() if isinstance(each, FillTree))
+    return any(each.place == place and isinstance(applying.look(each), Done) for each in put)
+
+
+def _trees(applying: PlanRun, stream: str) -> tuple[Reader, ...]:
+    """Return the checkpoint and the outputs of a stream that a plan takes the files of."""
+    steps = [each for each in applying.plan.steps if isinstance(each, HoldTree)]
+    return tuple(applying.stores.at(each.place) for each in steps if each.stream == stream)
 
 
 def _checkpoints(plan: Plan, stream: str) -> dict[str, frozenset[str]]:
@@ -93,5 +154,6 @@ def _checkpoints(plan: Plan, stream: str) -> dict[str, frozenset[str]]:
     copies = {step.target for step in plan.steps if isinstance(step, CopyTree | RemoveTree)}
     files = [each for each in plan.steps if isinstance(each, PutFile | RemoveFile | RestoreFile)]
     listed = [each for each in plan.preconditions if isinstance(each, ListingIs)]
-    places = {each.place for each in (*files, *listed) if each.stream == stream} - copies
+    held = [each for each in plan.steps if isinstance(each, HoldTree) and each.marker]
+    places = {each.place for each in (*files, *listed, *held) if each.stream == stream} - copies
     return {at: frozenset(each.path for each in files if each.place == at) for at in places}

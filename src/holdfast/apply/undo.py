@@ -37,8 +37,20 @@ from holdfast.apply.undo_readers import Readers, reset_readers
 from holdfast.plan.draft import new_plan_id
 from holdfast.plan.make import is_copy
 from holdfast.plan.plan_file import Impact, Need, NoPlan, Plan
-from holdfast.plan.steps import CopyTree, PutFile, SettleSink, Step, WriteRange, is_generation
+from holdfast.plan.steps import (
+    CopyTree,
+    FillTree,
+    HoldTree,
+    PutFile,
+    SettleSink,
+    Step,
+    WriteRange,
+    is_generation,
+)
 from holdfast.record.documents import encode
+
+_LOOKS_AGAIN = (CopyTree, WriteRange, HoldTree, FillTree)
+"""Steps that can have been cut short: their undo looks at what there is."""
 
 
 def plan_undo(journal: str, stores: Stores) -> Plan | NoPlan:
@@ -190,7 +202,7 @@ class _Undoing:
                     reason=f"Plan {self.plan.id} cannot be taken back as a whole: {each.found.why} "
                     "Something has used what the plan left."
                 )
-            if each.is_carried_out or isinstance(each.step, CopyTree | WriteRange):
+            if each.is_carried_out or isinstance(each.step, _LOOKS_AGAIN):
                 found = self._invert(each.step, each.number, carried_out)
                 if isinstance(found, NoPlan):
                     return found
@@ -201,6 +213,8 @@ class _Undoing:
 
     def _may_have_moved(self, step: Step) -> bool:
         """Return whether a step can be taken back although its stream has run since."""
+        if isinstance(step, HoldTree | FillTree):
+            return True  # what is there now is kept aside, whatever it is
         if isinstance(step, CopyTree):
             # What was copied so far is compared, file by file, when it is removed.
             number = self.plan.steps.index(step) + 1
@@ -242,7 +256,8 @@ class _Undoing:
         back = [each for each in plan.streams if each not in readers.streams]
         reopened = [each for each in back if self._opens_generation(each)]
         needs = (*taken.needs, *(each for part in readers.parts for each in part.needs))
-        done = sum(each.is_carried_out for each in looks)
+        ended = self.journal.done()  # one that another step has changed since does not show it
+        done = sum(each.is_carried_out or each.number in ended for each in looks)
         return Plan(
             id=self.plan_id,
             goal="undo",

@@ -35,8 +35,8 @@ with_applying = all_of(
         "allowed",
         multiple=True,
         metavar="WORD:STREAM",
-        help="Allow what the plan needs: repeats-data, skips-data or destructive, with the name "
-        "of the stream. Can be repeated.",
+        help="Allow what the plan needs: repeats-data, skips-data, destructive, unguarded or "
+        "by-hand, with the name of the stream. Can be repeated.",
     ),
     click.option("--kafka-config", metavar="FILE", help="Properties of a Kafka client."),
     click.option(

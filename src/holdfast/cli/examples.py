@@ -4,6 +4,11 @@ from __future__ import annotations
 
 EXAMPLES = {
     "accept": ("holdfast accept readings HF606:3f9a1c --root s3://lake/streams",),
+    "adopt": (
+        "holdfast adopt s3://lake/checkpoints/orders --code jobs/orders.py",
+        "holdfast adopt /srv/checkpoint --sink /srv/lake/orders --event-log /srv/spark-events",
+        "holdfast adopt /srv/checkpoint --code jobs/orders.py --sink env:DSN#orders -o a.patch",
+    ),
     "apply": (
         "holdfast apply plan.json",
         "holdfast apply plan.json --execute --allow destructive:readings",

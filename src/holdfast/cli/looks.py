@@ -41,28 +41,33 @@ with_event_log = click.option(
     help="Spark's event log: the directory of spark.eventLog.dir, one application in it, or a "
     "file. Tells every start, end and batch of a query that is not guarded.",
 )
+with_spark = click.option(
+    "--spark", metavar="VERSION", help="The Spark that will be started, such as 4.2."
+)
+with_sinks = click.option(
+    "--sink",
+    "sinks",
+    multiple=True,
+    metavar="LOCATION",
+    help="A sink without Holdfast: a Delta table, the directory of a file sink, or an Iceberg "
+    "table. Can be repeated.",
+)
+with_deep = click.option(
+    "--deep",
+    is_flag=True,
+    help="Read every log entry, in a bucket too, and every state file that a start loads: "
+    "one request for each.",
+)
 with_looks = all_of(
     click.option("--root", help="The root of guarded streams; LOCATION is then a stream's name."),
-    click.option("--spark", metavar="VERSION", help="The Spark that will be started, such as 4.2."),
+    with_spark,
     with_probe,
-    click.option(
-        "--sink",
-        "sinks",
-        multiple=True,
-        metavar="LOCATION",
-        help="A sink without Holdfast: a Delta table, the directory of a file sink, or an Iceberg "
-        "table. Can be repeated.",
-    ),
+    with_sinks,
     with_event_log,
     click.option(
         "--among", metavar="LOCATION", help="Compare with the checkpoints below this directory."
     ),
-    click.option(
-        "--deep",
-        is_flag=True,
-        help="Read every log entry, in a bucket too, and every state file that a start loads: "
-        "one request for each.",
-    ),
+    with_deep,
     with_storage_options,
 )
 
@@ -86,7 +91,7 @@ def make_looks(location: str, error: str | None = None, **given: Any) -> Diagnos
         sources=sources,
         kafka_config=given["kafka_config"],
         sinks=given["sinks"],
-        among=given["among"],
+        among=given.get("among"),
         event_log=given.get("event_log"),
         error=None if error is None else _read_error(error),
     )

@@ -25,6 +25,7 @@ VERBS = {
     "undo": "Take back what a plan has done.",
     "audit": "List every streaming query, and say what a restart after a kill does to its rows.",
     "accept": "Let the next start of a stream go past a refusal, once.",
+    "adopt": "Say what a guarded start of a plain stream will find, and what to change for it.",
     "diagnose": "Say whether a restart is safe, what it loses or repeats, and what repairs that.",
     "check": "Say whether new code can continue on its checkpoints, before it is deployed.",
     "drill": "Kill a stream in every phase of a micro-batch; check for lost or duplicated rows.",

@@ -12,7 +12,7 @@ import click
 from holdfast.apply.steps.table import describe
 from holdfast.cli.declared_pipeline import code_of, with_pipeline
 from holdfast.cli.exit_codes import ExitCode
-from holdfast.cli.looks import make_looks
+from holdfast.cli.looks import make_looks, with_event_log
 from holdfast.cli.no_plan import encode_no_plan, say_no_plan
 from holdfast.cli.options import Decorator, all_of, with_format, with_storage_options
 from holdfast.cli.plan_text import render_plan
@@ -36,6 +36,20 @@ _with_options = all_of(
         help="Where source N is: a broker's HOST:PORT, or a table. Can be repeated.",
     ),
     click.option("--kafka-config", metavar="FILE", help="Properties of a Kafka client."),
+    click.option(
+        "--sink",
+        "sinks",
+        multiple=True,
+        metavar="[STREAM=]WHERE",
+        help="Of a plain stream: a Delta table, the directory of a file sink, or a PostgreSQL "
+        "table as env:DSN#TABLE. Can be repeated.",
+    ),
+    with_event_log,
+    click.option(
+        "--among",
+        metavar="LOCATION",
+        help="Of a plain stream: where checkpoints are that may read its output.",
+    ),
     with_storage_options,
     with_format,
 )
@@ -150,6 +164,4 @@ _LOOKS: dict[str, Any] = {
     "spark": None,
     "deep": False,
     "probe": True,
-    "sinks": (),
-    "among": None,
 }

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from shlex import quote
 
 from holdfast.plan.plan_file import Impact, Plan
-from holdfast.plan.steps import SettleSink
+from holdfast.plan.steps import FillTree, HoldTree, SettleSink
 from holdfast.sinks.kinds import kind_of
+from holdfast.storage.location import is_inside, parse_location
 
 _WIDTH = 22
 
@@ -62,13 +63,25 @@ def _next(plan: Plan, file: str | None) -> Iterator[str]:
     if file is None:
         yield "To keep this plan, add: -o plan.json"
         return
-    yield f"Rehearse it: holdfast apply {quote(file)}"
+    yield f"Rehearse it: {' '.join(('holdfast apply', quote(file), *_roots(plan)))}"
     yield f"Carry it out: holdfast apply {quote(file)} {execute_options(plan)}"
 
 
 def execute_options(plan: Plan) -> str:
     """Return the options of `apply` that carry a plan out."""
-    return " ".join(("--execute", *(f"--allow {word}" for word in plan.words)))
+    return " ".join(("--execute", *(f"--allow {word}" for word in plan.words), *_roots(plan)))
+
+
+def _roots(plan: Plan) -> tuple[str, ...]:
+    """Return the options that name the outputs of plain streams: `apply` asks for them."""
+    places = [each for each in plan.steps if isinstance(each, HoldTree | FillTree)]
+    outside = [
+        parse_location(each.place).parent or parse_location(each.place)
+        for each in places
+        if not is_inside(parse_location(each.place), parse_location(plan.root))
+    ]
+    named = () if plan.undoes is not None else tuple(dict.fromkeys(map(str, outside)))
+    return tuple(f"--root {quote(each)}" for each in named)
 
 
 def needs_spark(plan: Plan) -> bool:

@@ -26,14 +26,23 @@ def read_code(given: str, checkpoint: Location) -> QueryInCode | NoQuery:
     """
     from holdfast.lint.modules import modules_beside  # noqa: PLC0415 - reads files
 
+    path, content, which = open_program(given, checkpoint)
+    return find_query(str(path), content, which, find_constants=modules_beside(path))
+
+
+def open_program(given: str, checkpoint: Location) -> tuple[Path, bytes, WhichQuery]:
+    """Return the file of a program, its bytes, and which of its queries is meant.
+
+    Raises:
+        ConfigError: There is no such file.
+    """
     path, name = _split(given)
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST_BYTES + 1)
     except OSError as error:
         raise ConfigError(f"--code {path} cannot be read: {error.strerror}.") from None
-    which = WhichQuery(name=name, is_checkpoint=partial(_is_checkpoint, checkpoint))
-    return find_query(str(path), content, which, find_constants=modules_beside(path))
+    return path, content, WhichQuery(name=name, is_checkpoint=partial(_is_checkpoint, checkpoint))
 
 
 def _split(given: str) -> tuple[Path, str | None]:

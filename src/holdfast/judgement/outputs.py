@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from holdfast.errors import HoldfastError
+from holdfast.evidence.outputs.delta import DeltaOutput
 from holdfast.evidence.outputs.delta_reader import read_delta_output
 from holdfast.evidence.outputs.file_reader import read_file_output
+from holdfast.evidence.outputs.files import FileOutput
 from holdfast.evidence.outputs.iceberg_reader import read_iceberg_output
 from holdfast.evidence.outputs.output import NotRead, Output
 from holdfast.redact import redact
 from holdfast.storage.open import open_reader
-from holdfast.storage.read import Listing
+from holdfast.storage.read import Listing, Reader
 
 _BATCH_JOBS = "it was written by df.write, which leaves nothing that tells which batches it holds"
 _DATA = (".parquet", ".json", ".csv", ".orc", ".txt", ".avro")
@@ -24,17 +27,26 @@ def read_output(location: str, options: Mapping[str, str]) -> Output:
         reader = open_reader(location, options)
         there = reader.list()
         if "_delta_log" in there.directories:
-            return read_delta_output(reader, f"the Delta table {shown}")
+            return _placed(read_delta_output(reader, f"the Delta table {shown}"), reader)
         if _is_of_batch_jobs(there):
             return NotRead(display_name=shown, why=_BATCH_JOBS)
         if "_spark_metadata" in there.directories or _has_data(there):
-            return read_file_output(reader, f"the file output {shown}")
+            return _placed(read_file_output(reader, f"the file output {shown}"), reader)
         if "metadata" in there.directories:
             return read_iceberg_output(reader, f"the Iceberg table {shown}")
     except HoldfastError as error:
         return NotRead(display_name=shown, why=error.why)
     why = "there is no _delta_log, _spark_metadata, Iceberg metadata or data file in it"
     return NotRead(display_name=shown, why=why)
+
+
+def _placed(found: DeltaOutput | FileOutput | NotRead, reader: Reader) -> Output:
+    """Return an output that says where it is."""
+    return (
+        found
+        if isinstance(found, NotRead)
+        else replace(found, location=redact(str(reader.location)))
+    )
 
 
 def _is_of_batch_jobs(there: Listing) -> bool:

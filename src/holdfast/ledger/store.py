@@ -48,6 +48,9 @@ class LedgerStore(StrictABC, abstract=True):
 
     keeps_versions: ClassVar[bool] = False
     """Whether the sink has older versions of its rows, so that none need be copied."""
+    tells_own_rows: ClassVar[bool] = True
+    """Whether it can tell the rows of a stream from those of other writers. A sink that Holdfast
+    does not write into cannot: an undo puts the whole table back."""
 
     @abstractmethod
     def label(self, stream: str) -> str:

@@ -67,6 +67,11 @@ class QueryReader:
 
     def find(self, which: WhichQuery) -> QueryInCode | NoQuery:
         """Return what the program says of the query that is meant, or why it does not."""
+        query = self.choose(which)
+        return query if isinstance(query, NoQuery) else self.read(query, which)
+
+    def choose(self, which: WhichQuery) -> Query | NoQuery:
+        """Return the query that is meant, or why the program does not tell which it is."""
         queries = self.program.queries
         if which.name is not None:
             queries = tuple(
@@ -86,7 +91,7 @@ class QueryReader:
             named = f"its checkpoint is {found.checkpoint.value} ({found.checkpoint.place})"
             how = f"To read it anyway: FILE:NAME, or FILE:{self._line(queries[0].at)} by its line"
             return NoQuery(f"{self.path} starts another query: {named}. {how}")
-        return found
+        return queries[0]
 
     def _is_same(self, query: Query, which: WhichQuery) -> bool:
         known = query.checkpoint.value.known if query.checkpoint else None

@@ -16,9 +16,12 @@ from holdfast.plan.goals import backfill, clone, migrate, prune, replay, reset, 
 from holdfast.plan.goals.outputs import KEEP, OutputChoice
 from holdfast.plan.goals.refusals import keeping, named
 from holdfast.plan.graph import StreamEdges, find_downstream, find_sharing, read_edges
-from holdfast.plan.plan_file import NoPlan, Plan
+from holdfast.plan.plain import absolute_sink
+from holdfast.plan.plain_readers import find_readers
+from holdfast.plan.plan_file import Need, NoPlan, Plan
 from holdfast.plan.requests import Asked, Request
-from holdfast.plan.steps import SettleSink, ledger_row
+from holdfast.plan.signs import find_signs
+from holdfast.plan.steps import Permission, SettleSink, ledger_row
 from holdfast.plan.world import StreamNow, look_at_stream
 from holdfast.record.repairs import unfinished_repairs
 from holdfast.sinks.kinds import sink_of
@@ -93,9 +96,36 @@ def _from_places(goal: Goal, request: Request, looks: DiagnoseRequest) -> Plan |
     refused = _refuse_half_applied(now) or _refuse_nothing(now, request)
     if refused is not None:
         return refused
+    if now.is_plain:
+        return _of_plain(goal, request, looks, now=now)
     if goal.changes_output:
         return _with_downstream(now, request, looks)
     return goal.build(GoalCase(request=request, now=now))
+
+
+def _of_plain(
+    goal: Goal, request: Request, looks: DiagnoseRequest, *, now: StreamNow
+) -> Plan | NoPlan:
+    """Plan for a stream without a record: what was looked at takes the place of its lease."""
+    readers = find_readers(now, looks) if goal.changes_output else ()
+    if readers and not request.cascade and takes_rows(request, f"{now.stream}/", is_first=True):
+        return NoPlan(
+            reason=f"{', '.join(each.stream for each in readers)} read what {now.stream} writes: "
+            "with rows taken away below them, they fail or keep what is gone. With --cascade they "
+            "are reset too, in the order of the data.",
+        )
+    below = readers if request.cascade else ()
+    found = goal.build(GoalCase(request=request, now=now, below=below))
+    if isinstance(found, NoPlan) or goal.copies:
+        return found
+    needs = [
+        Need(permission=Permission.UNGUARDED, stream=each.stream, why=find_signs(each.case).say())
+        for each in (now, *below)
+    ]
+    if goal.changes_output and looks.among is None and (now.sinks or now.directories):
+        why = f"Whether other streams read what {now.stream} writes was not looked at: see --among."
+        needs.append(Need(permission=Permission.BY_HAND, stream=now.stream, why=why))
+    return msgspec.structs.replace(found, needs=(*found.needs, *needs))
 
 
 def is_copy(plan: Plan) -> bool:
@@ -109,7 +139,19 @@ def _asked(request: Request, looks: DiagnoseRequest) -> Asked:
     named = looks.root is not None or GOALS[request.goal].runs_code
     location = looks.location if named else str(parse_location(looks.location))
     root = str(parse_location(looks.root)) if looks.root is not None else None
-    return Asked(request=request, location=location, root=root, sources=dict(looks.sources))
+    return Asked(
+        request=request,
+        location=location,
+        root=root,
+        sources=dict(looks.sources),
+        sinks=tuple(map(absolute_sink, looks.sinks)),
+        event_log=_absolute(looks.event_log),
+        among=_absolute(looks.among),
+    )
+
+
+def _absolute(text: str | None) -> str | None:
+    return None if text is None else str(parse_location(text))
 
 
 def _refuse_blocked(plan: Plan, request: Request, looks: DiagnoseRequest) -> NoPlan | None:
@@ -204,7 +246,7 @@ def _refuse_downstream(
 ) -> NoPlan | None:
     """Refuse to take rows away below a stream that reads them, or may."""
     stream, labels = now.stream, [sink.contract.label for sink in now.sinks] or [""]
-    if not any(_takes_rows(request, f"{stream}/{each}", is_first=True) for each in labels):
+    if not any(takes_rows(request, f"{stream}/{each}", is_first=True) for each in labels):
         return None
     for each in edges.values():
         if each.unknown:
@@ -230,7 +272,7 @@ def _refuse_shared(
         sink.contract.place
         for number, each in enumerate(streams)
         for sink in each.sinks
-        if _takes_rows(request, f"{each.stream}/{sink.contract.label}", is_first=number == 0)
+        if takes_rows(request, f"{each.stream}/{sink.contract.label}", is_first=number == 0)
     ]
     names = [each.stream for each in streams]
     sharing = find_sharing(edges, taken, without=names)
@@ -243,7 +285,8 @@ def _refuse_shared(
     )
 
 
-def _takes_rows(request: Request, sink: str, *, is_first: bool) -> bool:
+def takes_rows(request: Request, sink: str, *, is_first: bool) -> bool:
+    """Return whether a plan takes rows from a sink."""
     if request.goal == "reset":
         return request.outputs.get(sink, request.output) == OutputChoice.TRUNCATE
     return not is_first or request.output != KEEP

@@ -125,7 +125,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, tag=FORMAT, tag_field="for
     @property
     def places(self) -> tuple[str, ...]:
         """The directories that its steps read and write, each once."""
-        names = ("place", "source", "target")
+        names = ("place", "source", "target", "aside")
         found = (getattr(step, name, None) for step in self.steps for name in names)
         return tuple(dict.fromkeys(each for each in found if isinstance(each, str)))
 
@@ -196,7 +196,7 @@ def _check_confined(plan: Plan, shown: str) -> None:
     """Refuse a plan that reaches outside the root it names."""
     allowed = [_location(each, shown) for each in (plan.root, *plan.roots)]
     for step in plan.steps:
-        for name in ("place", "target", "source"):
+        for name in ("place", "target", "source", "aside"):
             place = getattr(step, name, None)
             if isinstance(place, str) and not any(
                 is_inside(_location(place, shown), each) for each in allowed

@@ -47,7 +47,14 @@ def remake_plan(
     if asked is None:
         raise PlanFileError(shown, "It does not say what was asked for, so it cannot be checked.")
     there = replace(
-        looks, location=asked.location, root=asked.root, sources=asked.sources, probe=True
+        looks,
+        location=asked.location,
+        root=asked.root,
+        sources=asked.sources,
+        sinks=asked.sinks,
+        event_log=asked.event_log,
+        among=asked.among,
+        probe=True,
     )
     again = plan_steps(asked.request, there, code)
     if isinstance(again, NoPlan):

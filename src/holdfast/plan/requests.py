@@ -47,3 +47,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     root: str | None = None
     sources: Mapping[str, str] = {}
     """Where sources are, as they were given."""
+    sinks: tuple[str, ...] = ()
+    """Of plain streams, as they were given."""
+    event_log: str | None = None
+    among: str | None = None
+    """Where other checkpoints are."""

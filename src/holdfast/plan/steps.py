@@ -23,6 +23,7 @@ from holdfast.record.layout import GENERATIONS
 
 StreamName = Annotated[str, Meta(pattern=r"\A[a-z0-9][a-z0-9-]{0,62}\Z")]
 Reason = Annotated[str, Meta(max_length=4096)]
+Marker = Annotated[str, Meta(pattern=r"\A(metadata)?\Z")]
 
 
 class Permission(StrEnum):
@@ -34,6 +35,10 @@ class Permission(StrEnum):
     """Records of the source never reach the sink."""
     DESTRUCTIVE = "destructive"
     """Rows of a sink, or state of the query, are taken away; a copy is kept for undo."""
+    UNGUARDED = "unguarded"
+    """A stream is changed that no lease shows to be stopped."""
+    BY_HAND = "by-hand"
+    """Something is left to the operator, who says that it is done."""
 
 
 class _Step(msgspec.Struct, frozen=True, kw_only=True, tag_field="step"):
@@ -107,6 +112,44 @@ class DiscardTree(_Step, frozen=True, kw_only=True, tag="discard-tree"):
     """Of what is deleted: its paths and sizes. None in plans of older versions: not applied."""
 
 
+class HoldTree(_Step, frozen=True, kw_only=True, tag="hold-tree"):
+    """Copy a directory aside and empty it; its marker keeps Spark from starting meanwhile."""
+
+    place: PathText
+    aside: PathText
+    """Where everything in it is copied to, and compared."""
+    fingerprint: Digest
+    """Of what is there: its paths and sizes."""
+    files: int
+    size_bytes: int
+    marker: Marker = ""
+    """The file that says so: `metadata` of a checkpoint, which Spark then cannot read. Empty for
+    a directory that no query starts from."""
+    marked: Digest | None = None
+    """SHA-256 of that file, as it is before; None without one."""
+
+
+class FillTree(_Step, frozen=True, kw_only=True, tag="fill-tree"):
+    """Put files into a directory that is held; its marker is replaced last."""
+
+    place: PathText
+    fingerprint: Digest
+    """Of what was there before it was held."""
+    source: PathText | None = None
+    """The directory that files are copied from; None: only what is written out here."""
+    leaves_out: tuple[PathText, ...] = ()
+    """Of the source: what is not copied."""
+    contents: dict[str, str] = {}
+    """What is written, by path."""
+    marker: Marker = ""
+
+
+class ByHand(_Step, frozen=True, kw_only=True, tag="by-hand"):
+    """Something that Holdfast cannot do: who applies the plan says that it is done."""
+
+    what: Reason
+
+
 class RowValue(msgspec.Struct, frozen=True, kw_only=True):
     """A ledger row, as a plan names it."""
 
@@ -147,7 +190,8 @@ class WriteRange(_Step, frozen=True, kw_only=True, tag="write-range"):
 
 FileStep = PutFile | RemoveFile | RestoreFile
 TreeStep = CopyTree | RemoveTree | DiscardTree
-Step = FileStep | TreeStep | SettleSink | WriteRange
+HeldStep = HoldTree | FillTree
+Step = FileStep | TreeStep | HeldStep | SettleSink | WriteRange | ByHand
 
 
 def is_generation(step: Step) -> bool:

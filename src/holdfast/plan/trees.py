@@ -6,10 +6,13 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from hashlib import sha256
 
-from holdfast.plan.steps import CopyTree
+from holdfast.plan.steps import CopyTree, HoldTree, digest_of
 from holdfast.storage.half_made import is_half_made
 from holdfast.storage.in_order import walk_in_order
 from holdfast.storage.read import Reader
+
+HELD = "A plan of Holdfast holds this directory. `holdfast undo` or --continue ends that.\n"
+"""In the marker of a directory that is held. Spark takes it for damaged metadata."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +63,35 @@ def copy_tree(stream: str, source: str, target: str, *, files: Files, why: str) 
         leaves_out=files.leaves_out,
         why=why,
     )
+
+
+def hold_tree(stream: str, there: Reader, aside: str, *, marker: str, why: str) -> HoldTree:
+    """Return the step that copies a directory aside, and holds it.
+
+    Args:
+        stream: Whose it is.
+        there: The directory.
+        aside: Where the copy goes.
+        marker: The file that keeps Spark from starting; empty for none.
+        why: Why the step is there.
+    """
+    found, marked = list_files(there), there.read(marker) if marker else None
+    return HoldTree(
+        stream=stream,
+        place=str(there.location),
+        aside=aside,
+        fingerprint=found.fingerprint,
+        files=found.count,
+        size_bytes=found.size_bytes,
+        marker=marker,
+        marked=None if marked is None else digest_of(marked),
+        why=why,
+    )
+
+
+def is_held(there: Reader, marker: str) -> bool:
+    """Return whether a plan holds a directory."""
+    return bool(marker) and there.read(marker) == HELD.encode()
 
 
 def find_foreign(target: Reader, source: Reader, *, leaves_out: Collection[str] = ()) -> str | None:

@@ -8,6 +8,8 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from threading import Timer
 
+from holdfast.checkpoint.metadata import QueryMetadata
+from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.checkpoint.text import parse_json_object
 from holdfast.errors import HoldfastError
 from holdfast.events import emit
@@ -15,10 +17,18 @@ from holdfast.events.event import Warned
 from holdfast.evidence.case import Case
 from holdfast.evidence.collect import collect
 from holdfast.evidence.guard_record import GuardRecord
+from holdfast.ids import BatchId
 from holdfast.judgement.case import DiagnoseRequest, collect_case, probe_by_ends
 from holdfast.judgement.judge import Judgement, judge
 from holdfast.ledger.row import LedgerRow
 from holdfast.ledger.store import Unreadable
+from holdfast.plan.plain import (
+    OutputDirectory,
+    PlainOutputs,
+    add_logged_sink,
+    find_outputs,
+    sinks_of,
+)
 from holdfast.plan.plan_file import NoPlan
 from holdfast.record.backfills import read_backfills
 from holdfast.record.contracts import SinkContract
@@ -69,6 +79,23 @@ class StreamNow:
     sinks: tuple[SinkNow, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict)
     """Of the store."""
+    directories: tuple[OutputDirectory, ...] = ()
+    """Of a plain stream: outputs of Spark's file sink."""
+    by_hand: tuple[str, ...] = ()
+    """Of a plain stream: what of its output Holdfast cannot change, one sentence each."""
+    sources_given: Mapping[str, str] = field(default_factory=dict)
+    """Where sources are, as they were named."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a checkpoint without a record of guarded runs."""
+        return self.guard is None
+
+    @property
+    def query_id(self) -> str:
+        """As its checkpoint says it; empty when that does not."""
+        found = self.case.checkpoint.metadata
+        return found.query_id if isinstance(found, QueryMetadata) else ""
 
     @property
     def judgement(self) -> Judgement:
@@ -102,8 +129,10 @@ class StreamNow:
     @property
     def source_count(self) -> int:
         """How many sources the query of the last run has; 0 when that is not known."""
-        contract = None if self.guard is None else self.guard.contract
-        return 0 if contract is None else len(contract.sources)
+        if self.guard is None:
+            newest = self.case.checkpoint.offsets.get(BatchId(self.case.newest_planned))
+            return len(newest.offsets) if isinstance(newest, OffsetEntry) else 0
+        return 0 if self.guard.contract is None else len(self.guard.contract.sources)
 
     def refuse_unreadable(self) -> NoPlan | None:
         """Return why there is no plan while a sink cannot be looked at; None if all can."""
@@ -118,23 +147,32 @@ class StreamNow:
         return 0 if self.guard is None else self.guard.generation.number
 
 
-def look_at_stream(looks: DiagnoseRequest) -> StreamNow:
+def look_at_stream(looks: DiagnoseRequest, *, is_first: bool = True) -> StreamNow:
     """Collect everything known of a stream or a bare checkpoint; nothing is changed.
+
+    Args:
+        looks: Where it is, and what else to look at.
+        is_first: Whether sinks that are named without a stream are meant for this one.
 
     Raises:
         HoldfastError: It cannot be read.
     """
-    case = collect_case(looks)
+    name = bare_name(parse_location(looks.location).name) if looks.root is None else looks.location
+    given = sinks_of(name, looks.sinks, is_first=is_first)
+    case = collect_case(replace(looks, sinks=given.places))
     location = case.checkpoint.location
     if case.record is not None and looks.root is not None:
         root, stream = parse_location(looks.root), case.record.stream
     else:
         root = location.parent or location
         stream = case.record.stream if case.record else bare_name(location.name)
+    if case.record is None:
+        case = add_logged_sink(case, looks.options)
+    plain = find_outputs(case, given) if case.record is None else PlainOutputs()
     contract = None if case.record is None else case.record.contract
     record = open_reader(record_location(root, stream), looks.options)
     own = () if contract is None else tuple(read_backfills(record))
-    sinks = () if contract is None else contract.sink_places
+    sinks = plain.sinks if contract is None else contract.sink_places
     looked_at = (look_at_sink(each, stream, looks.options) for each in sinks)
     now = StreamNow(
         stream=stream,
@@ -144,6 +182,9 @@ def look_at_stream(looks: DiagnoseRequest) -> StreamNow:
         record=record,
         sinks=tuple(_without_backfills(each, own) for each in looked_at),
         options=looks.options,
+        directories=plain.directories,
+        by_hand=plain.by_hand,
+        sources_given=looks.sources,
     )
     return _ask_sources(now, looks)
 
@@ -159,7 +200,7 @@ def _without_backfills(sink: SinkNow, own: Collection[str]) -> SinkNow:
 
 def _ask_sources(now: StreamNow, looks: DiagnoseRequest) -> StreamNow:
     """Return a stream whose sources were asked also where only its sinks say what it has read."""
-    rows = [sink.row for sink in now.sinks if sink.row is not None]
+    rows = [sink.row for sink in now.sinks if sink.row is not None and not now.is_plain]
     newest = max(rows, key=lambda row: row.last_batch, default=None)
     ends = None if newest is None else parse_json_object(newest.end_offsets)
     if not looks.probe or now.case.sources or not ends:

@@ -30,6 +30,8 @@ JOURNAL = "journal"
 INPUTS = "inputs"
 SNAPSHOTS = "snapshots"
 BACKFILLS = "backfills"
+KEPT = "kept"
+"""What a plan has taken from the place of a plain checkpoint, by plan and step."""
 KINDS = (
     REMOVED,
     GENERATIONS,
@@ -44,6 +46,7 @@ KINDS = (
     SNAPSHOTS,
     INPUTS,
     BACKFILLS,
+    KEPT,
 )
 
 SIX_DIGITS = 1_000_000
@@ -146,6 +149,16 @@ def grant_path(code: str, nonce: str) -> str:
 def repair_path(repair: str, what: str) -> str:
     """Return the path of one of the two files of a repair in the record."""
     return f"{REPAIRS}/{repair}-{what}.json"
+
+
+def kept_path(plan: str, number: int) -> str:
+    """Return where a plan keeps a directory that it empties.
+
+    Args:
+        plan: Its id.
+        number: Of the directory, from 1.
+    """
+    return f"{KEPT}/{plan}/{number}"
 
 
 def journal_path(repair: str) -> str:

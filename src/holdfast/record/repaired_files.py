@@ -7,6 +7,7 @@ journal vouches for them instead: it names every byte.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import msgspec
 
@@ -54,11 +55,19 @@ def _find_written(root: Reader, place: Location) -> dict[str, bytes]:
     written: dict[str, bytes] = {}
     for name in sorted(each[1] for each in find_names(root, f"{home}/{REPAIRS}", _ENDED)):
         for step in _read_steps(root, f"{home}/{journal_path(name)}/plan.json"):
-            path, content = step.get("path"), step.get("content")
-            is_put = step.get("step") == "put-file" and _is_at(step.get("place"), place)
-            if is_put and isinstance(path, str) and isinstance(content, str):
-                written[path] = content.encode()
+            if _is_at(step.get("place"), place):
+                written |= dict(_written_by(step))
     return written
+
+
+def _written_by(step: dict[str, object]) -> Iterator[tuple[str, bytes]]:
+    """Yield what a step writes: one file, or the files of a directory that it fills."""
+    contents = step.get("contents")
+    if step.get("step") == "put-file":
+        contents = {step.get("path"): step.get("content")}
+    for path, content in contents.items() if isinstance(contents, dict) else ():
+        if isinstance(path, str) and isinstance(content, str):
+            yield path, content.encode()
 
 
 def _read_steps(root: Reader, path: str) -> list[dict[str, object]]:

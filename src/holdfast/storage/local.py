@@ -155,9 +155,10 @@ class LocalReader:
     def _is_plain(self, path: str) -> bool:
         """Return whether nothing below the location on the way to a path is a link, or leads up."""
         at = self.location.path
-        for part in path.split("/") if path else ():
-            if part in ("", ".", ".."):
-                return False
+        parts = path.split("/") if path else []
+        if not {"", ".", ".."}.isdisjoint(parts):
+            return False
+        for part in parts:
             at = f"{at}/{part}"
             try:
                 if stat.S_ISLNK(os.lstat(at).st_mode):

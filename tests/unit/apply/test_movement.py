@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from holdfast import clock
-from holdfast.apply.movement import QUIET_S, find_movement
+from holdfast.apply.movement import find_movement
 from holdfast.apply.stores import Stores
+from holdfast.plan.signs import QUIET_S
 from holdfast.storage.read import Reader
 from tests.unit.apply.plans import STREAM, make_root
 
@@ -59,3 +60,69 @@ def test_a_query_that_plans_a_batch_every_five_minutes_is_not_stopped_after_one(
     for file in (tmp_path / STREAM).glob("*/*"):
         os.utime(file, (file.stat().st_mtime - 900,) * 2)
     assert find_movement(checkpoint) is None
+
+
+def times(home: Path, *planned: float, committed: bool = True) -> None:
+    """Write batches that were planned so many seconds ago."""
+    now = clock.now().timestamp()
+    for batch, ago in enumerate(planned):
+        line = f'{{"batchWatermarkMs":0,"batchTimestampMs":{int((now - ago) * 1000)},"conf":{{}}}}'
+        for log in ("offsets", "commits"):
+            file = home / STREAM / f"{log}/{batch}"
+            file.write_text(f"v1\n{line}\n0")
+            os.utime(file, (now - ago,) * 2)
+    if not committed:
+        (home / STREAM / f"commits/{len(planned) - 1}").unlink()
+
+
+@pytest.mark.parametrize(
+    ("planned", "committed"),
+    [
+        ([1220, 920, 620, 320, 20], True),  # every five minutes
+        ([1740, 1440, 1140, 840], True),  # the same, paused in its third pause
+        ([625, 624, 623, 622, 621, 620, 320, 20], True),  # it has caught up, and goes slower now
+        ([90], False),  # its first batch runs
+        ([500, 499, 498], False),  # a batch runs for long
+        ([4000, 2000], False),  # batches of half an hour
+        ([14], True),
+        ([50, 40, 30, 20], True),
+        ([86_400 + 40, 86_400, 50, 40, 30, 20], True),  # stopped for a day in between
+        ([20, 17, 14, 11], True),
+    ],
+)
+def test_ten_queries_that_may_be_running(
+    checkpoint: Reader, tmp_path: Path, planned: list[float], *, committed: bool
+) -> None:
+    times(tmp_path, *planned, committed=committed)
+    assert find_movement(checkpoint) is not None
+
+
+def test_one_long_pause_is_a_stop_and_no_rhythm(checkpoint: Reader, tmp_path: Path) -> None:
+    times(tmp_path, 86_440, 86_400, 64, 63, 62, 61, 60)
+    assert find_movement(checkpoint) is None
+
+
+def test_a_copy_of_the_log_has_the_rhythm_of_the_query(checkpoint: Reader, tmp_path: Path) -> None:
+    times(tmp_path, 1260, 960, 660, 360, 60)
+    now = clock.now().timestamp()
+    for file in (tmp_path / STREAM).glob("*/*"):
+        os.utime(file, (now - 60,) * 2)
+    assert "must be quiet for 900 s" in (find_movement(checkpoint) or "")
+
+
+def test_a_batch_that_writes_its_output_is_running(checkpoint: Reader, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    assert find_movement(checkpoint, trees=[Stores().at(str(out))]) is None
+    (out / "part-0.parquet").write_text("x")
+    found = find_movement(checkpoint, trees=[Stores().at(str(out))])
+    assert f"{out}/part-0.parquet was written" in (found or "")
+
+
+def test_a_file_of_next_year_does_not_hide_a_running_query(
+    checkpoint: Reader, tmp_path: Path
+) -> None:
+    times(tmp_path, 30, 20, 10)
+    ahead = clock.now().timestamp() + 86_400 * 365
+    os.utime(tmp_path / STREAM / "commits/0", (ahead, ahead))
+    assert "/2 was written 10 s ago" in (find_movement(checkpoint) or "")

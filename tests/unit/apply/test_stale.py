@@ -183,4 +183,8 @@ def test_a_bare_checkpoint_that_was_written_just_now_is_refused(
 ) -> None:
     monkeypatch.setattr(movement, "find_movement", find_movement)
     with pytest.raises(StreamRunsError, match="s ago"):
-        apply_plan(plan_resume(checkpoint), Stores(), allowed={"repeats-data:readings"})
+        apply_plan(
+            plan_resume(checkpoint),
+            Stores(),
+            allowed={"repeats-data:readings", "unguarded:readings"},
+        )

@@ -71,6 +71,7 @@ class Ledger:
     """A sink in memory: its row, and what became of its rows."""
 
     keeps_versions = False
+    tells_own_rows = True
 
     def __init__(self, found: RowValue | Unreadable | None) -> None:
         self.row = ledger_row(STREAM, found) if isinstance(found, RowValue) else found

@@ -121,6 +121,16 @@ def test_a_link_that_leads_outside_is_deleted_and_not_what_it_leads_to(checkpoin
     assert list((checkpoint / "offsets").iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    "path", ["new/../../evil", "new/./../../evil", "../evil", "new//../../evil"]
+)
+def test_no_path_is_written_that_leads_up(checkpoint: Path, path: str) -> None:
+    writer = open_writer(str(checkpoint))
+    with pytest.raises(UnsafePathError):
+        writer.put(path, b"x")
+    assert not (checkpoint.parent / "evil").exists()
+
+
 def test_a_part_of_a_small_file_takes_no_room_for_a_large_one(checkpoint: Path) -> None:
     (checkpoint / "metadata").write_text("{}")
     reader = open_reader(str(checkpoint))

@@ -84,6 +84,8 @@ class SinkSteps(StepKind[SettleSink]):
         """Return what brings a sink to what it was before a step of the plan."""
         ledger = undoing.stores.ledger(step.sink, writes=False)
         found = ledger.read(step.stream)
+        if isinstance(found, LedgerRow) and not ledger.tells_own_rows:
+            return _swap_back(step, number, undoing, found=found)
         old = step.old or _no_row(step, undoing)
         if old is None or not isinstance(found, LedgerRow):
             return _refuse(step, undoing, "its ledger row cannot be read, or is gone")
@@ -116,6 +118,37 @@ class SinkSteps(StepKind[SettleSink]):
             told=tuple(tell_output(step, output, since)),
             needs=tuple(_needs(step, output, since, undoing=undoing)),
         )
+
+
+def _swap_back(
+    step: SettleSink, number: int, undoing: Undoing, *, found: LedgerRow
+) -> Undone | NoPlan:
+    """Return what puts the table of a plain stream back as a whole.
+
+    Whose the rows are that came since is not known: all of them are kept aside.
+    """
+    ledger = undoing.stores.ledger(step.sink, writes=False)
+    aside = kept_table(undoing.plan_id, step.stream, number)
+    back = SinkGoingBack(step=step, ledger=ledger, aside=aside, has_run=True)
+    output = back.find(Since(own_rows=0), opens=False)
+    if isinstance(output, str):
+        return _refuse(step, undoing, output)
+    new = msgspec.structs.replace(step.old or step.new, generation=found.generation + 1)
+    obstacle = ledger.find_obstacle(ledger_row(step.stream, new), output)
+    if obstacle is not None:
+        return NoPlan(reason=f"Plan {undoing.plan.id} cannot be taken back. {obstacle}")
+    settled = SettleSink(
+        stream=step.stream,
+        sink=step.sink,
+        old=row_value(found),
+        new=new,
+        output=output,
+        why=undoing.why(number),
+    )
+    why = f"{step.sink.label} loses the rows that came since the plan; they are kept."
+    need = Need(permission=Permission.DESTRUCTIVE, stream=step.stream, why=why)
+    since = Since(own_rows=0)
+    return Undone(steps=(settled,), told=tuple(tell_output(step, output, since)), needs=(need,))
 
 
 def _seen(step: SettleSink, plan: Plan) -> str | None:

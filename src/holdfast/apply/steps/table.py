@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from holdfast.apply.steps.by_hand import ByHandSteps
 from holdfast.apply.steps.files import FileSteps
+from holdfast.apply.steps.held import HeldSteps
 from holdfast.apply.steps.kind import StepKind
 from holdfast.apply.steps.ranges import RangeSteps
 from holdfast.apply.steps.sinks import SinkSteps
 from holdfast.apply.steps.trees import TreeSteps
 from holdfast.plan.steps import (
+    ByHand,
     CopyTree,
     DiscardTree,
+    FillTree,
+    HoldTree,
     PutFile,
     RemoveFile,
     RemoveTree,
@@ -21,7 +26,7 @@ from holdfast.plan.steps import (
     WriteRange,
 )
 
-_FILES, _TREES, _SINKS = FileSteps(), TreeSteps(), SinkSteps()
+_FILES, _TREES, _HELD, _SINKS = FileSteps(), TreeSteps(), HeldSteps(), SinkSteps()
 KINDS: dict[type[Step], StepKind[Any]] = {
     PutFile: _FILES,
     RemoveFile: _FILES,
@@ -29,7 +34,10 @@ KINDS: dict[type[Step], StepKind[Any]] = {
     CopyTree: _TREES,
     RemoveTree: _TREES,
     DiscardTree: _TREES,
+    HoldTree: _HELD,
+    FillTree: _HELD,
     SettleSink: _SINKS,
+    ByHand: ByHandSteps(),
     WriteRange: RangeSteps(),
 }
 

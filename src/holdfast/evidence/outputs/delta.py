@@ -49,6 +49,8 @@ class DeltaOutput:
 
     display_name: str
     """As people know it."""
+    location: str = ""
+    """Where it is; empty when it is not said."""
     newest: int = -1
     """Its newest version; -1 when there is no table."""
     table_id: str | None = None

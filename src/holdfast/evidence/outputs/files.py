@@ -21,6 +21,8 @@ class FileOutput:
 
     display_name: str
     """As people know it."""
+    location: str = ""
+    """Where it is; empty when it is not said."""
     has_log: bool = True
     """Whether there is a `_spark_metadata` with an entry."""
     has_files: bool = False

@@ -24,6 +24,7 @@ from holdfast.plan.draft import (
 )
 from holdfast.plan.entries import metadata_file, sidecar_of
 from holdfast.plan.goal import GoalCase, Option, goal
+from holdfast.plan.goals.plain_back import hold_old_place
 from holdfast.plan.goals.refusals import named
 from holdfast.plan.goals.relocate import relocate
 from holdfast.plan.plan_file import Impact, NoPlan, Plan
@@ -156,6 +157,8 @@ def plan_clone(asked: GoalCase) -> Plan | NoPlan:
 def plan_move(asked: GoalCase) -> Plan | NoPlan:
     """Move a stream, with its record, to another root; the old one is left as it is."""
     now, root = asked.now, parse_location(asked.request.target)
+    if now.is_plain:
+        return _move_plain(now, root)
     guard = now.guard
     if guard is None or guard.contract is None or guard.run is None:
         return NoPlan(reason=f"{now.stream} has no record of a guarded run: copy it by hand.")
@@ -181,6 +184,23 @@ def plan_move(asked: GoalCase) -> Plan | NoPlan:
     impact = Impact(stream=now.stream, position=shown)
     part = Part(steps=steps, impact=impact, roots=(str(root),))
     return put_together(heading, (now,), (part,), plan_id=new_plan_id())
+
+
+def _move_plain(now: StreamNow, root: Location) -> Plan | NoPlan:
+    """Copy a plain checkpoint, and hold its old place: a program that still names it fails."""
+    place = root.join(now.checkpoint.location.name)
+    if _is_taken(now, place, record_location(root, now.stream)):
+        return NoPlan(reason=f"There are files at {place} already.")
+    plan_id = new_plan_id()
+    part = hold_old_place(now, _checkpoint(now, place, now.stream), plan_id=plan_id)
+    heading = Heading(
+        goal="move",
+        summary=f"Move {now.stream}, which Holdfast does not guard, to {place}.",
+        undo="The checkpoint in its old place, and the copy is removed, if nothing has used it.",
+        afterwards=(f"Set checkpointLocation to {place} in the program, then start it.",),
+    )
+    moved = replace(part, roots=(str(root),))
+    return put_together(heading, (now,), (moved,), plan_id=plan_id)
 
 
 def _is_taken(now: StreamNow, checkpoint: Location, record: Location) -> bool:

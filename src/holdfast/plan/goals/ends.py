@@ -5,22 +5,27 @@ from __future__ import annotations
 from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.checkpoint.text import parse_json, parse_json_object
 from holdfast.ids import BatchId
+from holdfast.ledger.row import LedgerRow
+from holdfast.plan.plain import holds_batch
 from holdfast.plan.plan_file import Change
 from holdfast.plan.world import StreamNow
 
 
 def find_ends(now: StreamNow) -> dict[str, object]:
     """Return how far every sink holds each source; empty when no batch has run."""
-    rows = [sink.row for sink in now.sinks if sink.row is not None]
+    rows = _rows(now)
     if rows:
         lowest = min(rows, key=lambda row: row.last_batch)
         return parse_json_object(lowest.end_offsets) or {}
+    planned = now.case.newest_planned
+    if now.is_plain and holds_batch(now.case, now.query_id, planned):
+        return _ends_of(now, planned)
     return _ends_of(now, now.case.newest_committed)
 
 
 def repeated_ahead(now: StreamNow) -> tuple[Change, ...]:
     """Return what a sink gets again that is ahead of the one that is furthest behind."""
-    if len({sink.row.end_offsets for sink in now.sinks if sink.row is not None}) < 2:
+    if len({row.end_offsets for row in _rows(now)}) < 2:
         return ()
     what = "a sink is ahead of another, and gets again what it holds beyond that one"
     return (Change(kind="repeats", what=what),)
@@ -28,10 +33,15 @@ def repeated_ahead(now: StreamNow) -> tuple[Change, ...]:
 
 def find_planned(now: StreamNow) -> dict[str, object]:
     """Return how far the newest batch goes that any sink holds, or that Spark has planned."""
-    rows = [sink.row for sink in now.sinks if sink.row is not None]
+    rows = _rows(now)
     newest = max(rows, key=lambda row: row.last_batch, default=None)
     held = None if newest is None else parse_json_object(newest.end_offsets)
     return held or _ends_of(now, now.case.newest_planned)
+
+
+def _rows(now: StreamNow) -> list[LedgerRow]:
+    """Return what the ledgers say of batches; a plain stream's say what plans have done."""
+    return [] if now.is_plain else [sink.row for sink in now.sinks if sink.row is not None]
 
 
 def _ends_of(now: StreamNow, batch: int) -> dict[str, object]:

@@ -19,6 +19,8 @@ def newest_rows(now: StreamNow) -> tuple[LedgerRow, ...] | NoPlan:
             return NoPlan(
                 reason=f"The ledger of {sink.display_name} cannot be read: {sink.unreadable}"
             )
+    if now.is_plain:
+        return ()  # its rows say what plans have done, not which batches there are
     rows = [sink.row for sink in now.sinks if sink.row is not None]
     guard = now.guard
     for row in rows:

@@ -247,6 +247,9 @@ def _refuse_options(now: StreamNow, source: str, names: tuple[str, ...]) -> NoPl
 
 
 def _options(now: StreamNow, source: str) -> Mapping[str, str]:
+    if now.is_plain:
+        servers = now.sources_given.get(source) or now.sources_given.get("")
+        return {} if servers is None else {_SERVERS: servers}
     contract = None if now.guard is None else now.guard.contract
     known = () if contract is None else contract.source_options
     number = int(source) if source.isdecimal() else len(known)

@@ -18,6 +18,7 @@ from holdfast.plan.draft import (
     put_together,
 )
 from holdfast.plan.goal import GoalCase, Option, goal
+from holdfast.plan.goals.plain_back import plan_plain_retire
 from holdfast.plan.plan_file import Impact, Need, NoPlan, Plan
 from holdfast.plan.preconditions import Precondition, TreeIs
 from holdfast.plan.requests import LONGEST_DAYS
@@ -112,6 +113,8 @@ def plan_retire(asked: GoalCase) -> Plan | NoPlan:
     Its sinks keep their rows. Prove the pipeline first: `holdfast prove`.
     """
     now = asked.now
+    if now.is_plain:
+        return plan_plain_retire(now)
     refused = now.refuse_unreadable()
     if now.guard is None or refused is not None:
         return refused or NoPlan(reason=f"{now.stream} has no record of a guarded run.")

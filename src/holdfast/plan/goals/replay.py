@@ -29,6 +29,7 @@ from holdfast.plan.goals.ledger_rows import newest_rows
 from holdfast.plan.goals.nearest import go_back_instead
 from holdfast.plan.goals.old_batches import forget_materialised, forget_state
 from holdfast.plan.goals.outputs import CASCADE, restored_output
+from holdfast.plan.goals.plain_back import plan_plain_replay
 from holdfast.plan.goals.put_back import (
     needs_for_unledgered_sinks,
     needs_of,
@@ -60,7 +61,7 @@ from holdfast.wording import batch_range
 )
 def plan_replay(asked: GoalCase) -> Plan | NoPlan:
     """Run the last batch or batches again, after the sinks were put back to before them."""
-    now, below, batches = asked.now, asked.below, asked.request.batches
+    now, batches = asked.now, asked.request.batches
     rows = newest_rows(now)
     if isinstance(rows, NoPlan):
         return rows
@@ -75,7 +76,11 @@ def plan_replay(asked: GoalCase) -> Plan | NoPlan:
     if first < seeded:
         ran = planned + 1 - seeded
         return NoPlan(reason=f"{now.stream} has run {ran:,} batches, not {batches:,}.")
-    plan_id = new_plan_id()
+    return _of_plain(asked, first) if now.is_plain else _of_guarded(asked, first)
+
+
+def _of_guarded(asked: GoalCase, first: int) -> Plan | NoPlan:
+    now, below, plan_id = asked.now, asked.below, new_plan_id()
     part = _part(now, first, output=asked.request.output, plan_id=plan_id)
     if isinstance(part, NoPlan):
         return part
@@ -89,6 +94,15 @@ def plan_replay(asked: GoalCase) -> Plan | NoPlan:
     if isinstance(parts, NoPlan):
         return parts
     return put_together(heading, (now, *below), (part, *parts), plan_id=plan_id)
+
+
+def _of_plain(asked: GoalCase, first: int) -> Plan | NoPlan:
+    entries = _refuse_as_one(asked.now, first) or _one_entry(asked.now, first)
+    if isinstance(entries, NoPlan):
+        return entries
+    return plan_plain_replay(
+        asked.now, asked.below, first, entries=entries, output=asked.request.output
+    )
 
 
 def _seeded(now: StreamNow) -> int:

@@ -28,6 +28,7 @@ from holdfast.plan.draft import (
 from holdfast.plan.entries import commit_file, metadata_file, metadata_like, offset_file
 from holdfast.plan.goal import GoalCase, Option, goal
 from holdfast.plan.goals.outputs import CASCADE, OutputChoice, ResetRequest
+from holdfast.plan.goals.plain_reset import plan_plain_reset
 from holdfast.plan.goals.position import FRESH, Position, find_position
 from holdfast.plan.goals.prove_next import say_proof
 from holdfast.plan.goals.refusals import refuse_reset, refuse_shared
@@ -73,6 +74,8 @@ _FENCE = "Settling the output is the fence: no driver of an older generation wri
 def plan_reset(asked: GoalCase) -> Plan | NoPlan:
     """Begin a new generation of a stream; the old checkpoint stays until `holdfast plan prune`."""
     streams, request = (asked.now, *asked.below), ResetRequest.of_request(asked.request)
+    if asked.now.is_plain:
+        return plan_plain_reset(streams, request)
     plan_id = new_plan_id()
     parts: list[Part] = []
     for number, now in enumerate(streams):

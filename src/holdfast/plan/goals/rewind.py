@@ -24,6 +24,7 @@ from holdfast.plan.goal import GoalCase, Option, goal
 from holdfast.plan.goals.cut import Cut, cut_at
 from holdfast.plan.goals.ledger_rows import newest_rows
 from holdfast.plan.goals.outputs import CASCADE, RESTORE, restored_output
+from holdfast.plan.goals.plain_back import plan_plain_rewind
 from holdfast.plan.goals.put_back import (
     needs_for_unledgered_sinks,
     needs_of,
@@ -60,6 +61,10 @@ from holdfast.storage.open import open_reader
 def plan_rewind(asked: GoalCase) -> Plan | NoPlan:
     """Go back to an earlier batch: a new generation on a copy of the checkpoint up to there."""
     request = asked.request
+    if asked.now.is_plain:
+        return plan_plain_rewind(
+            asked.now, asked.below, batch=request.batch or 0, output=request.output
+        )
     return go_back(asked.now, asked.below, batch=request.batch or 0, output=request.output)
 
 

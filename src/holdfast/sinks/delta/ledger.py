@@ -26,7 +26,7 @@ from holdfast.sinks.delta.log_ledger import (
     transaction_version,
 )
 from holdfast.sinks.delta.settle import Settling
-from holdfast.sinks.delta.since import changes_rows, find_opening, find_other_writers
+from holdfast.sinks.delta.since import changes_rows, find_opening
 from holdfast.sinks.delta.table import open_target, sql_name
 from holdfast.sinks.delta.target import Target
 from holdfast.sinks.delta.versions import (
@@ -140,7 +140,7 @@ class DeltaLedgerStore(LedgerStore):
         fenced = self._fence(new.stream, new.generation, epoch=new.epoch, nonce=new.nonce)
         if fenced is None or not fenced.holds(old, new):
             return False
-        settling = self._settling(new.stream, fenced.newest)
+        settling = self._settling(new, fenced.newest)
         obstacle = settling.find_obstacle(output, seen=seen)
         if obstacle is not None:
             raise CannotSettleError(self._sink.display_name, obstacle)
@@ -153,27 +153,25 @@ class DeltaLedgerStore(LedgerStore):
         emit(starts.SinkSettled(new.stream, self.label(new.stream)))
         settled = self.find(new.stream, identity)
         if settled is not None:
-            self._refuse_slipped_in(settling, settled)
+            own = settled.own
+            settling.refuse_slipped_in(before=-1 if own is None else own.version - 1)
         return settled is not None
 
-    def _settling(self, stream: str, newest: int) -> Settling:
+    def _settling(self, new: LedgerRow, newest: int) -> Settling:
         name, keys = self._sink.display_name, tuple(self._sink.keys)
         return Settling(
-            target=self.target, display_name=name, stream=stream, newest=newest, keys=keys
+            target=self.target,
+            display_name=name,
+            stream=new.stream,
+            newest=newest,
+            keys=keys,
+            own=self.own_queries(new),
         )
 
-    def _refuse_slipped_in(self, settling: Settling, settled: LedgerState) -> None:
-        """Say so when another writer's commit came between the last look and the one that settles.
-
-        Delta has no lock: the rows of that commit are in an older version, and not in the table.
-        """
-        before = -1 if settled.own is None else settled.own.version - 1
-        after, stream = settling.newest, settling.stream
-        found = find_other_writers(self.target.reader, before, stream=stream, after=after)
-        if found:
-            why = f"Another writer committed version {found[0].version} in the same moment, and "
-            why += "its rows may have been taken away. Compare that version with the table."
-            raise CannotSettleError(self._sink.display_name, why)
+    def own_queries(self, row: LedgerRow) -> frozenset[str]:
+        """Return the queries whose own Delta sink writes for the stream: none, as a rule."""
+        del row
+        return frozenset()
 
     def since(self, stream: str, *, generation: int) -> Since:
         """Say what the log has since a generation was opened."""
@@ -188,7 +186,7 @@ class DeltaLedgerStore(LedgerStore):
         standing = self.standing(new.stream)
         if standing is None:
             return None if isinstance(output, KeepOutput) else f"{self._sink.display_name} is gone."
-        return self._settling(new.stream, standing.newest).find_obstacle(output)
+        return self._settling(new, standing.newest).find_obstacle(output)
 
     def table_version(self, stream: str) -> str | None:
         """Return the newest version of the table; None when there is no table."""

@@ -55,6 +55,8 @@ class Settling:
     newest: int
     """The newest version of the table, as it was looked at."""
     keys: tuple[str, ...] = ()
+    own: frozenset[str] = frozenset()
+    """Queries whose own Delta sink writes the table: their commits are the stream's."""
 
     def find_obstacle(self, output: Output, *, seen: str | None = None) -> str | None:
         """Say why the table could not be settled, from its log; None if nothing does.
@@ -101,7 +103,9 @@ class Settling:
     def _say_others(self, *, after: int | None) -> str | None:
         if after is None:
             return f"{self.display_name} has no such version."
-        found = find_other_writers(self.target.reader, self.newest, stream=self.stream, after=after)
+        found = find_other_writers(
+            self.target.reader, self.newest, stream=self.stream, after=after, own=self.own
+        )
         if not found:
             return None
         last = found[0]
@@ -152,6 +156,24 @@ class Settling:
             append(rows, self.target, identity)
         else:
             overwrite(rows, self.target, identity)
+
+    def refuse_slipped_in(self, *, before: int) -> None:
+        """Say so when another writer's commit came between the last look and the one that settles.
+
+        Delta has no lock: the rows of that commit are in an older version, and not in the table.
+
+        Args:
+            before: The version before the one that settles.
+
+        Raises:
+            CannotSettleError: One has.
+        """
+        reader, stream, after = self.target.reader, self.stream, self.newest
+        found = find_other_writers(reader, before, stream=stream, after=after, own=self.own)
+        if found:
+            why = f"Another writer committed version {found[0].version} in the same moment, and "
+            why += "its rows may have been taken away. Compare that version with the table."
+            raise CannotSettleError(self.display_name, why)
 
     def _refuse_same_keys(self, rows: DataFrame, table: DataFrame) -> None:
         if not self.keys:

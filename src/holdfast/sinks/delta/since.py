@@ -6,6 +6,7 @@ both the stream and another writer have changed the table.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -93,8 +94,17 @@ def find_opening(reader: Reader, newest: int, *, stream: str, generation: int) -
     )
 
 
-def find_other_writers(reader: Reader, newest: int, *, stream: str, after: int) -> list[Commit]:
+def find_other_writers(
+    reader: Reader, newest: int, *, stream: str, after: int, own: Collection[str] = ()
+) -> list[Commit]:
     """Return the commits after a version in which other writers have changed rows.
+
+    Args:
+        reader: Of the table.
+        newest: Its newest version.
+        stream: Whose commits do not count.
+        after: The version.
+        own: Applications whose commits are the stream's too.
 
     Raises:
         ReadError: The store did not let us read.
@@ -103,7 +113,8 @@ def find_other_writers(reader: Reader, newest: int, *, stream: str, after: int) 
     for commit in walk_back(reader, newest):
         if commit.version <= after:
             break
-        is_own = any(app.startswith(f"holdfast/{stream}/") for app in commit.transactions)
+        apps = commit.transactions
+        is_own = any(app.startswith(f"holdfast/{stream}/") or app in own for app in apps)
         if not is_own and _changes(read_file_changes(reader, commit.version)):
             found.append(commit)
     return found

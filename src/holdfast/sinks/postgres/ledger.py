@@ -74,7 +74,7 @@ class PostgresLedgerStore(LedgerStore):
                 self.find_label(stream)
                 return self.read_row(stream)
         except HoldfastError as error:
-            return None if _has_no_tables(error) else Unreadable.by(error)
+            return None if has_no_tables(error) else Unreadable.by(error)
 
     def read_row(self, stream: str) -> LedgerRow | None:
         """Return the row of a stream.
@@ -96,7 +96,7 @@ class PostgresLedgerStore(LedgerStore):
             with naming_refusals(self.display_name):
                 return self.session.ask(lambda connection: last_epoch(connection, stream, label))
         except HoldfastError as error:
-            if not _has_no_tables(error):
+            if not has_no_tables(error):
                 raise
             return 0
 
@@ -255,6 +255,6 @@ class PostgresLedgerStore(LedgerStore):
         return self._find_table() or Table(name=name, display_name=self._sink.table, storage="0/0")
 
 
-def _has_no_tables(error: HoldfastError) -> bool:
+def has_no_tables(error: HoldfastError) -> bool:
     """Return whether the ledger's tables were never created."""
     return isinstance(error, ServerRefusedError) and error.sqlstate in NO_TABLE

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from holdfast.sinks.postgres.target import Table
 
 _RIGHTS = """\
-SELECT row_security_active(c.oid), coalesce(has_schema_privilege('holdfast', 'CREATE'), false),
+SELECT row_security_active(c.oid),
+    coalesce((SELECT has_schema_privilege(n.oid, 'CREATE') FROM pg_namespace n
+        WHERE n.nspname = 'holdfast'), has_database_privilege(current_database(), 'CREATE')),
     has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'TRUNCATE'),
     has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'DELETE')
         AND has_table_privilege(c.oid, 'INSERT'),

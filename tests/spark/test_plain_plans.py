@@ -1,0 +1,215 @@
+"""Plans for plain streams on real Spark: every goal and output, exact, and taken back exactly."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import DataFrame, SparkSession
+
+from holdfast.apply import movement
+from holdfast.apply.apply import apply_plan
+from holdfast.apply.stores import Stores
+from holdfast.apply.undo import plan_undo
+from holdfast.judgement.case import DiagnoseRequest
+from holdfast.plan.make import make_plan
+from holdfast.plan.plan_file import NoPlan, Plan
+from holdfast.plan.requests import Request
+from holdfast.plan.trees import HELD
+from lab import Postgres
+from tests.spark.restarts import add_file
+
+RESET = Request(goal="reset", start="earliest", output="truncate")
+REWIND = Request(goal="rewind", batch=0, output="restore")
+REPLAY = Request(goal="replay", batches=1, output="restore")
+SINKS = ("delta", "files", "postgres")
+
+
+@pytest.fixture(autouse=True)
+def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a plan follow a run at once: what is quiet is tested elsewhere."""
+    monkeypatch.setattr(movement, "find_movement", lambda *_, **__: None)
+
+
+@dataclass
+class Plain:
+    """A program that nobody guards: text files into one sink, with `start()`."""
+
+    spark: SparkSession
+    home: Path
+    sink: str
+    dsn: str
+    added: int = 0
+    applied: list[str] = field(default_factory=list)
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.home / "cp" / "orders"
+
+    @property
+    def out(self) -> Path:
+        return self.home / "lake" / "orders"
+
+    @property
+    def named(self) -> str:
+        return "env:PLAIN_DSN#orders" if self.sink == "postgres" else str(self.out)
+
+    def add(self, *rows: str) -> None:
+        files = self.home / "in"
+        files.mkdir(exist_ok=True)
+        add_file(files, self.added, *rows)
+        self.added += 1
+
+    def run(self) -> None:
+        """Run the program until it has read everything; it is the same before and after a plan."""
+        read = self.spark.readStream.format("text").option("maxFilesPerTrigger", 1)
+        writer = (
+            read.load(str(self.home / "in"))
+            .writeStream.option("checkpointLocation", str(self.checkpoint))
+            .trigger(availableNow=True)
+        )
+        if self.sink == "postgres":
+            query = writer.foreachBatch(self._insert).start()
+        else:
+            kind = "delta" if self.sink == "delta" else "parquet"
+            query = writer.format(kind).start(str(self.out))
+        query.awaitTermination()
+
+    def _insert(self, batch: DataFrame, _: int) -> None:
+        with psycopg.connect(self.dsn) as connection:
+            for row in batch.collect():
+                connection.execute("INSERT INTO orders VALUES (%s)", (row.value,))
+
+    def rows(self) -> Counter[str]:
+        if self.sink == "postgres":
+            with psycopg.connect(self.dsn) as connection:
+                return Counter(each[0] for each in connection.execute("SELECT value FROM orders"))
+        kind = "delta" if self.sink == "delta" else "parquet"
+        if self.sink == "files" and not any(self.out.glob("_spark_metadata/*")):
+            return Counter()
+        return Counter(
+            row.value for row in self.spark.read.format(kind).load(str(self.out)).collect()
+        )
+
+    def plan(self, request: Request, *, sink: bool = True) -> Plan | NoPlan:
+        looks = DiagnoseRequest(
+            location=str(self.checkpoint), sinks=(self.named,) if sink else (), probe=True
+        )
+        return make_plan(request, looks)
+
+    def stores(self) -> Stores:
+        return Stores(session=lambda: self.spark, roots=(str(self.out.parent),))
+
+    def apply(self, plan: Plan | NoPlan) -> str:
+        assert isinstance(plan, Plan), plan
+        return apply_plan(plan, self.stores(), allowed=plan.words)
+
+    def undo(self, journal: str) -> None:
+        self.apply(plan_undo(journal, self.stores()))
+
+    def tree(self) -> dict[str, bytes]:
+        return {
+            str(each.relative_to(self.checkpoint)): each.read_bytes()
+            for each in self.checkpoint.rglob("*")
+            if each.is_file()
+        }
+
+
+Make = Callable[[str], Plain]
+
+
+@pytest.fixture
+def make(
+    *, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, postgres: Postgres
+) -> Make:
+    """Make a stream that has run two batches, into a kind of sink."""
+    dsn = postgres.create_database(f"plain_{uuid.uuid4().hex[:10]}")
+    monkeypatch.setenv("PLAIN_DSN", dsn)
+    with psycopg.connect(dsn) as connection:
+        connection.execute("CREATE TABLE orders (value text)")
+
+    def run_twice(sink: str) -> Plain:
+        found = Plain(spark=spark, home=tmp_path, sink=sink, dsn=dsn)
+        for number in (1, 2):
+            found.add(f"a{number}", f"b{number}", "same")
+            found.run()
+        return found
+
+    return run_twice
+
+
+ALL = Counter({"a1": 1, "b1": 1, "a2": 1, "b2": 1, "same": 2})
+
+
+@pytest.mark.parametrize("sink", SINKS)
+def test_a_reset_is_exact_and_taken_back_before_and_after_a_run(make: Make, sink: str) -> None:
+    plain = make(sink)
+    before = plain.tree()
+    plan = plain.plan(RESET)
+    assert isinstance(plan, Plan), plan
+    assert "unguarded:orders" in plan.words
+    journal = plain.apply(plan)
+    assert plain.rows() == Counter()
+    plain.undo(journal)
+    assert plain.rows() == ALL
+    assert plain.tree() == before
+    journal = plain.apply(plain.plan(RESET))
+    plain.add("a3")
+    plain.run()
+    assert plain.rows() == ALL + Counter(["a3"])
+    plain.undo(journal)
+    assert plain.rows() == ALL
+    assert plain.tree() == before
+    plain.run()
+    assert plain.rows() == ALL + Counter(["a3"])
+
+
+@pytest.mark.parametrize("request_", [REWIND, REPLAY], ids=["rewind", "replay"])
+@pytest.mark.parametrize("sink", ["delta", "files"])
+def test_a_stream_that_goes_back_runs_its_batches_once(
+    make: Make, sink: str, request_: Request
+) -> None:
+    plain = make(sink)
+    before = plain.tree()
+    journal = plain.apply(plain.plan(request_))
+    assert plain.rows() == Counter(["a1", "b1", "same"])
+    plain.run()
+    assert plain.rows() == ALL
+    plain.undo(journal)
+    assert plain.rows() == ALL
+    assert plain.tree() == before
+
+
+def test_a_table_that_does_not_tell_its_batches_does_not_go_back(
+    make: Make,
+) -> None:
+    found = make("postgres").plan(REWIND)
+    assert isinstance(found, NoPlan)
+    assert "does not say which of its rows batch 0" in found.reason
+
+
+def test_what_is_not_known_is_left_to_a_person_and_asked_for(
+    make: Make,
+) -> None:
+    found = make("postgres").plan(RESET, sink=False)
+    assert isinstance(found, Plan)
+    assert "by-hand:orders" in found.words
+    assert "what the stream writes is not known" in found.impact[0].outputs[0]
+
+
+def test_no_program_starts_from_a_checkpoint_that_is_held(
+    make: Make,
+) -> None:
+    plain = make("delta")
+    plain.apply(plain.plan(Request(goal="retire")))
+    assert (plain.checkpoint / "metadata").read_text() == HELD
+    with pytest.raises(Py4JJavaError, match="JsonParseException"):
+        plain.run()
+    assert plain.rows() == ALL
+    assert [*plain.tree()] == ["metadata"]
