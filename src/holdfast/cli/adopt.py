@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from holdfast.adoption.find import find_adoption
 from holdfast.adoption.look import AdoptionRequest
 from holdfast.adoption.model import Adoption, AdoptionVerdict
 from holdfast.adoption.program import CodeFile
@@ -71,6 +70,8 @@ def adopt(  # noqa: PLR0913 - one argument per option
     the sink holds a pending batch, what the start asks, and what was not known. Nothing is changed:
     `hf.start(…, checkpoint=…)` adopts. Spark is not needed.
     """
+    from holdfast.adoption.find import find_adoption  # noqa: PLC0415 - imports rules
+
     looks = make_looks(location, None, root=root, **given)
     code = None if program is None else _read_program(program, location)
     with show_wait(location):
