@@ -54,6 +54,30 @@ GROUPS: dict[str, tuple[int, tuple[str, ...]]] = {
         ("test_undo_readers", "test_sensors", "test_backfill_kills", "test_delta_features"),
     ),
     "slow starts": (1, ("test_start_requests", "test_moved_state", "test_deleted_checkpoint")),
+    "plain streams": (
+        2,
+        (
+            "test_plain_plans",
+            "test_plain_readers",
+            "test_plain_given_back",
+            "test_adopt_command",
+            "test_check_program",
+        ),
+    ),
+    "predictions": (
+        3,
+        (
+            "test_restart_state",
+            "test_restart_state_logs",
+            "test_restart_state_rocksdb",
+            "test_restart_changed",
+            "test_restart_table",
+        ),
+    ),
+    "forms of Delta tables": (
+        2,
+        ("test_delta_nested", "test_delta_names", "test_delta_types", "test_delta_tables"),
+    ),
     "proofs": (
         2,
         (
