@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 
-from holdfast.plan.steps import CopyTree, FillTree, HoldTree, Step, digest_of
+from holdfast.plan.steps import CopyTree, FillTree, HoldTree, RemoveTree, Step, digest_of
 from holdfast.storage.half_made import is_half_made
 from holdfast.storage.in_order import walk_in_order
 from holdfast.storage.read import Reader
@@ -92,14 +92,19 @@ def hold_tree(stream: str, there: Reader, aside: str, *, marker: str, why: str) 
 def in_phases(steps: Iterable[Step]) -> tuple[Step, ...]:
     """Return steps so that every checkpoint is held before anything else, and filled last.
 
-    A program that starts meanwhile then finds no checkpoint that it could go on from.
+    A program that starts meanwhile then finds no checkpoint that it could go on from. A copy is
+    removed after that: it is compared with the checkpoint that it was made of.
     """
-    return tuple(sorted(steps, key=_phase))
+    found = tuple(steps)
+    is_held = any(isinstance(each, HoldTree | FillTree) and each.marker for each in found)
+    return tuple(sorted(found, key=_phase)) if is_held else found
 
 
 def _phase(step: Step) -> int:
     if isinstance(step, HoldTree) and step.marker:
         return 0
+    if isinstance(step, RemoveTree):
+        return 3
     return 2 if isinstance(step, FillTree) and step.marker else 1
 
 
