@@ -50,8 +50,16 @@ GROUPS: dict[str, tuple[int, tuple[str, ...]]] = {
         ),
     ),
     "whole pipelines": (
-        1,
-        ("test_undo_readers", "test_sensors", "test_backfill_kills", "test_delta_features"),
+        2,
+        (
+            "test_undo_readers",
+            "test_sensors",
+            "test_backfill",
+            "test_backfill_kills",
+            "test_delta_features",
+            "test_target_changes",
+            "test_retention",
+        ),
     ),
     "slow starts": (1, ("test_start_requests", "test_moved_state", "test_deleted_checkpoint")),
     "plain streams": (
