@@ -99,6 +99,7 @@ GROUPS: dict[str, tuple[int, tuple[str, ...]]] = {
     ),
 }
 """Groups of modules with tests of Spark or drills, and how many modules of each are run."""
+_DRAWN = ("spark", "drills")
 
 
 def left_out(items: list[pytest.Item]) -> set[pytest.Item]:
@@ -111,7 +112,7 @@ def _outside_groups(items: list[pytest.Item]) -> set[pytest.Item]:
     modules: set[str] = set()
     for group, (number, names) in GROUPS.items():
         modules |= set(names) - set(_chance(group).sample(names, number))
-    return {each for each in items if each.path.stem in modules and "unit" not in each.path.parts}
+    return {each for each in items if each.path.stem in modules and each.path.parent.name in _DRAWN}
 
 
 def _outside_samples(items: list[pytest.Item]) -> set[pytest.Item]:
