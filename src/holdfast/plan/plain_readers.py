@@ -12,7 +12,7 @@ from dataclasses import replace
 from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.checkpoint.sources.files import FileEntry, parse_file_log
-from holdfast.errors import HoldfastError, LocationError, ReadError
+from holdfast.errors import LocationError, ReadError
 from holdfast.evidence.checkpoints_below import Search
 from holdfast.evidence.guard_record import GuardRecord
 from holdfast.evidence.outputs.delta import DeltaOutput
@@ -35,7 +35,7 @@ def find_readers(now: StreamNow, looks: DiagnoseRequest) -> tuple[StreamNow, ...
         looks: With `among`, where checkpoints are.
 
     Raises:
-        ReadError: The directory cannot be listed.
+        ReadError: The directory or a checkpoint below it cannot be read.
     """
     if looks.among is None:
         return ()
@@ -54,7 +54,9 @@ def find_readers(now: StreamNow, looks: DiagnoseRequest) -> tuple[StreamNow, ...
             waiting.append(reader)
             if len(waiting) > len(places) ** 2:
                 raise ReadError(
-                    looks.among, why="Streams below it read each other in a circle.", how=""
+                    looks.among,
+                    why="Streams below it read each other in a circle.",
+                    how="Name a directory without one of them.",
                 )
     return tuple(found.values())
 
@@ -62,6 +64,9 @@ def find_readers(now: StreamNow, looks: DiagnoseRequest) -> tuple[StreamNow, ...
 def _search(root: Reader) -> Iterator[tuple[Location, Checkpoint]]:
     search = Search(root, _keep, open_at=_refuse)
     for each in search.run():
+        if each.unread is not None:  # it may read the output
+            how = each.remedy or "Make it readable, or name a directory without it."
+            raise ReadError(str(each.location), why=each.unread, how=how)
         if each.summary is not None and each.replaced_by is None:
             yield each.location, each.summary.checkpoint
 
@@ -99,11 +104,7 @@ def _files_read(checkpoint: Checkpoint, writer: StreamNow, place: Location) -> I
         for number in (*log.compacts[-1:], *log.entries[-1:]):
             name = f"{number}.compact" if number in log.compacts else str(number)
             path = f"sources/{log.name}/{name}"
-            try:
-                entries = list(parse_file_log(path, read_chunks(reader, path)))
-            except HoldfastError:
-                continue
-            for each in entries:
+            for each in parse_file_log(path, read_chunks(reader, path)):
                 logged = parse_logged_path(each.path) if isinstance(each, FileEntry) else None
                 try:
                     if logged is not None:

@@ -22,6 +22,7 @@ from holdfast.plan.goals.plain_parts import (
     settle,
 )
 from holdfast.plan.goals.position import FRESH, HERE, Position, find_position
+from holdfast.plan.goals.refusals import named
 from holdfast.plan.plain import holds_batch
 from holdfast.plan.plan_file import Need, NoPlan, Plan
 from holdfast.plan.steps import Permission, Step
@@ -52,6 +53,11 @@ def plain_reset_part(
     now: StreamNow, start: str, request: ResetRequest, *, plan_id: str
 ) -> Part | NoPlan:
     """Return what a reset does to one plain stream."""
+    if not now.is_plain:
+        return NoPlan(
+            reason=f"{now.stream} is guarded, and a plan for plain streams leaves its ledgers "
+            f"alone. Reset it by a plan of its own: holdfast plan reset {named(now)}."
+        )
     choice = request.of(now.stream, "")
     refused = None if choice is OutputChoice.NEW_TABLE else refuse_plain(now)
     refused = refused or _refuse_pending(now, start)
