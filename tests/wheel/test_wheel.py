@@ -109,6 +109,7 @@ def test_without_spark_the_timeline_is_drawn(bare: Installed) -> None:
     assert drawn.stdout.startswith("<!doctype html>"), drawn.stderr
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.timeout(1200)
 def test_the_first_tutorial_runs_as_it_is_printed(
     wheel: Path, database: str, tmp_path: Path
@@ -142,6 +143,7 @@ def test_the_first_tutorial_runs_as_it_is_printed(
         assert connection.execute(count.encode()).fetchall() == [(20_000, 20_000)]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.timeout(1200)
 @pytest.mark.usefixtures("class_archive")
 def test_the_second_tutorial_runs_as_it_is_printed(wheel: Path, tmp_path: Path) -> None:

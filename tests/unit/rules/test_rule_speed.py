@@ -1,9 +1,13 @@
-"""Rules alone are fast: a hundred batches of a thousand Kafka partitions in 50 ms of CPU."""
+"""Rules cost what reading costs: about 30 ms for a hundred batches of a thousand Kafka partitions.
+
+Compared with reading the same checkpoint in the same run: how fast a machine is changes both.
+"""
 
 from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 
 from holdfast.evidence.case import Case
 from holdfast.evidence.collect import collect
@@ -13,7 +17,8 @@ from holdfast.storage.memory import MemoryStorage
 from holdfast.testing.rule_cases import findings_in
 
 BATCHES, PARTITIONS = 100, 1_000
-MOST_SECONDS = 0.050
+MOST_TIMES_READING = 3
+"""0.7 alone, 1.4 while coverage is measured."""
 BEGAN_MS = 1_763_186_400_000
 
 
@@ -33,13 +38,20 @@ def kafka_checkpoint() -> MemoryStorage:
     return MemoryStorage(files)
 
 
+def least_seconds(work: Callable[[], object]) -> float:
+    """Return the CPU time of the fastest of five."""
+    took = []
+    for _ in range(5):
+        began = time.process_time()
+        work()
+        took.append(time.process_time() - began)
+    return min(took)
+
+
 def test_a_hundred_batches_of_a_thousand_partitions() -> None:
     storage = kafka_checkpoint()
     overview = overview_of(collect(storage))
     case = Case(checkpoint=overview.checkpoint, overview=overview, times=collect_times(storage))
-    took = []
-    for _ in range(5):
-        began = time.process_time()
-        assert "pending-batch" in [each.name for each in findings_in(case)]
-        took.append(time.process_time() - began)
-    assert min(took) < MOST_SECONDS
+    assert "pending-batch" in [each.name for each in findings_in(case)]
+    reading = least_seconds(lambda: overview_of(collect(storage)))
+    assert least_seconds(lambda: findings_in(case)) < MOST_TIMES_READING * reading

@@ -79,10 +79,10 @@ def test_an_operator_whose_functions_are_not_there_is_left_out() -> None:
 
 
 def test_a_hostile_plan_takes_no_time() -> None:
-    began = time.monotonic()
+    began = time.process_time()
     for text in ("(1) a\n\n" * 50_000, "(" * 1_000_000, "... 1 more" * 100_000, "\n" * 1_000_000):
         parse_parts(text)
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 @pytest.mark.parametrize("name", ["3.5-stateful", "4.2-stateful"])
