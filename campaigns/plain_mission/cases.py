@@ -7,8 +7,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -85,14 +84,9 @@ class Bench:
             messages_per_batch=made.messages_per_batch,
         )
 
-    @contextmanager
-    def session(self) -> Iterator[SparkSession]:
-        """Give a Spark session."""
-        spark = start_session(self.scratch, self.s3.spark_settings())
-        try:
-            yield spark
-        finally:
-            spark.stop()
+    def session(self) -> SparkSession:
+        """Start a Spark session."""
+        return start_session(self.scratch, self.s3.spark_settings())
 
 
 _LATER = """
@@ -167,8 +161,14 @@ class Mission:
         plan = decode_plan(Path(self.plan_file).read_bytes(), self.plan_file)
         return [part for word in plan.words for part in ("--allow", word)]
 
+    def end_drivers(self) -> None:
+        """Let the session end and another begin: Spark uploads state while the old one lives."""
+        self.spark.stop()
+        self.spark = self.bench.session()
+
     def apply(self, before: Everything) -> str:
         """Plan, rehearse and apply; return the journal."""
+        self.end_drivers()
         code, said = self.plan("--cascade")
         in_order = all(f"  {each}" in said for each in STREAMS)
         self.show("the plan names every stream", code == ExitCode.DONE and in_order)
@@ -215,27 +215,28 @@ def play(bench: Bench, store: str) -> Mission:
         sent[bench.count // 2 : bench.count * 3 // 4],
         sent[bench.count * 3 // 4 :],
     )
-    with bench.session() as spark:
-        sensors = bench.sensors(store)
-        mission = Mission(bench=bench, spark=spark, sensors=sensors, store=store, sent=sent)
-        mission.send(first)
-        run(spark, sensors, bug=True)
-        broken = judge(spark, sensors, first, tables=TABLES)
-        bad = [each for each in TABLES if not broken[each].exact]
-        mission.show("the bug is in every table", bad == [*TABLES], but=bad)
-        _refuse(mission, some)
-        before = mission.look()
-        mission.undo(mission.apply(before), before)
-        mission.goes_on(before)
-        before = mission.look()
-        journal = mission.apply(before)
-        mission.send(rest)
-        run(spark, sensors, bug=False)
-        mission.tables = judge(spark, sensors, sent, tables=TABLES)
-        exact = all(each.exact for each in mission.tables.values())
-        mission.show("every table is exact", exact, but=mission.tables)
-        mission.undo(journal, before)
-        mission.goes_on(before, new=rest)
+    sensors = bench.sensors(store)
+    mission = Mission(bench=bench, spark=bench.session(), sensors=sensors, store=store, sent=sent)
+    mission.send(first)
+    run(mission.spark, sensors, bug=True)
+    broken = judge(mission.spark, sensors, first, tables=TABLES)
+    bad = [each for each in TABLES if not broken[each].exact]
+    mission.show("the bug is in every table", bad == [*TABLES], but=bad)
+    _refuse(mission, some)
+    before = mission.look()
+    mission.undo(mission.apply(before), before)
+    mission.goes_on(before)
+    before = mission.look()
+    journal = mission.apply(before)
+    mission.send(rest)
+    run(mission.spark, sensors, bug=False)
+    mission.tables = judge(mission.spark, sensors, sent, tables=TABLES)
+    exact = all(each.exact for each in mission.tables.values())
+    mission.show("every table is exact", exact, but=mission.tables)
+    mission.end_drivers()
+    mission.undo(journal, before)
+    mission.goes_on(before, new=rest)
+    mission.spark.stop()
     return mission
 
 

@@ -228,21 +228,27 @@ def _play_stopped(play: _Play) -> None:
     _start_and_write(play)
 
 
+_CHANGERS: list[ThreadPoolExecutor] = []
+"""Kept until the end: a server ends with the thread that has started it."""
+
+
 def _play_during(play: _Play) -> None:
     scene, batch = play.scene, play.batches
-    with ThreadPoolExecutor(1) as other:
-        with held_at(POINT, batch=batch) as hold:
-            play.give()
-            assert hold.wait(), f"{play.cell.name}: the batch never reached {POINT}"
-            changing = other.submit(scene.act)
-            assert wait_until(lambda: changing.done() or scene.is_waiting(), seconds=PATIENCE_S), (
-                f"{play.cell.name}: the change neither ends nor waits"
-            )
-            comes_first = changing.done()
-            if comes_first:
-                play.change_rows()
-        word = play.await_batch()
-        changing.result(PATIENCE_S)
+    other = ThreadPoolExecutor(1)
+    _CHANGERS.append(other)
+    with held_at(POINT, batch=batch) as hold:
+        play.give()
+        assert hold.wait(), f"{play.cell.name}: the batch never reached {POINT}"
+        changing = other.submit(scene.act)
+        assert wait_until(lambda: changing.done() or scene.is_waiting(), seconds=PATIENCE_S), (
+            f"{play.cell.name}: the change neither ends nor waits"
+        )
+        comes_first = changing.done()
+        if comes_first:
+            changing.result()
+            play.change_rows()
+    word = play.await_batch()
+    changing.result(PATIENCE_S)
     if not comes_first:
         play.change_rows()
     if play.note(word, play.snapshot()):

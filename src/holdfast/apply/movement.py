@@ -15,12 +15,19 @@ from holdfast import clock
 from holdfast.apply.applying import PlanRun
 from holdfast.apply.errors import StreamRunsError
 from holdfast.apply.steps.kind import Done
-from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS
+from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS, STATE
 from holdfast.checkpoint.offsets import OffsetEntry, parse_offset_entry
 from holdfast.ids import BatchId
 from holdfast.plan.plan_file import Plan
 from holdfast.plan.preconditions import ListingIs
-from holdfast.plan.signs import LAST, LOG_QUIET_S, PENDING_QUIET_S, RHYTHM, quiet_time
+from holdfast.plan.signs import (
+    LAST,
+    LOG_QUIET_S,
+    PENDING_QUIET_S,
+    RHYTHM,
+    STATE_QUIET_S,
+    quiet_time,
+)
 from holdfast.plan.steps import (
     CopyTree,
     FillTree,
@@ -92,11 +99,18 @@ def _quiet_time(
     is_new = changes_files and max(len(written), len(told)) < RHYTHM
     is_pending = _is_pending(listed)
     quiet_s = max(quiet_time(each, is_pending=is_new or is_pending) for each in (written, told))
+    if changes_files and quiet_s < STATE_QUIET_S and _has_state(checkpoint):
+        return "As Spark may upload state for a minute after a query has stopped", STATE_QUIET_S
     if quiet_s > PENDING_QUIET_S or not (is_new or is_pending):
         return "By the pauses between its batches", quiet_s
     if is_pending:
         return "As a batch is planned and not committed", quiet_s
     return f"As it has planned fewer than {RHYTHM} batches", quiet_s
+
+
+def _has_state(checkpoint: Reader) -> bool:
+    found = checkpoint.list(STATE)
+    return bool(found.directories or found.files)
 
 
 def _newest(tree: Reader, latest: datetime) -> Iterator[tuple[datetime, str]]:

@@ -26,6 +26,9 @@ QUIET_S = 15.0
 """A checkpoint that has fewer batches than a rhythm needs must be quiet for so long."""
 PENDING_QUIET_S = 600.0
 """A batch that is planned and not committed may be running for so long without a sign."""
+STATE_QUIET_S = 150.0
+"""Spark uploads the state of a query up to a minute after it has stopped, while its session lives
+(`spark.sql.streaming.stateStore.maintenanceInterval`)."""
 ROUNDS = 3
 """For so many of its usual pauses a checkpoint must be quiet."""
 LONGEST_QUIET_S = 3_600.0

@@ -122,6 +122,27 @@ def test_before_its_third_batch_a_query_has_no_rhythm(checkpoint: Reader, tmp_pa
     assert find_movement(checkpoint) is None  # a plan that only copies it
 
 
+def test_state_may_be_uploaded_after_a_query_has_stopped(
+    checkpoint: Reader, tmp_path: Path
+) -> None:
+    now = clock.now().timestamp()
+    for batch in range(6):
+        for log in ("offsets", "commits"):
+            file = tmp_path / STREAM / f"{log}/{batch}"
+            file.write_text("x")
+            os.utime(file, (now - 70 + batch,) * 2)
+    for each in (tmp_path / STREAM / "state/0/0/1.delta", tmp_path / STREAM / "metadata"):
+        each.parent.mkdir(parents=True, exist_ok=True)
+        each.write_text("x")
+        os.utime(each, (now - 70,) * 2)
+    found = find_movement(checkpoint, trees=[checkpoint])
+    assert "As Spark may upload state for a minute" in (found or "")
+    assert find_movement(checkpoint) is None
+    for each in (tmp_path / STREAM).rglob("*"):
+        os.utime(each, (now - 160,) * 2)
+    assert find_movement(checkpoint, trees=[checkpoint]) is None
+
+
 def test_a_batch_that_writes_its_output_is_running(checkpoint: Reader, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
