@@ -37,7 +37,10 @@ class FleetRow(msgspec.Struct, frozen=True, kw_only=True):
     stream: str | None = None
     """The name of a stream that Holdfast guards; None for others, and where it was not read."""
     verdict: Verdict
-    """What the next restart does to the data, as far as `not_read` allows."""
+    """What the next restart does to the data. Not known if something decisive was not read."""
+    so_far: Verdict | None = None
+    """The verdict on everything but the state, where only unread state makes `verdict` not known;
+    else None."""
     is_certain: bool = True
     """Whether the verdict follows from what was read, without an assumption."""
     codes: tuple[str, ...] = ()
@@ -59,6 +62,8 @@ class FleetRow(msgspec.Struct, frozen=True, kw_only=True):
     """When the newest batch was planned, by the driver's clock."""
     written_ms: int | None = None
     """When the newest of the listed log entries was written, by the store's clock."""
+    writes_per_hour: float | None = None
+    """How many of the listed files a batch of the last hours wrote; None without two commits."""
     sources: tuple[str, ...] = ()
     """The sources of the newest batch: `kafka orders`."""
     sinks: tuple[str, ...] = ()
@@ -105,11 +110,17 @@ class FleetRow(msgspec.Struct, frozen=True, kw_only=True):
         return self.replaced_by is None
 
     @property
+    def is_state_unread(self) -> bool:
+        """Whether it is safe except for its state, which was not read."""
+        return self.so_far is Verdict.SAFE
+
+    @property
     def urgency(self) -> tuple[int, str]:
         """Sorts rows: what needs attention first, then by location."""
         if not self.is_current:
-            return len(ATTENTION), self.location
-        return ATTENTION.index(self.verdict), self.location
+            return 2 * len(ATTENTION), self.location
+        worst = self.so_far or self.verdict
+        return 2 * ATTENTION.index(worst) - self.is_state_unread, self.location
 
 
 class FleetFinding(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,11 +144,12 @@ class FleetTotals(msgspec.Struct, frozen=True, kw_only=True):
     checkpoints: int = 0
     """Without those that were replaced."""
     verdicts: dict[str, int] = {}
-    """How many of each verdict; those that could not be read are among `not-known`."""
+    """How many of each verdict, of `so_far` where that says more. Those that could not be read are
+    among `not-known`."""
+    state_unread: int = 0
+    """How many of the `safe` ones are safe except for their state, which was not read."""
     unread: int = 0
     """How many could not be read at all."""
-    partly_read: int = 0
-    """How many are not known because the request limit left something unread."""
     replaced: int = 0
     unchanged: int = 0
     """How many were carried over from the earlier scan, because nothing had moved."""
