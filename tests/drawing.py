@@ -38,7 +38,7 @@ GROUPS: dict[str, tuple[int, tuple[str, ...]]] = {
         ),
     ),
     "damage": (
-        3,
+        2,
         (
             "test_no_false_alarm",
             "test_five_steps",
@@ -50,7 +50,7 @@ GROUPS: dict[str, tuple[int, tuple[str, ...]]] = {
         ),
     ),
     "whole pipelines": (
-        2,
+        1,
         (
             "test_undo_readers",
             "test_sensors",
@@ -63,7 +63,7 @@ GROUPS: dict[str, tuple[int, tuple[str, ...]]] = {
     ),
     "slow starts": (1, ("test_start_requests", "test_moved_state", "test_deleted_checkpoint")),
     "plain streams": (
-        2,
+        1,
         (
             "test_plain_plans",
             "test_plain_readers",
@@ -73,7 +73,7 @@ GROUPS: dict[str, tuple[int, tuple[str, ...]]] = {
         ),
     ),
     "predictions": (
-        3,
+        2,
         (
             "test_restart_state",
             "test_restart_state_logs",

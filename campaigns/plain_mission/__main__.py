@@ -6,7 +6,7 @@ Five programs that Holdfast does not guard (Kafka, Delta by its own sink, a merg
 `foreachBatch`, two of them with state) are reset together by the command line, in processes of
 their own:
 
-  refused     without --cascade, and while a stream in between is running
+  refused     without --cascade, and once a stream in between has gone on
   undo        right after the plan: every table and every checkpoint is as before, and the
               programs go on
   exact       after the plan and the fixed program, every table is compared row by row with what

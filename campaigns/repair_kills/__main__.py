@@ -92,7 +92,7 @@ def show(tally: Tally, scene: Scene) -> None:
     """Print a line, and the first differences."""
     print(tally.line(scene.name), flush=True)
     for each in tally.differences[:5]:
-        print(f"    {each}"[:1000], flush=True)
+        print(f"    {each}"[:2000], flush=True)
 
 
 if __name__ == "__main__":

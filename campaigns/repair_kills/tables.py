@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -90,5 +91,10 @@ def _tables(connection: psycopg.Connection[Any], *schemas: str) -> list[tuple[st
 
 
 def _without_storage(column: str, value: Any) -> Any:
-    """Return a value; of a ledger's `oid/file` the table: one that is put back has other files."""
+    """Return a value; of a ledger's `oid/file` the table: one that is put back has other files.
+
+    Of the rows that are remembered, their columns: which rows these are changes at every fence.
+    """
+    if column == "witness" and value is not None:
+        return tuple(json.loads(value)["columns"])
     return str(value).partition("/")[0] if column == "target" else value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,8 +42,9 @@ class State:
             if self.files.get(path) != other.files.get(path):
                 yield f"{path}: {_side(self.files, path)}, then {_side(other.files, path)}"
         for table in sorted(self.rows.keys() | other.rows.keys()):
-            if self.rows.get(table) != other.rows.get(table):
-                yield f"table {table}: {self.rows.get(table)}, then {other.rows.get(table)}"
+            one, two = (each.rows.get(table, Counter()) for each in (self, other))
+            if one != two:
+                yield f"table {table}: {[*(one - two)]}, then {[*(two - one)]}"
 
 
 def _side(files: Files, path: str) -> str:

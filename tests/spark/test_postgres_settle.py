@@ -138,6 +138,16 @@ def test_an_undo_of_the_undo_takes_exactly_those_rows_again(table: Table) -> Non
     assert (table.ids(), table.ids("holdfast.kept_three")) == ([3, 777], [1, 2, 4])
 
 
+def test_a_table_that_is_filled_by_another_after_an_undo_is_noticed(table: Table) -> None:
+    table.write(1, 2)
+    table.settle(EmptyOutput(kept=KEPT))
+    table.settle(table.exchange(KEPT), batch=0)
+    assert table.store.examine(table.row) is None
+    table.execute("TRUNCATE readings")
+    table.execute("INSERT INTO readings VALUES (8), (9)")
+    assert "none of the rows" in (table.store.examine(table.row) or "")
+
+
 def test_rows_that_were_kept_stay_when_later_ones_are_taken_away(table: Table) -> None:
     table.write(1)
     table.settle(KeepOutput(), batch=0)

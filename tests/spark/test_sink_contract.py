@@ -15,7 +15,7 @@ from holdfast.testing.sink_contract import SinkContract
 from lab import Postgres
 from tests.kinds.sqlite_sink import Sqlite, rows_in
 
-pytestmark = pytest.mark.sampled(14)
+pytestmark = pytest.mark.sampled(10)
 
 
 class TestPostgres(SinkContract):

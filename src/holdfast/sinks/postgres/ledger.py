@@ -110,12 +110,20 @@ class PostgresLedgerStore(LedgerStore):
 
     def replace(self, old: LedgerRow | None, new: LedgerRow) -> bool:
         """Put a row in the place of another, or of none, and so fence the sink with its epoch."""
+        from holdfast.sinks.postgres.examine import pin
         from holdfast.sinks.postgres.fence import take
         from holdfast.sinks.postgres.ledger_rows import replace_row
 
         with naming_refusals(self.display_name):
-            connection, name = self.session.connection(), self._named_table().name
-            return take(connection, new, lambda: replace_row(connection, old, new, target=name))
+            connection, table = self.session.connection(), self._named_table()
+
+            def replace_and_pin() -> bool:
+                is_done = replace_row(connection, old, new, target=table.name)
+                if is_done:
+                    pin(connection, new, table)
+                return is_done
+
+            return take(connection, new, replace_and_pin)
 
     def settle(
         self, old: LedgerRow | None, new: LedgerRow, output: Output, *, seen: str | None = None

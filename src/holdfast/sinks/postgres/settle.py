@@ -20,6 +20,7 @@ from holdfast.ledger.output import (
     RestoreOutput,
     is_copy,
 )
+from holdfast.sinks.postgres.examine import pin
 from holdfast.sinks.postgres.ledger_rows import replace_row
 from holdfast.sinks.postgres.put_back import put_back, triggers_off
 from holdfast.sinks.postgres.target import quote_table
@@ -77,6 +78,7 @@ class Settling:
         emit(SinkSettled(new.stream, new.sink))
         if not replace_row(self.connection, old, new, target=self.table.name):
             raise LedgerRowChangedError
+        pin(self.connection, new, self.table)
         given = (aside, taken, back, new.stream, new.sink)
         self.connection.execute(_WRITE_DOWN, given)
 
