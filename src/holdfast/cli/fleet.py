@@ -9,6 +9,7 @@ import click
 
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.fleet_json import fleet_json
+from holdfast.cli.fleet_report import report
 from holdfast.cli.fleet_text import render_scan
 from holdfast.cli.looks import parse_spark
 from holdfast.cli.options import all_of, with_format, with_storage_options
@@ -73,6 +74,9 @@ class _Search(TypedDict):
 @click.group()
 def fleet() -> None:
     """Scan thousands of checkpoints, and say what their next restarts do to the data."""
+
+
+fleet.add_command(report)
 
 
 @fleet.command()

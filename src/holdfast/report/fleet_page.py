@@ -26,6 +26,7 @@ class Owner:
     name: str
     shares: Sequence[Share]
     number: int
+    unsafe: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +38,8 @@ class Entry:
     path: str
     owner: str
     code: str
-    link: str
-    """Of the rule's page; empty without one."""
+    explain: str
+    """The command that explains the code; empty without one."""
     sentence: str
     what_to_do: str
     command: str
@@ -67,7 +68,6 @@ class Changes:
     title: str
     lines: Sequence[str]
     more: int
-    is_worse: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +90,9 @@ class FleetPage:
     facts: Sequence[str]
     shares: Sequence[Share]
     owners: Sequence[Owner]
-    """Empty if nothing tells who owns what."""
+    """Those with something that is not safe; empty if nothing tells who owns what."""
+    other_owners: int
+    """How many owners are not shown."""
     changes: Sequence[Changes] | None
     """None without an earlier scan."""
     entries: Sequence[Entry]
@@ -104,12 +106,13 @@ class FleetPage:
 
 def render_fleet(page: FleetPage) -> str:
     """Return the page."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    import jinja2  # noqa: PLC0415 - costs 30 ms, and only a report needs it
 
-    environment = Environment(
-        loader=PackageLoader("holdfast.report", ""),
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("holdfast.report", ""),
         autoescape=True,
-        undefined=StrictUndefined,
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
         trim_blocks=True,
         lstrip_blocks=True,
     )
