@@ -156,14 +156,6 @@ SCENES = (
     Scene(name="replay: keep", request=Request(goal="replay", output="keep")),
     _reset("truncate", "earliest", "truncate"),
     _reset("keep-from-here", "here", "keep-from-here"),
-    _reset(
-        "three streams, cascade",
-        "earliest",
-        "truncate",
-        stream="raw",
-        cascade=True,
-        outputs={"raw/raw": "new-table"},
-    ),
     Scene(name="rewind: keep", request=Request(goal="rewind", batch=1, output="keep")),
     Scene(
         name="restore",
@@ -189,6 +181,14 @@ SCENES = (
 )
 
 DELTA_SCENES = (
+    _reset(
+        "three streams into a new table, cascade",
+        "earliest",
+        "truncate",
+        stream="raw",
+        cascade=True,
+        outputs={"raw/raw": "new-table"},
+    ),
     _reset("Delta and two streams, cascade", "earliest", "truncate", stream="raw", cascade=True),
     Scene(
         name="replay: restore Delta, cascade",
