@@ -75,11 +75,14 @@ def apply(*, plan: str, continues: bool, approves: bool, **given: Any) -> ExitCo
     A plan that was interrupted is continued with --continue and the directory of its journal, or
     with its file.
     """
-    if approves:
-        return _approve(plan, continues=continues, given=given)
+    if approves and (continues or given["execute"] or given["form"] == "json"):
+        raise ConfigError("--approve goes without --execute, --continue and --format json.")
     if not continues:
         found = read_plan(plan)
-        return run_plan(found, recheck=recheck_of(found, plan, access_of(given)), **given)
+        ended = run_plan(found, recheck=recheck_of(found, plan, access_of(given)), **given)
+        if approves:
+            _approve(found, set(given["allowed"]))
+        return ended
     stores = _stores(given)
     found = read_plan(plan) if plan.endswith(".json") else journalled_plan(plan, stores)
     allowed = set(given["allowed"])
@@ -89,15 +92,10 @@ def apply(*, plan: str, continues: bool, approves: bool, **given: Any) -> ExitCo
     return ExitCode.DONE
 
 
-def _approve(plan: str, *, continues: bool, given: dict[str, Any]) -> ExitCode:
-    if continues or given["execute"] or given["form"] == "json":
-        raise ConfigError("--approve goes without --execute, --continue and --format json.")
+def _approve(plan: Plan, allowed: set[str]) -> None:
     from holdfast.cli.approve import approve_plan  # noqa: PLC0415 - rarely asked for
 
-    found = read_plan(plan)
-    run_plan(found, recheck=recheck_of(found, plan, access_of(given)), **given)
-    approve_plan(found, set(given["allowed"]))
-    return ExitCode.DONE
+    approve_plan(plan, allowed)
 
 
 def access_of(given: dict[str, Any]) -> Access:

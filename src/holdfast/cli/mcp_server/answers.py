@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from shlex import join
+
+from msgspec.structs import replace
 
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.mcp_server.bounded import MOST_CHARACTERS, bound
@@ -67,28 +70,25 @@ def render_answer(
     visible = _visible(answer)
     assert isinstance(visible, dict)
     verdict = visible.get("verdict")
+    head = ToolAnswer(
+        version=1,
+        verdict=verdict if isinstance(verdict, str) else None,
+        tool=tool,
+        command=printable_lines(join(("holdfast", *command)))[:4_000] if command else None,
+        exit_code=exit_code,
+        meaning=_MEANINGS.get(ExitCode(exit_code), "interrupted"),
+        next=tuple(steps),
+        answer={},
+    )
+    shown, left_out = bound(visible, partial(_fits, head))
+    return render(replace(head, answer=shown, left_out=left_out))
 
-    def form(shown: dict[str, object], left_out: tuple[str, ...]) -> str:
-        return render(
-            ToolAnswer(
-                version=1,
-                verdict=verdict if isinstance(verdict, str) else None,
-                tool=tool,
-                command=printable_lines(join(("holdfast", *command)))[:4_000] if command else None,
-                exit_code=exit_code,
-                meaning=_MEANINGS.get(ExitCode(exit_code), "interrupted"),
-                left_out=left_out,
-                next=tuple(steps),
-                answer=shown,
-            )
-        )
 
-    def fits(shown: dict[str, object], left_out: tuple[str, ...]) -> bool:
-        # Looking for secrets takes its time: not in megabytes that will be cut anyway.
-        is_near = len(json.dumps(shown)) <= MOST_CHARACTERS
-        return is_near and len(form(shown, left_out)) <= MOST_CHARACTERS
-
-    return form(*bound(visible, fits))
+def _fits(head: ToolAnswer, shown: dict[str, object], left_out: tuple[str, ...]) -> bool:
+    # Looking for secrets takes its time: not in megabytes that will be cut anyway.
+    is_near = len(json.dumps(shown)) <= MOST_CHARACTERS
+    whole = replace(head, answer=shown, left_out=left_out)
+    return is_near and len(render(whole)) <= MOST_CHARACTERS
 
 
 def error_fields(error: HoldfastError) -> dict[str, object]:

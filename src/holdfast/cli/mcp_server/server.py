@@ -57,7 +57,6 @@ async def _serve(serving: Serving) -> None:
 def make_server(serving: Serving) -> Server[object]:
     """Return a server with the tools that are allowed; it is not started."""
     import anyio  # noqa: PLC0415 - an extra
-    from anyio.to_thread import run_sync  # noqa: PLC0415 - an extra
     from mcp import types
     from mcp.server import Server
 
@@ -75,17 +74,11 @@ def make_server(serving: Serving) -> Server[object]:
         tool = tools.get(asked.name)
         if tool is None:
             text = f"There is no tool of that name. There are: {', '.join(tools)}."
-            return types.CallToolResult(
-                content=[types.TextContent(type="text", text=text)], is_error=True
-            )
-        is_error, text = await run_sync(
+            return _result(text, is_error=True)
+        is_error, text = await anyio.to_thread.run_sync(
             call_tool, tool, asked.arguments or {}, serving, limiter=one_at_a_time
         )
-        return types.CallToolResult(
-            content=[types.TextContent(type="text", text=text)],
-            structured_content=json.loads(text),
-            is_error=is_error,
-        )
+        return _result(text, is_error=is_error, structured=json.loads(text))
 
     return Server(
         "holdfast",
@@ -95,6 +88,13 @@ def make_server(serving: Serving) -> Server[object]:
         on_list_tools=list_tools,
         on_call_tool=call,
     )
+
+
+def _result(text: str, *, is_error: bool, structured: object = None) -> types.CallToolResult:
+    from mcp import types
+
+    content: list[types.ContentBlock] = [types.TextContent(type="text", text=text)]
+    return types.CallToolResult(content=content, structured_content=structured, is_error=is_error)
 
 
 def output_schema() -> dict[str, object]:
