@@ -20,10 +20,22 @@ import sys
 
 import click
 
-from campaigns.mission.cases import Bench, by_hand, expired, planned
+from campaigns.mission.cases import Bench, Result, by_hand, expired, planned
 from lab import S3, Kafka, Postgres
 from lab.scratch import scratch_directory
 from lab.warm_up import ensure_archive
+
+
+def _show(result: Result) -> None:
+    """Print how each table of a case differs."""
+    click.echo(
+        f"{'case':<10}{'table':<16}{'expected':>10}{'missing':>9}{'duplicated':>12}{'wrong':>7}"
+    )
+    for table, found in result.tables.items():
+        click.echo(
+            f"{result.name:<10}{table:<16}{found.expected:>10,}{found.missing:>9,}"
+            f"{found.duplicated:>12,}{found.foreign:>7,}"
+        )
 
 
 @click.command(help=__doc__)
@@ -38,17 +50,13 @@ def main(*, count: int, seed: int, only: str | None) -> None:
         bench = Bench(
             kafka=kafka, postgres=postgres, s3=s3, scratch=scratch, count=count, seed=seed
         )
-        results = [cases[name](bench) for name in cases if only in (None, name)]
+        results = []
+        for name in (each for each in cases if only in (None, each)):
+            results.append(cases[name](bench))
+            _show(results[-1])
     click.echo(f"messages {count:,}, seed {seed}")
-    click.echo(
-        f"{'case':<10}{'table':<16}{'expected':>10}{'missing':>9}{'duplicated':>12}{'wrong':>7}"
-    )
     for result in results:
-        for table, found in result.tables.items():
-            click.echo(
-                f"{result.name:<10}{table:<16}{found.expected:>10,}{found.missing:>9,}"
-                f"{found.duplicated:>12,}{found.foreign:>7,}"
-            )
+        _show(result)
     bad = [result.name for result in results if not result.is_as_said]
     click.echo(f"NOT as said: {', '.join(bad)}" if bad else "All as said.")
     sys.exit(1 if bad else 0)

@@ -222,7 +222,8 @@ def by_hand(bench: Bench) -> Result:
     with bench.session() as spark:
         send(bench.kafka, sensors.topic, sent[: bench.count // 2])
         run_plain_broken(spark, sensors)
-        _delete(bench, sensors)
+    _delete(bench, sensors)  # once Spark has ended: it uploads state in the background
+    with bench.session() as spark:
         send(bench.kafka, sensors.topic, sent[bench.count // 2 :])
         plain.run_once(spark, sensors)
         tables = judge(spark, sensors, sent, tables=plain.TABLES)

@@ -22,7 +22,8 @@ _JUDGEMENTS = (
 )
 _REPAIRS = (
     *("histories", "repair_kills", "repair_races", "remedies", "mission", "five_steps"),
-    *("plain_mission", "given_back", "plain_given_back", "clean_stops", "first_mistakes"),
+    *("plain_mission", "plain_alive", "given_back", "plain_given_back"),
+    *("clean_stops", "first_mistakes"),
 )
 _SPEEDS = (
     *(

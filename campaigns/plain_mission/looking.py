@@ -15,13 +15,10 @@ from examples.sensors.answers import Row
 from examples.sensors.judge import frame_rows, rows_found
 from examples.sensors.parsing import parse, rejected, usage
 from examples.sensors.settings import Sensors
-from holdfast.apply.movement import find_movement
-from holdfast.drills.kill.waiting import wait_until
 from holdfast.proof.multiset import Difference, compare
 from holdfast.storage.in_order import walk_in_order
 from holdfast.storage.open import open_reader
 
-_QUIET_S = 120
 _VERSION = re.compile(rb'"(reservoirVersion|index|isStartingVersion)":(-?\d+|true|false)')
 
 
@@ -81,14 +78,6 @@ def _files(sensors: Sensors) -> Iterator[tuple[str, bytes]]:
             content = reader.read(info.path)
             assert content is not None, info.path
             yield f"{stream}/{info.path}", content
-
-
-def wait_until_quiet(sensors: Sensors) -> None:
-    """Wait until no checkpoint was written for as long as a plan asks for."""
-    readers = [open_reader(f"{sensors.checkpoints}/{each}") for each in STREAMS]
-    assert wait_until(
-        lambda: all(find_movement(each) is None for each in readers), seconds=_QUIET_S
-    )
 
 
 def compare_with_raw(spark: SparkSession, sensors: Sensors) -> dict[str, Difference]:

@@ -74,6 +74,7 @@ CATCHES_ALL = {
     "src/holdfast/events/event.py": "a listener that raises must not harm the stream",
     "src/holdfast/named.py": "a user's module can raise anything",
     "src/holdfast/rules/catalogue.py": "a rule of another package can raise anything",
+    "src/holdfast/fleet/look.py": "one hostile checkpoint must not end the scan of 10,000",
     "src/holdfast/judgement/judge.py": "a rule that fails must not end every start",
     "src/holdfast/streams/batches.py": "whatever fails, the query says which batch it was",
     "src/holdfast/streams/heartbeat.py": "a sink of a user can raise anything when it is closed",

@@ -20,7 +20,7 @@ from holdfast.checkpoint.offsets import OffsetEntry, parse_offset_entry
 from holdfast.ids import BatchId
 from holdfast.plan.plan_file import Plan
 from holdfast.plan.preconditions import ListingIs
-from holdfast.plan.signs import LAST, LOG_QUIET_S, quiet_time
+from holdfast.plan.signs import LAST, LOG_QUIET_S, PENDING_QUIET_S, RHYTHM, quiet_time
 from holdfast.plan.steps import (
     CopyTree,
     FillTree,
@@ -68,20 +68,35 @@ def find_movement(
     if not files:
         return None
     newest, path = max(files)
-    is_pending = _is_pending(listed)
-    # A plan that has copied the log has given its files new times: their content has the old ones.
-    written = [info.modified for info in listed[OFFSETS]]
-    quiet_s = max(
-        quiet_time(planned, is_pending=is_pending)
-        for planned in (written, [*_planned(checkpoint, listed[OFFSETS])])
-    )
+    why, quiet_s = _quiet_time(checkpoint, listed, changes_files=bool(trees))
     ago = (clock.now() - newest).total_seconds()
     if ago >= quiet_s:
         return None
     return (
         f"{path} was written {max(ago, 0):.0f} s ago, and a checkpoint without a record has "
-        f"no lease to ask. By the pauses between its batches, it must be quiet for {quiet_s:.0f} s."
+        f"no lease to ask. {why}, it must be quiet for {quiet_s:.0f} s."
     )
+
+
+def _quiet_time(
+    checkpoint: Reader, listed: Mapping[str, Sequence[FileInfo]], *, changes_files: bool
+) -> tuple[str, float]:
+    """Return why, and for how many seconds, a checkpoint must be quiet.
+
+    A plan that changes files in place waits longer for a query whose rhythm is not known: with a
+    trigger of five minutes, it may have planned its first batch just now.
+    """
+    # A plan that has copied the log has given its files new times: their content has the old ones.
+    written = [info.modified for info in listed[OFFSETS]]
+    told = [*_planned(checkpoint, listed[OFFSETS])]
+    is_new = changes_files and max(len(written), len(told)) < RHYTHM
+    is_pending = _is_pending(listed)
+    quiet_s = max(quiet_time(each, is_pending=is_new or is_pending) for each in (written, told))
+    if quiet_s > PENDING_QUIET_S or not (is_new or is_pending):
+        return "By the pauses between its batches", quiet_s
+    if is_pending:
+        return "As a batch is planned and not committed", quiet_s
+    return f"As it has planned fewer than {RHYTHM} batches", quiet_s
 
 
 def _newest(tree: Reader, latest: datetime) -> Iterator[tuple[datetime, str]]:

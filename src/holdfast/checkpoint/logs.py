@@ -14,7 +14,7 @@ from holdfast.checkpoint.offsets import OffsetEntry, parse_offset_entry
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.checkpoint.whole import read_whole
 from holdfast.ids import BatchId
-from holdfast.storage.read import Listing, Reader
+from holdfast.storage.read import Listing, Reader, answers_at_once
 
 T = TypeVar("T")
 Parse = Callable[[str, BatchId, bytes], T | Unparsed]
@@ -160,7 +160,7 @@ def _read_newest(
 
 
 def _read_side_by_side(reader: Reader, paths: list[str]) -> dict[str, bytes | Unparsed | None]:
-    if reader.location.is_local:  # starting threads takes longer than reading
+    if answers_at_once(reader):  # starting threads takes longer than reading
         return {path: read_whole(reader, path) for path in paths}
     # A bucket answers in tens of milliseconds; a hundred entries one by one would take seconds.
     with ThreadPoolExecutor(READERS) as pool:

@@ -11,7 +11,7 @@ would run that batch, and the ledger refuses it as a gap.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -20,6 +20,7 @@ from holdfast.checkpoint.layout import COMMITS, OFFSETS, Kind
 from holdfast.checkpoint.logs import (
     Log,
     Logs,
+    Parse,
     batch_of,
     named,
     read_entries,
@@ -32,14 +33,19 @@ from holdfast.ids import BatchId
 from holdfast.storage.read import Reader, WalkPage
 
 T = TypeVar("T")
+TAIL = 3
+"""Entries of each log that `read_logs_tail` reads."""
 
 
-def read_logs_near(reader: Reader, near: BatchId | None) -> Logs:
+def read_logs_near(
+    reader: Reader, near: BatchId | None, *, otherwise: Callable[[Reader], Logs] = read_logs
+) -> Logs:
     """Read the newest entries of both logs.
 
     Args:
         reader: Of the checkpoint.
         near: The newest batch that is known of; None when none is, and the logs must be listed.
+        otherwise: Reads the logs where their newest entries are not as a healthy query leaves them.
 
     Raises:
         ReadError: A directory cannot be listed.
@@ -50,7 +56,32 @@ def read_logs_near(reader: Reader, near: BatchId | None) -> Logs:
     planned = [batch_of(info.path) for info in reader.list(OFFSETS).files]
     newest = max((batch for batch in planned if batch is not None), default=None)
     found = None if newest is None or newest == near else _read_at(reader, newest)
-    return found or read_logs(reader)
+    return found or otherwise(reader)
+
+
+def read_logs_tail(reader: Reader) -> Logs:
+    """Read the newest entries of both logs, whatever is missing or damaged among them.
+
+    Raises:
+        ReadError: A directory cannot be listed.
+    """
+    commits = _tail(reader, COMMITS, parse_commit_entry)
+    offsets = _tail(reader, OFFSETS, parse_offset_entry)
+    done = max(commits.entries, default=-1)
+    late = [batch for batch in offsets.entries if batch > done]
+    first = max((min(log.entries) for log in (commits, offsets) if log.entries), default=0)
+    return Logs(
+        offsets=offsets,
+        commits=with_late(reader, commits, late),
+        first_read=BatchId(first) if first else None,
+    )
+
+
+def _tail(reader: Reader, log: str, parse: Parse[T]) -> Log[T]:
+    names = [batch_of(info.path) for info in reader.list(log).files]
+    newest = sorted((batch for batch in names if batch is not None), reverse=True)[:TAIL]
+    found = read_entries(reader, log, newest, parse=parse)
+    return _log(reader, log, found, newest=max(newest, default=0), page=reader.walk_page(log))
 
 
 def add_commits(reader: Reader, logs: Logs, first: BatchId) -> Logs:

@@ -23,7 +23,7 @@ from holdfast.checkpoint.layout import (
 )
 from holdfast.checkpoint.logs import Logs, named, read_logs
 from holdfast.checkpoint.metadata import QueryMetadata, parse_metadata
-from holdfast.checkpoint.near_logs import add_commits, read_logs_near
+from holdfast.checkpoint.near_logs import add_commits, read_logs_near, read_logs_tail
 from holdfast.checkpoint.offsets import PARTITIONS, OffsetEntry
 from holdfast.checkpoint.sources.near import read_sources_near
 from holdfast.checkpoint.sources.read import SourceLog, read_sources
@@ -116,7 +116,9 @@ def read_checkpoint(reader: Reader) -> Checkpoint:
     return replace(checkpoint, is_file=_is_file(reader)) if found.is_nothing else checkpoint
 
 
-def read_checkpoint_near(reader: Reader, near: BatchId | None) -> Checkpoint:
+def read_checkpoint_near(
+    reader: Reader, near: BatchId | None, *, is_shallow: bool = False
+) -> Checkpoint:
     """Read what a start needs of the checkpoint, in a bounded number of requests.
 
     It does not grow with the batches kept, nor with the files of the state: entries of earlier
@@ -126,17 +128,18 @@ def read_checkpoint_near(reader: Reader, near: BatchId | None) -> Checkpoint:
         reader: Of the checkpoint.
         near: The newest batch that is known of, as a ledger tells it; None when nothing tells. Then
             the logs are listed.
+        is_shallow: Whether only the newest entries are read, of damaged logs and source logs too.
 
     Raises:
         ReadError: A directory cannot be listed; nothing can be said then.
     """
     found = _begin(reader)
-    logs = read_logs_near(reader, near)
+    logs = read_logs_near(reader, near, otherwise=read_logs_tail if is_shallow else read_logs)
     newest = _newest(logs)
     sources: tuple[SourceLog, ...] = ()
     pinned = None
     if newest is not None and SOURCES in found.root.directories:
-        sources = read_sources_near(reader, newest)
+        sources = read_sources_near(reader, newest, is_shallow=is_shallow)
     if newest is not None and newest.metadata is not None:
         pinned = parse_number(newest.metadata.conf.get(PARTITIONS, ""))
     state = read_state_bounded(reader, found.below_state.directories, partitions=pinned)

@@ -38,6 +38,11 @@ EXAMPLES = {
         "holdfast facts readings --root s3://lake/streams --format json",
         "holdfast facts /srv/checkpoint --sink /srv/lake/orders --code jobs/orders.py",
     ),
+    "fleet": (
+        "holdfast fleet scan s3://lake/checkpoints s3://lake2/checkpoints",
+        "holdfast fleet scan /srv/checkpoints --owner '^([^/]+)/' --to scans/",
+        "holdfast fleet scan s3://lake/checkpoints --exclude 'archive*' --format json",
+    ),
     "inspect": (
         "holdfast inspect s3://lake/streams/readings",
         "holdfast inspect /srv/streams",

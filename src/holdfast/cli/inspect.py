@@ -28,8 +28,8 @@ from holdfast.cli.looks import parse_sources, parse_spark, with_event_log, with_
 from holdfast.cli.options import with_format, with_storage_options
 from holdfast.cli.watch import WatchedReader, watch
 from holdfast.errors import ConfigError
+from holdfast.evidence.candidates import is_checkpoint
 from holdfast.evidence.case import Case
-from holdfast.evidence.checkpoints_below import is_checkpoint
 from holdfast.evidence.guard_record import GuardRecord, read_guard_record
 from holdfast.evidence.outcomes import Unknown
 from holdfast.evidence.progress_times import MOST_CHARACTERS

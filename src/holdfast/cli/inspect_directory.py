@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from holdfast.cli.brief_text import say_briefly
 from holdfast.evidence.case import Case
 from holdfast.evidence.checkpoints_below import Found, Search
 from holdfast.evidence.guard_record import GuardRecord
-from holdfast.evidence.outcomes import NextStart, RunsAgain
+from holdfast.evidence.outcomes import NextStart
 from holdfast.evidence.overview import Overview
 from holdfast.evidence.wording import source_kind
 from holdfast.judgement.advice import advise
-from holdfast.judgement.judge import Judgement, Verdict, judge
+from holdfast.judgement.brief import say_in_short
+from holdfast.judgement.judge import Verdict, judge
 from holdfast.spark_versions import SparkVersion
 from holdfast.storage.location import Location
 from holdfast.storage.open import open_reader
@@ -118,25 +118,13 @@ def summarise(overview: Overview, record: GuardRecord | None) -> Summary:
     kept = replace(found, follows_from=found.follows_from[:_KEPT_FILES])
     return Summary(
         verdict=judged.verdict,
-        said=_say(judged),
+        said=say_in_short(judged),
         what_to_do=advise(judged),
         next_start=kept,
         spark=overview.spark,
         last_batch=max(progress.committed, default=None),
         newest_ms=progress.newest_ms,
         sources=tuple(source_kind(each.end) for each in progress.sources),
-    )
-
-
-def _say(found: Judgement) -> str:
-    """Say what the next start does, and the finding that decides where that is another."""
-    is_recognised = found.verdict is Verdict.SAFE and isinstance(found.next_start, RunsAgain)
-    said = say_briefly(found.overview, has_ledgers=is_recognised)
-    finding = found.decided_by
-    return (
-        said
-        if finding is None or finding.is_predicted
-        else f"{said}; {finding.code} {finding.name}"
     )
 
 

@@ -31,6 +31,7 @@ VERBS = {
     "drill": "Kill a stream in every phase of a micro-batch; check for lost or duplicated rows.",
     "evidence": "Pack what is needed to judge a checkpoint into one sealed zip file.",
     "facts": "Show the nine facts of a stream, each with where it was read.",
+    "fleet": "Scan thousands of checkpoints, and say what their next restarts do to the data.",
     "inspect": "Say what is in a checkpoint and what Spark will do on the next start.",
     "ledger": "Show how the ledger inside a sink is set up.",
     "lint": "Find code that loses or duplicates rows when a stream restarts.",

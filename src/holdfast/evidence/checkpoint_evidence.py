@@ -86,6 +86,11 @@ def left_out_of(checkpoint: Checkpoint) -> tuple[str, ...]:
         for log in checkpoint.sources
         for path in log.partly_read
     ]
+    notes += [
+        f"{path}: it was listed and not read"
+        for log in checkpoint.sources
+        for path in log.listed_only
+    ]
     if checkpoint.state_unread is not None:
         notes.append(f"{STATE}/: {checkpoint.state_unread}")
     return tuple(notes)

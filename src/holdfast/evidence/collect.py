@@ -116,6 +116,22 @@ def collect_near(reader: Reader, near: BatchId | None) -> Evidence:
     return Evidence(checkpoint=checkpoint, stores=stores)
 
 
+def collect_shallow(reader: Reader) -> Evidence:
+    """Collect what predicts the next start from a few requests, whatever the checkpoint holds.
+
+    Only the newest log entries are read, and state only where few directories hold it. Hadoop's
+    checksums are not compared.
+
+    Raises:
+        ReadError: A directory cannot be listed; nothing can be said then.
+    """
+    found = read_checkpoint_near(reader, None, is_shallow=True)
+    checkpoint = replace(found, keeps_checksums=False)
+    stores = look_into_state(reader, checkpoint, needed_version(checkpoint), rows=False)
+    pending = _count_pending_files(reader, checkpoint)
+    return Evidence(checkpoint=checkpoint, stores=stores, pending_files=pending)
+
+
 def collect_among_many(reader: Reader) -> Evidence:
     """Collect what predicts the next start of one checkpoint among many.
 

@@ -38,17 +38,22 @@ class Overview:
     """What is there and was not looked at, each with the reason; empty when all was."""
 
 
-def overview_of(evidence: Evidence, *, spark: SparkVersion | None = None) -> Overview:
+def overview_of(
+    evidence: Evidence, *, spark: SparkVersion | None = None, is_one_version: bool = False
+) -> Overview:
     """Say what the evidence of a checkpoint tells.
 
     Args:
         evidence: As collected.
         spark: The version that will be started; by default the newest that can have written it.
+        is_one_version: Whether predictions for other versions are left out: they take most of the
+            time.
     """
     checkpoint, looked = evidence.checkpoint, evidence.looked
     chosen = spark or evidence.spark
     next_start = evidence.next_start(chosen)
-    others = {version: evidence.next_start(version) for version in (*KNOWN, *DIFFERENT)}
+    versions = () if is_one_version else (*KNOWN, *DIFFERENT)
+    others = {version: evidence.next_start(version) for version in versions}
     return Overview(
         checkpoint=checkpoint,
         spark=chosen,

@@ -29,9 +29,11 @@ PENDING_QUIET_S = 600.0
 ROUNDS = 3
 """For so many of its usual pauses a checkpoint must be quiet."""
 LONGEST_QUIET_S = 3_600.0
-LOG_QUIET_S = 60.0
-"""An event log gets a line at every end of a task: a shorter pause shows nothing."""
+LOG_QUIET_S = PENDING_QUIET_S
+"""An event log without an end may be that of a driver that runs one long task, or is paused."""
 MOST_LOGS = 20
+RHYTHM = 3
+"""So many batches a query must have planned for its pauses to say something."""
 LAST = 20
 """So many of its last batches say how often a query plans one."""
 _LATEST = 5

@@ -126,6 +126,14 @@ class Reader(Protocol):
         """
 
 
+def answers_at_once(reader: Reader) -> bool:
+    """Return whether a reader answers without waiting for a network, so that threads only cost.
+
+    A reader of a bucket may say so of itself, by the same name: another one has its threads.
+    """
+    return reader.location.is_local or getattr(reader, "answers_at_once", False)
+
+
 def cut_page(names: Iterable[str], after: str) -> tuple[list[str], str | None]:
     """Return the names of one page, and where the next one begins.
 

@@ -110,6 +110,18 @@ def test_a_copy_of_the_log_has_the_rhythm_of_the_query(checkpoint: Reader, tmp_p
     assert "must be quiet for 900 s" in (find_movement(checkpoint) or "")
 
 
+def test_before_its_third_batch_a_query_has_no_rhythm(checkpoint: Reader, tmp_path: Path) -> None:
+    for log in ("offsets", "commits"):
+        for file in (tmp_path / STREAM / log).iterdir():
+            file.unlink()
+        file = tmp_path / STREAM / f"{log}/0"
+        file.write_text("x")
+        os.utime(file, (clock.now().timestamp() - 290,) * 2)
+    found = find_movement(checkpoint, trees=[checkpoint])
+    assert "As it has planned fewer than 3 batches, it must be quiet for 600 s" in (found or "")
+    assert find_movement(checkpoint) is None  # a plan that only copies it
+
+
 def test_a_batch_that_writes_its_output_is_running(checkpoint: Reader, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()

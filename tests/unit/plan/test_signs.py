@@ -79,7 +79,7 @@ def test_a_stream_whose_event_log_is_written_to_is_not_stopped(
     with pytest.raises(StreamRunsError, match=r"written to 2[0-9] s ago, and has no end yet"):
         apply_plan(plan, Stores(), allowed=plan.words)
     assert sorted(checkpoint.rglob("*")) == before
-    os.utime(file, (clock.now().timestamp() - 90,) * 2)
+    os.utime(file, (clock.now().timestamp() - 610,) * 2)
     apply_plan(plan, Stores(), allowed=plan.words)
     assert [each.name for each in checkpoint.rglob("*") if each.is_file()] == ["metadata"]
 

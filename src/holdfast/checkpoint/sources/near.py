@@ -19,12 +19,15 @@ MOST_TAIL = 100
 """Files above the newest compact one that are looked for by name; Spark keeps 9 by default."""
 
 
-def read_sources_near(reader: Reader, newest: OffsetEntry) -> tuple[SourceLog, ...]:
+def read_sources_near(
+    reader: Reader, newest: OffsetEntry, *, is_shallow: bool = False
+) -> tuple[SourceLog, ...]:
     """Read the logs of file sources, where they end.
 
     Args:
         reader: Of the checkpoint.
         newest: The newest offset entry.
+        is_shallow: Whether only the newest file of each log is read.
 
     Raises:
         ReadError: A directory cannot be listed.
@@ -38,7 +41,12 @@ def read_sources_near(reader: Reader, newest: OffsetEntry) -> tuple[SourceLog, .
         return ()
     names = reader.list(SOURCES).directories
     return tuple(
-        read_source(reader, name, _find_files(reader, f"{SOURCES}/{name}", ends[name]))
+        read_source(
+            reader,
+            name,
+            _find_files(reader, f"{SOURCES}/{name}", ends[name]),
+            is_shallow=is_shallow,
+        )
         for name in names
         if name in ends
     )

@@ -68,6 +68,8 @@ class SourceLog:
     """Files that Spark does not write there."""
     partly_read: tuple[str, ...] = ()
     """Files that Spark reads at every start and of which only the ends were looked at."""
+    listed_only: tuple[str, ...] = ()
+    """Files that Spark reads at every start, and that were not read."""
 
 
 def read_sources(reader: Reader) -> tuple[SourceLog, ...]:
@@ -109,8 +111,10 @@ def count_files(reader: Reader, log: SourceLog, numbers: range) -> int | None:
     return total
 
 
-def read_source(reader: Reader, name: str, files: Iterable[FileInfo]) -> SourceLog:
-    """Read what one source keeps in these files of its directory."""
+def read_source(
+    reader: Reader, name: str, files: Iterable[FileInfo], *, is_shallow: bool = False
+) -> SourceLog:
+    """Read what one source keeps in these files; a shallow look reads only the newest of a log."""
     named = [(parse_name(info.path), info) for info in files]
     entries = {each.batch_id: info for each, info in named if each.kind is Kind.ENTRY}
     compacts = {each.batch_id: info for each, info in named if each.kind is Kind.COMPACT}
@@ -119,7 +123,11 @@ def read_source(reader: Reader, name: str, files: Iterable[FileInfo]) -> SourceL
     compact = compacts.get(newest)
     tail = [info for number, info in entries.items() if number is not None and number > newest]
     read_by_spark = {info.path: info.size_bytes for info in (*tail, compact) if info is not None}
-    verified = _verify(reader, read_by_spark, named)
+    left_out = _all_but_newest(read_by_spark) if is_shallow and began is None else set()
+    tail = [info for info in tail if info.path not in left_out]
+    compact = None if compact is None or compact.path in left_out else compact
+    verified = {} if is_shallow else _verify(reader, read_by_spark, named)
+    fitting = {path for path, fit in verified.items() if fit is _Fit.FITS}
     checked = _check_log(reader, tail, compact) if began is None else _Checked()
     return SourceLog(
         name=name,
@@ -130,9 +138,7 @@ def read_source(reader: Reader, name: str, files: Iterable[FileInfo]) -> SourceL
         size_bytes=sum(info.size_bytes for each, info in named if each.batch_id is not None),
         leftovers=tuple(info.path for each, info in named if each.kind is Kind.TEMP),
         lone_sidecars=tuple(_lone_sidecars(named)),
-        stale_sidecars=tuple(
-            sidecar_of(path) for path, fit in verified.items() if fit is not _Fit.FITS
-        ),
+        stale_sidecars=tuple(sidecar_of(path) for path in verified if path not in fitting),
         unverified=tuple(
             path for path in read_by_spark if verified.get(path, _Fit.UNUSABLE) is _Fit.UNUSABLE
         ),
@@ -141,9 +147,17 @@ def read_source(reader: Reader, name: str, files: Iterable[FileInfo]) -> SourceL
         partly_read=tuple(
             path
             for path, size in read_by_spark.items()
-            if verified.get(path) is not _Fit.FITS and size > _most_parsed(path)
+            if path not in left_out | fitting and size > _most_parsed(path)
         ),
+        listed_only=tuple(sorted(left_out)),
     )
+
+
+def _all_but_newest(sizes: Mapping[str, int]) -> set[str]:
+    """Return the files of a log without its newest, and without those that Spark cannot read."""
+    newest = max(sizes, key=lambda path: parse_name(path).batch_id or 0, default="")
+    small = {newest} if sizes.get(newest, 0) <= _LARGEST_CHECKED else set()
+    return {path for path, size in sizes.items() if size and path not in small}
 
 
 def _most_parsed(path: str) -> int:

@@ -26,7 +26,7 @@ from holdfast.checkpoint.state.read import (
 from holdfast.checkpoint.state.schema import StateSchema
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.ids import BatchId
-from holdfast.storage.read import PAGE_ENTRIES, FileInfo, Reader, WalkPage
+from holdfast.storage.read import PAGE_ENTRIES, FileInfo, Reader, WalkPage, answers_at_once
 
 MOST_STORES = 8
 """Directories of stores that a start looks at, of all operators together."""
@@ -98,8 +98,11 @@ def _read_small(
         for name in found
         if name in DESCRIPTIONS or name in map(str, numbers(found))
     ]
-    with ThreadPoolExecutor(LISTERS) as pool:
-        pages = dict(zip(paths, pool.map(reader.walk_page, paths), strict=True))
+    if answers_at_once(reader):
+        pages = {path: reader.walk_page(path) for path in paths}
+    else:
+        with ThreadPoolExecutor(LISTERS) as pool:
+            pages = dict(zip(paths, pool.map(reader.walk_page, paths), strict=True))
     if (why := _why_unread(pages)) is not None:
         return why
     read = tuple(

@@ -129,10 +129,7 @@ def read_operator(
     """
     home = f"{STATE}/{number}"
     partitions = numbers(names)
-    with ThreadPoolExecutor(LISTERS) as pool:
-        found = list(
-            pool.map(lambda each: _read_partition(listed, f"{home}/{each}", each), partitions)
-        )
+    found = _read_partitions(home, partitions, listed, is_waited_for=listed is reader)
     described = _described(listed, home, names)
     described += [path for part in found for path in part.described]
     schemas = [path for path in described if path.startswith(f"{home}/{_SCHEMA}/")]
@@ -156,6 +153,20 @@ def read_operator(
         stale_sidecars=tuple(path for path, fits in verified if fits is False),
         unverified=tuple(path for path, fits in verified if fits is None),
     )
+
+
+def _read_partitions(
+    home: str, partitions: list[int], listed: Lister, *, is_waited_for: bool
+) -> list[_Partition]:
+    """Read the partitions of an operator, side by side if each has to be waited for."""
+
+    def read(partition: int) -> _Partition:
+        return _read_partition(listed, f"{home}/{partition}", partition)
+
+    if not is_waited_for:
+        return list(map(read, partitions))
+    with ThreadPoolExecutor(LISTERS) as pool:
+        return list(pool.map(read, partitions))
 
 
 def _described(listed: Lister, home: str, names: Collection[str]) -> list[str]:

@@ -6,6 +6,7 @@ from holdfast.evidence.outcomes import Refuses, Resumes, RunsAgain, StartsFresh,
 from holdfast.evidence.overview import Overview
 from holdfast.evidence.progress import has_run
 from holdfast.evidence.wording import amount
+from holdfast.judgement.judge import Judgement, Verdict
 from holdfast.wording import batches
 
 
@@ -44,3 +45,15 @@ def _say_batch(overview: Overview, found: Resumes | RunsAgain) -> str:
     amounts = ", ".join(amount(each.amount) for each in overview.progress.sources)
     skipped = f", skips {batches(found.passed_over)}" if found.passed_over else ""
     return f"repeats batch {batch} ({amounts}){skipped}"
+
+
+def say_in_short(found: Judgement) -> str:
+    """Say what the next start does, and the finding that decides where that is another."""
+    is_recognised = found.verdict is Verdict.SAFE and isinstance(found.next_start, RunsAgain)
+    said = say_briefly(found.overview, has_ledgers=is_recognised)
+    finding = found.decided_by
+    return (
+        said
+        if finding is None or finding.is_predicted
+        else f"{said}; {finding.code} {finding.name}"
+    )

@@ -1,0 +1,1 @@
+"""Plain streams that are not stopped: no plan may run."""

@@ -1,0 +1,37 @@
+"""`holdfast fleet scan --format json`: every row, in the form that has a version.
+
+The schema is committed as docs/reference/fleet.schema.json.
+"""
+
+from __future__ import annotations
+
+from holdfast.fleet.rows import ATTENTION, FleetFinding, FleetRow, FleetTotals
+from holdfast.fleet.run import FleetScan
+from holdfast.judgement.judge import Verdict
+from holdfast.report.envelope import Answer, fill, render
+
+
+class FleetJson(Answer, kw_only=True, tag_field="format", tag="holdfast.fleet-scan"):
+    """What `holdfast fleet scan` found; checkpoints that need attention come first.
+
+    `verdict` is the gravest of all checkpoints, in the order in which people should look at them.
+    """
+
+    version: int = 1
+    totals: FleetTotals
+    findings: tuple[FleetFinding, ...]
+    checkpoints: tuple[FleetRow, ...]
+
+
+def fleet_json(found: FleetScan) -> str:
+    """Return the text to print."""
+    verdict = gravest(found.totals)
+    return render(fill(FleetJson, found, version=1, verdict=verdict.value, checkpoints=found.rows))
+
+
+def gravest(totals: FleetTotals) -> Verdict:
+    """Return the verdict that needs attention first; not known where state was not read."""
+    there = [each for each in ATTENTION if totals.verdicts.get(each.value)]
+    if totals.state_unread:
+        there.append(Verdict.UNKNOWN)
+    return min(there, key=ATTENTION.index, default=Verdict.NOTHING)

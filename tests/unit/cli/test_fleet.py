@@ -1,0 +1,91 @@
+"""`holdfast fleet`: the answer is the first line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from holdfast.cli.exit_codes import ExitCode
+from holdfast.cli.fleet_json import FleetJson
+from holdfast.fleet.files import read_rows
+from tests import calling
+from tests.unit.cli.test_inspect_directory import CLEAN, MIXED, stored, write_to
+from tests.unit.evidence.damaged import every
+
+Call = Callable[..., tuple[int, list[str]]]
+
+
+@pytest.fixture
+def scan(capsys: pytest.CaptureFixture[str]) -> Call:
+    def call(*arguments: str | Path) -> tuple[int, list[str]]:
+        code, out, err = calling.call(capsys, "fleet", "scan", *map(str, arguments))
+        return code, (out or err).rstrip("\n").split("\n")
+
+    return call
+
+
+def test_the_totals_come_first_and_the_worst_next(scan: Call, tmp_path: Path) -> None:
+    code, lines = scan(write_to(tmp_path, MIXED))
+    assert code == ExitCode.DONE
+    assert lines[0].startswith("3 checkpoints in ")
+    assert lines[0].endswith(" s: 1 is safe, 1 repeats data, 1 will not start.")
+    assert lines[2] == "Worst first:"
+    assert lines[3].split()[:3] == ["fails", "orders/eu", "HF203"]
+    assert lines[4].split()[:3] == ["repeats", "orders/us", "HF210"]
+    assert any(line.startswith("  HF115 copied-checkpoint: 2 checkpoints") for line in lines)
+    assert lines[-1] == f"For details: holdfast diagnose {tmp_path}/orders/eu"
+
+
+def test_check_passes_only_if_every_start_is_safe(scan: Call, tmp_path: Path) -> None:
+    write_to(tmp_path, MIXED)
+    assert scan(tmp_path, "--check")[0] == ExitCode.FOUND
+    assert scan(tmp_path / "raw", "--check")[0] == ExitCode.DONE
+
+
+def test_state_that_was_not_read_is_said_and_does_not_pass(scan: Call, tmp_path: Path) -> None:
+    files = stored({"raw": (CLEAN, every())})
+    more = {f"raw/state/0/{number}/1.delta": b"x" for number in range(2, 12)}
+    files.files.update(more)
+    code, lines = scan(write_to(tmp_path, files), "--check")
+    assert code == ExitCode.FOUND
+    assert lines[0].endswith(": 1 is safe.")
+    assert lines[1].startswith("Of the safe ones, 1 is safe except for state that was not read")
+
+
+def test_the_json_is_of_the_committed_form(scan: Call, tmp_path: Path) -> None:
+    code, lines = scan(write_to(tmp_path, MIXED), "--format", "json", "--owner", "^([^/]+)/")
+    assert code == ExitCode.DONE
+    found = msgspec.convert(json.loads("\n".join(lines)), FleetJson, strict=True)
+    assert found.verdict == "will-not-start"
+    assert found.totals.verdicts == {"safe": 1, "repeats-data": 1, "will-not-start": 1}
+    assert [(row.path, row.owner) for row in found.checkpoints] == [
+        ("orders/eu", "orders"),
+        ("orders/us", "orders"),
+        ("raw", None),
+    ]
+    assert found.totals.requests == found.totals.directories + sum(
+        row.requests for row in found.checkpoints
+    )
+
+
+def test_the_rows_are_written_where_they_are_asked_for(scan: Call, tmp_path: Path) -> None:
+    write_to(tmp_path / "lake", MIXED)
+    target = tmp_path / "scan.jsonl"
+    _, lines = scan(tmp_path / "lake", "--to", target)
+    assert f"Rows: {target}" in lines
+    assert sorted(row.path for row in read_rows(str(target))) == ["orders/eu", "orders/us", "raw"]
+
+
+def test_nothing_found_is_not_fine(scan: Call, tmp_path: Path) -> None:
+    code, lines = scan(tmp_path)
+    assert code == ExitCode.NOT_JUDGED
+    assert lines[0].startswith("No checkpoint was found in ")
+
+
+@pytest.mark.parametrize("option", [["--owner", "("], ["--to", "x.csv"], ["--requests", "1"]])
+def test_wrong_options_are_refused(scan: Call, tmp_path: Path, option: list[str]) -> None:
+    assert scan(tmp_path, *option)[0] == ExitCode.USAGE
