@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
-from typing import TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
 from holdfast.cli.exit_codes import ExitCode
-from holdfast.cli.fleet_json import fleet_json
+from holdfast.cli.fleet_diff_text import render_diff
+from holdfast.cli.fleet_json import diff_json, fleet_json
 from holdfast.cli.fleet_text import render_scan
 from holdfast.cli.looks import parse_spark
 from holdfast.cli.options import all_of, with_format, with_storage_options
 from holdfast.cli.status_line import status_line
 from holdfast.errors import ConfigError
 from holdfast.fleet.across import IDLE_DAYS
-from holdfast.fleet.files import file_for
+from holdfast.fleet.compare import compare_scans, is_worse
+from holdfast.fleet.files import file_for, read_rows
+from holdfast.fleet.paths import read_locations
 from holdfast.fleet.run import FleetScan, run_scan
 from holdfast.fleet.scan import DEPTH, WORKERS, FleetRequest, FleetScanner
 from holdfast.fleet.shallow import MOST_REQUESTS
@@ -23,6 +26,9 @@ from holdfast.judgement.judge import Verdict
 from holdfast.printable import printable
 from holdfast.redact import redact
 from holdfast.storage.options import parse_options
+
+if TYPE_CHECKING:
+    from holdfast.fleet.on_spark import SparkScanner
 
 _with_search = all_of(
     click.option(
@@ -76,7 +82,7 @@ def fleet() -> None:
 
 
 @fleet.command()
-@click.argument("locations", nargs=-1, required=True, metavar="LOCATION...")
+@click.argument("locations", nargs=-1, metavar="LOCATION...")
 @_with_search
 @click.option("--spark-version", metavar="VERSION", help="The Spark that will be started: 4.2.")
 @click.option(
@@ -91,6 +97,22 @@ def fleet() -> None:
     metavar="FILE|DIR",
     help="Write every row to a file (.parquet or .jsonl), or to a new file in a directory.",
 )
+@click.option(
+    "--since",
+    metavar="FILE|DIR",
+    help="An earlier scan: a checkpoint in which nothing has moved since costs one request.",
+)
+@click.option(
+    "--paths",
+    metavar="FILE",
+    help="Scan the checkpoints that a file names: one per line, or an S3 Inventory (.csv, .csv.gz)",
+)
+@click.option(
+    "--spark",
+    "by_spark",
+    is_flag=True,
+    help="Read with the executors of a Spark session. Without a cluster this is slower.",
+)
 @click.option("--check", is_flag=True, help="Exit with 1 unless every next start is safe.")
 @with_format
 @with_storage_options
@@ -100,6 +122,9 @@ def scan(  # noqa: PLR0913 - one argument per option of the command
     spark_version: str | None,
     idle_days: int,
     to: str | None,
+    since: str | None,
+    paths: str | None,
+    by_spark: bool,
     check: bool,
     form: str,
     storage_options: tuple[str, ...],
@@ -112,6 +137,8 @@ def scan(  # noqa: PLR0913 - one argument per option of the command
     --to names, and Spark is not needed.
     """
     _refuse_bad_pattern(search["owner"])
+    if not locations and paths is None:
+        raise ConfigError("Name a LOCATION to search, or a file of checkpoints with --paths.")
     request = FleetRequest(
         locations=locations,
         options=parse_options(storage_options),
@@ -121,7 +148,13 @@ def scan(  # noqa: PLR0913 - one argument per option of the command
     target = None if to is None else file_for(to)
     with status_line() as show:
         found = run_scan(
-            FleetScanner(request),
+            _rows_by_spark(request, since or paths)
+            if by_spark
+            else FleetScanner(
+                request,
+                named=() if paths is None else read_locations(paths),
+                earlier={} if since is None else {row.location: row for row in read_rows(since)},
+            ),
             to=target,
             keeps_rows=form == "json",
             idle_days=idle_days,
@@ -131,6 +164,36 @@ def scan(  # noqa: PLR0913 - one argument per option of the command
     for line in lines:
         click.echo(line if form == "json" else printable(redact(line)))
     return _exit_code(found, check=check)
+
+
+@fleet.command()
+@click.argument("before", metavar="OLD")
+@click.argument("after", metavar="NEW")
+@click.option("--check", is_flag=True, help="Exit with 1 if anything got worse.")
+@with_format
+def diff(*, before: str, after: str, check: bool, form: str) -> ExitCode:
+    """Say what changed from the scan OLD to the scan NEW, what got worse first.
+
+    OLD and NEW are files that `holdfast fleet scan --to` wrote, or directories: then the newest
+    scan in them.
+    """
+    found = compare_scans(read_rows(before), read_rows(after))
+    for line in [diff_json(found)] if form == "json" else render_diff(found):
+        click.echo(line if form == "json" else printable(redact(line)))
+    return ExitCode.FOUND if check and is_worse(found) else ExitCode.DONE
+
+
+def _rows_by_spark(request: FleetRequest, other: str | None) -> SparkScanner:
+    """Return what scans with Spark.
+
+    Raises:
+        ConfigError: An option was given that only a scan without Spark has.
+    """
+    if other is not None:
+        raise ConfigError("--since and --paths are for a scan without Spark: leave --spark out.")
+    from holdfast.fleet.on_spark import SparkScanner  # noqa: PLC0415 - on request
+
+    return SparkScanner(request)
 
 
 def _refuse_bad_pattern(pattern: str | None) -> None:

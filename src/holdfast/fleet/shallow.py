@@ -50,7 +50,7 @@ class ShallowReader:
         """
         self._reader = reader
         self._root = root
-        self._most = most
+        self.most = most
         self._lock = Lock()
         self.requests = spent
         self.refused: list[str] = []
@@ -227,10 +227,10 @@ class ShallowReader:
 
     def _spend(self, path: str) -> None:
         with self._lock:
-            if self.requests < self._most:
+            if self.requests < self.most:
                 self.requests += 1
                 return
-        self._refuse(path, f"The scan sends at most {self._most} requests for one checkpoint.")
+        self._refuse(path, f"The scan sends at most {self.most} requests for one checkpoint.")
 
     def _refuse(self, path: str, why: str) -> None:
         self.refused.append(path)
