@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 import click
 
@@ -19,16 +19,13 @@ from holdfast.fleet.across import IDLE_DAYS
 from holdfast.fleet.compare import compare_scans, is_worse
 from holdfast.fleet.files import file_for, read_rows
 from holdfast.fleet.paths import read_locations
-from holdfast.fleet.run import FleetScan, run_scan
+from holdfast.fleet.run import FleetScan, Scanner, run_scan
 from holdfast.fleet.scan import DEPTH, WORKERS, FleetRequest, FleetScanner
 from holdfast.fleet.shallow import MOST_REQUESTS
 from holdfast.judgement.judge import Verdict
 from holdfast.printable import printable
 from holdfast.redact import redact
 from holdfast.storage.options import parse_options
-
-if TYPE_CHECKING:
-    from holdfast.fleet.on_spark import SparkScanner
 
 _with_search = all_of(
     click.option(
@@ -66,14 +63,20 @@ _with_search = all_of(
 )
 
 
-class _Search(TypedDict):
-    """The options of a search, as click passes them."""
+class _Asked(TypedDict):
+    """What to scan and how, as click passes it."""
 
+    locations: tuple[str, ...]
     depth: int
     exclude: tuple[str, ...]
     owner: str | None
     requests: int
     workers: int
+    spark_version: str | None
+    since: str | None
+    paths: str | None
+    by_spark: bool
+    storage_options: tuple[str, ...]
 
 
 @click.group()
@@ -116,19 +119,8 @@ def fleet() -> None:
 @click.option("--check", is_flag=True, help="Exit with 1 unless every next start is safe.")
 @with_format
 @with_storage_options
-def scan(  # noqa: PLR0913 - one argument per option of the command
-    *,
-    locations: tuple[str, ...],
-    spark_version: str | None,
-    idle_days: int,
-    to: str | None,
-    since: str | None,
-    paths: str | None,
-    by_spark: bool,
-    check: bool,
-    form: str,
-    storage_options: tuple[str, ...],
-    **search: Unpack[_Search],
+def scan(
+    *, idle_days: int, to: str | None, check: bool, form: str, **asked: Unpack[_Asked]
 ) -> ExitCode:
     """Find the checkpoints below each LOCATION, and say what their next restarts do.
 
@@ -136,33 +128,18 @@ def scan(  # noqa: PLR0913 - one argument per option of the command
     page of a listing shows. What was not read is in its row. Nothing is written but the file that
     --to names, and Spark is not needed.
     """
-    _refuse_bad_pattern(search["owner"])
-    if not locations and paths is None:
-        raise ConfigError("Name a LOCATION to search, or a file of checkpoints with --paths.")
-    request = FleetRequest(
-        locations=locations,
-        options=parse_options(storage_options),
-        spark=None if spark_version is None else parse_spark(spark_version),
-        **search,
-    )
+    request = _request(asked)
+    scanner = _scanner(request, asked)
     target = None if to is None else file_for(to)
     with status_line() as show:
         found = run_scan(
-            _rows_by_spark(request, since or paths)
-            if by_spark
-            else FleetScanner(
-                request,
-                named=() if paths is None else read_locations(paths),
-                earlier={} if since is None else {row.location: row for row in read_rows(since)},
-            ),
+            scanner,
             to=target,
             keeps_rows=form == "json",
             idle_days=idle_days,
             tell=lambda number: show(f"{number:,} checkpoints"),
         )
-    lines = [fleet_json(found)] if form == "json" else render_scan(found, request, target)
-    for line in lines:
-        click.echo(line if form == "json" else printable(redact(line)))
+    _show([fleet_json(found)] if form == "json" else render_scan(found, request, target), form)
     return _exit_code(found, check=check)
 
 
@@ -178,22 +155,53 @@ def diff(*, before: str, after: str, check: bool, form: str) -> ExitCode:
     scan in them.
     """
     found = compare_scans(read_rows(before), read_rows(after))
-    for line in [diff_json(found)] if form == "json" else render_diff(found):
-        click.echo(line if form == "json" else printable(redact(line)))
+    _show([diff_json(found)] if form == "json" else render_diff(found), form)
     return ExitCode.FOUND if check and is_worse(found) else ExitCode.DONE
 
 
-def _rows_by_spark(request: FleetRequest, other: str | None) -> SparkScanner:
-    """Return what scans with Spark.
+def _request(asked: _Asked) -> FleetRequest:
+    """Return what to scan.
+
+    Raises:
+        ConfigError: An option is not understood, or nothing is named.
+    """
+    _refuse_bad_pattern(asked["owner"])
+    if not asked["locations"] and asked["paths"] is None:
+        raise ConfigError("Name a LOCATION to search, or a file of checkpoints with --paths.")
+    version = asked["spark_version"]
+    return FleetRequest(
+        locations=asked["locations"],
+        options=parse_options(asked["storage_options"]),
+        depth=asked["depth"],
+        exclude=asked["exclude"],
+        owner=asked["owner"],
+        spark=None if version is None else parse_spark(version),
+        requests=asked["requests"],
+        workers=asked["workers"],
+    )
+
+
+def _scanner(request: FleetRequest, asked: _Asked) -> Scanner:
+    """Return what scans.
 
     Raises:
         ConfigError: An option was given that only a scan without Spark has.
     """
-    if other is not None:
+    since, paths = asked["since"], asked["paths"]
+    if not asked["by_spark"]:
+        earlier = {} if since is None else {row.location: row for row in read_rows(since)}
+        named = () if paths is None else read_locations(paths)
+        return FleetScanner(request, named=named, earlier=earlier)
+    if since or paths:
         raise ConfigError("--since and --paths are for a scan without Spark: leave --spark out.")
     from holdfast.fleet.on_spark import SparkScanner  # noqa: PLC0415 - on request
 
     return SparkScanner(request)
+
+
+def _show(lines: list[str], form: str) -> None:
+    for line in lines:
+        click.echo(line if form == "json" else printable(redact(line)))
 
 
 def _refuse_bad_pattern(pattern: str | None) -> None:

@@ -8,11 +8,12 @@ part: a missing file is what a scan looks for, and to them it is an error.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holdfast.errors import ConfigError
 from holdfast.fleet.rows import FleetRow, parse_row
-from holdfast.fleet.scan import DEPTH, WORKERS, FleetRequest, FleetWalk
+from holdfast.fleet.scan import DEPTH, FleetRequest, FleetWalk
 from holdfast.fleet.shallow import MOST_REQUESTS
 from holdfast.fleet.slices import FleetSlices, scan_places, slice_search
 
@@ -60,15 +61,9 @@ def scan_fleet(  # noqa: PLR0913 - one argument per option of the command
         raise ConfigError(
             "scan_fleet needs a list of locations, such as ['s3://lake/checkpoints']."
         )
-    request = FleetRequest(
-        locations=tuple(locations),
-        options=dict(storage_options or {}),
-        depth=depth,
-        exclude=tuple(exclude),
-        owner=owner,
-        requests=requests,
-        workers=WORKERS,
-    )
+    options, left_out = dict(storage_options or {}), tuple(exclude)
+    request = FleetRequest(locations=tuple(locations), options=options, depth=depth, owner=owner)
+    request = replace(request, exclude=left_out, requests=requests)
     return scan_by_spark(spark, request, slices=slices)
 
 
