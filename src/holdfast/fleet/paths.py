@@ -17,11 +17,9 @@ from urllib.parse import unquote_plus
 
 from holdfast.errors import ConfigError, LocationError
 from holdfast.storage.location import Location, parse_location
-from holdfast.storage.schemes import SCHEMES
 
 _ENTRY = re.compile(r"(?P<root>.+)/(?:offsets|commits)/(?:0|[1-9][0-9]{0,18})")
 _INVENTORY = (".csv", ".csv.gz")
-_S3 = "s3"
 
 
 def read_locations(source: str) -> Iterator[Location]:
@@ -54,10 +52,7 @@ def _read_list(file: TextIO, path: Path) -> Iterator[Location]:
         text = line.strip()
         if not text or text.startswith("#"):
             continue
-        try:
-            yield parse_location(text)
-        except LocationError as error:
-            raise ConfigError(f"Line {number:,} of {path}: {error.why}") from error
+        yield _parse(text, number, path)
 
 
 def _read_inventory(file: TextIO, path: Path) -> Iterator[Location]:
@@ -68,4 +63,11 @@ def _read_inventory(file: TextIO, path: Path) -> Iterator[Location]:
             )
         matched = _ENTRY.fullmatch(unquote_plus(fields[1]))
         if matched is not None:
-            yield Location(scheme=SCHEMES[_S3].name, bucket=fields[0], path=matched["root"])
+            yield _parse(f"s3://{fields[0]}/{matched['root']}", number, path)
+
+
+def _parse(text: str, number: int, path: Path) -> Location:
+    try:
+        return parse_location(text)
+    except LocationError as error:
+        raise ConfigError(f"Line {number:,} of {path}: {error.why}") from error

@@ -59,6 +59,7 @@ class ShallowReader:
         self._paths: list[str] = []
         self._shown: list[str] = []
         self._is_all = False
+        self._listed: dict[str, Listing] = {}
         self._kept: dict[str, bytes | None] = {}
 
     def look(self) -> None:
@@ -104,8 +105,10 @@ class ShallowReader:
         if not directory and self._root is not None:
             return self._root
         if not self._covers(directory):
-            self._spend(directory)
-            return self._reader.list(directory)
+            if directory not in self._listed:
+                self._spend(directory)
+                self._listed[directory] = self._reader.list(directory)
+            return self._listed[directory]
         prefix = f"{directory}/" if directory else ""
         below = self._below(prefix)
         names = (path.removeprefix(prefix) for path in below)
