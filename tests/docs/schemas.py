@@ -15,7 +15,7 @@ from holdfast.cli.audit_json import AuditJson
 from holdfast.cli.check_json import CheckJson
 from holdfast.cli.diagnosis_json import DiagnosisJson
 from holdfast.cli.facts_json import FactsJson
-from holdfast.cli.fleet_json import FleetJson
+from holdfast.cli.fleet_json import AnyFleetJson
 from holdfast.cli.inspect_json import AnyInspectJson
 from holdfast.cli.mcp_server.answers import ToolAnswer
 from holdfast.cli.prove_json import ProofJson
@@ -32,7 +32,7 @@ FORMS = {
     "diagnose": DiagnosisJson,
     "drill": SummaryJson,
     "facts": FactsJson,
-    "fleet": FleetJson,
+    "fleet": AnyFleetJson,
     "inspect": AnyInspectJson,
     "plan": PlanAnswer,
     "prove": ProofJson,

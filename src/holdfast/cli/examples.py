@@ -41,7 +41,9 @@ EXAMPLES = {
     "fleet": (
         "holdfast fleet scan s3://lake/checkpoints s3://lake2/checkpoints",
         "holdfast fleet scan /srv/checkpoints --owner '^([^/]+)/' --to scans/",
-        "holdfast fleet scan s3://lake/checkpoints --exclude 'archive*' --format json",
+        "holdfast fleet scan s3://lake/checkpoints --since scans/ --to scans/",
+        "holdfast fleet scan --paths inventory.csv.gz --to scans/",
+        "holdfast fleet diff yesterday.parquet scans/",
     ),
     "inspect": (
         "holdfast inspect s3://lake/streams/readings",
