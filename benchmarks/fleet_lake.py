@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 from uuid import UUID
 
 from benchmarks.large_checkpoint import read_archive
@@ -78,7 +79,8 @@ class Planted:
             yield f"{self.path}/{path}", self._id() if is_id else raw
 
     def _id(self) -> bytes:
-        return f'{{"id":"{UUID(int=hash(self.path) & (1 << 127) - 1)}"}}'.encode()
+        digest = sha256(self.path.encode()).digest()[:16]
+        return f'{{"id":"{UUID(bytes=digest)}"}}'.encode()
 
 
 def plant(checkpoints: int) -> Iterator[Planted]:

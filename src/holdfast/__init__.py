@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         ReadError,
         WriteError,
     )
+    from holdfast.fleet.on_spark import scan_fleet
     from holdfast.linting import audit_code, lint_code
     from holdfast.plan.plan_file import NoPlan, Plan
     from holdfast.planning import (
@@ -115,6 +116,7 @@ __all__ = [
     "read_plan",
     "record_queries",
     "rehearse_plan",
+    "scan_fleet",
     "start",
     "stop_on_sigterm",
 ]
@@ -124,6 +126,7 @@ _HOMES = {
     for home, names in {
         "apply.rehearse": "Rehearsal",
         "errors": "ConfigError HoldfastError LocationError MissingExtraError ReadError WriteError",
+        "fleet.on_spark": "scan_fleet",
         "linting": "audit_code lint_code",
         "plan.plan_file": "NoPlan Plan",
         "planning": "plan_backfill plan_clone plan_migrate plan_move plan_prune plan_replay "

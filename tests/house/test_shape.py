@@ -151,6 +151,7 @@ def test_the_public_names_are_these() -> None:
         "read_plan",
         "record_queries",
         "rehearse_plan",
+        "scan_fleet",
         "start",
         "stop_on_sigterm",
     ]

@@ -8,7 +8,8 @@ from typing import TypedDict, Unpack
 import click
 
 from holdfast.cli.exit_codes import ExitCode
-from holdfast.cli.fleet_json import fleet_json
+from holdfast.cli.fleet_diff_text import render_diff
+from holdfast.cli.fleet_json import diff_json, fleet_json
 from holdfast.cli.fleet_report import report
 from holdfast.cli.fleet_text import render_scan
 from holdfast.cli.looks import parse_spark
@@ -16,8 +17,10 @@ from holdfast.cli.options import all_of, with_format, with_storage_options
 from holdfast.cli.status_line import status_line
 from holdfast.errors import ConfigError
 from holdfast.fleet.across import IDLE_DAYS
-from holdfast.fleet.files import file_for
-from holdfast.fleet.run import FleetScan, run_scan
+from holdfast.fleet.compare import compare_scans, is_worse
+from holdfast.fleet.files import file_for, read_rows
+from holdfast.fleet.paths import read_locations
+from holdfast.fleet.run import FleetScan, Scanner, run_scan
 from holdfast.fleet.scan import DEPTH, WORKERS, FleetRequest, FleetScanner
 from holdfast.fleet.shallow import MOST_REQUESTS
 from holdfast.judgement.judge import Verdict
@@ -61,14 +64,20 @@ _with_search = all_of(
 )
 
 
-class _Search(TypedDict):
-    """The options of a search, as click passes them."""
+class _Asked(TypedDict):
+    """What to scan and how, as click passes it."""
 
+    locations: tuple[str, ...]
     depth: int
     exclude: tuple[str, ...]
     owner: str | None
     requests: int
     workers: int
+    spark_version: str | None
+    since: str | None
+    paths: str | None
+    by_spark: bool
+    storage_options: tuple[str, ...]
 
 
 @click.group()
@@ -80,7 +89,7 @@ fleet.add_command(report)
 
 
 @fleet.command()
-@click.argument("locations", nargs=-1, required=True, metavar="LOCATION...")
+@click.argument("locations", nargs=-1, metavar="LOCATION...")
 @_with_search
 @click.option("--spark-version", metavar="VERSION", help="The Spark that will be started: 4.2.")
 @click.option(
@@ -95,19 +104,27 @@ fleet.add_command(report)
     metavar="FILE|DIR",
     help="Write every row to a file (.parquet or .jsonl), or to a new file in a directory.",
 )
+@click.option(
+    "--since",
+    metavar="FILE|DIR",
+    help="An earlier scan: a checkpoint in which nothing has moved since costs one request.",
+)
+@click.option(
+    "--paths",
+    metavar="FILE",
+    help="Scan the checkpoints that a file names: one per line, or an S3 Inventory (.csv, .csv.gz)",
+)
+@click.option(
+    "--spark",
+    "by_spark",
+    is_flag=True,
+    help="Read with the executors of a Spark session. Without a cluster this is slower.",
+)
 @click.option("--check", is_flag=True, help="Exit with 1 unless every next start is safe.")
 @with_format
 @with_storage_options
-def scan(  # noqa: PLR0913 - one argument per option of the command
-    *,
-    locations: tuple[str, ...],
-    spark_version: str | None,
-    idle_days: int,
-    to: str | None,
-    check: bool,
-    form: str,
-    storage_options: tuple[str, ...],
-    **search: Unpack[_Search],
+def scan(
+    *, idle_days: int, to: str | None, check: bool, form: str, **asked: Unpack[_Asked]
 ) -> ExitCode:
     """Find the checkpoints below each LOCATION, and say what their next restarts do.
 
@@ -115,26 +132,80 @@ def scan(  # noqa: PLR0913 - one argument per option of the command
     page of a listing shows. What was not read is in its row. Nothing is written but the file that
     --to names, and Spark is not needed.
     """
-    _refuse_bad_pattern(search["owner"])
-    request = FleetRequest(
-        locations=locations,
-        options=parse_options(storage_options),
-        spark=None if spark_version is None else parse_spark(spark_version),
-        **search,
-    )
+    request = _request(asked)
+    scanner = _scanner(request, asked)
     target = None if to is None else file_for(to)
     with status_line() as show:
         found = run_scan(
-            FleetScanner(request),
+            scanner,
             to=target,
             keeps_rows=form == "json",
             idle_days=idle_days,
             tell=lambda number: show(f"{number:,} checkpoints"),
         )
-    lines = [fleet_json(found)] if form == "json" else render_scan(found, request, target)
+    _show([fleet_json(found)] if form == "json" else render_scan(found, request, target), form)
+    return _exit_code(found, check=check)
+
+
+@fleet.command()
+@click.argument("before", metavar="OLD")
+@click.argument("after", metavar="NEW")
+@click.option("--check", is_flag=True, help="Exit with 1 if anything got worse.")
+@with_format
+def diff(*, before: str, after: str, check: bool, form: str) -> ExitCode:
+    """Say what changed from the scan OLD to the scan NEW, what got worse first.
+
+    OLD and NEW are files that `holdfast fleet scan --to` wrote, or directories: then the newest
+    scan in them.
+    """
+    found = compare_scans(read_rows(before), read_rows(after))
+    _show([diff_json(found)] if form == "json" else render_diff(found), form)
+    return ExitCode.FOUND if check and is_worse(found) else ExitCode.DONE
+
+
+def _request(asked: _Asked) -> FleetRequest:
+    """Return what to scan.
+
+    Raises:
+        ConfigError: An option is not understood, or nothing is named.
+    """
+    _refuse_bad_pattern(asked["owner"])
+    if not asked["locations"] and asked["paths"] is None:
+        raise ConfigError("Name a LOCATION to search, or a file of checkpoints with --paths.")
+    version = asked["spark_version"]
+    return FleetRequest(
+        locations=asked["locations"],
+        options=parse_options(asked["storage_options"]),
+        depth=asked["depth"],
+        exclude=asked["exclude"],
+        owner=asked["owner"],
+        spark=None if version is None else parse_spark(version),
+        requests=asked["requests"],
+        workers=asked["workers"],
+    )
+
+
+def _scanner(request: FleetRequest, asked: _Asked) -> Scanner:
+    """Return what scans.
+
+    Raises:
+        ConfigError: An option was given that only a scan without Spark has.
+    """
+    since, paths = asked["since"], asked["paths"]
+    if not asked["by_spark"]:
+        earlier = {} if since is None else {row.location: row for row in read_rows(since)}
+        named = () if paths is None else read_locations(paths)
+        return FleetScanner(request, named=named, earlier=earlier)
+    if since or paths:
+        raise ConfigError("--since and --paths are for a scan without Spark: leave --spark out.")
+    from holdfast.fleet.on_spark import SparkScanner  # noqa: PLC0415 - on request
+
+    return SparkScanner(request)
+
+
+def _show(lines: list[str], form: str) -> None:
     for line in lines:
         click.echo(line if form == "json" else printable(redact(line)))
-    return _exit_code(found, check=check)
 
 
 def _refuse_bad_pattern(pattern: str | None) -> None:

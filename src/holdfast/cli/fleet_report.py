@@ -8,8 +8,9 @@ import click
 
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.errors import ConfigError
+from holdfast.fleet.compare import compare_scans
 from holdfast.fleet.files import newest_file, read_rows
-from holdfast.fleet.page import build
+from holdfast.fleet.page import build, changes_of
 from holdfast.report.fleet_page import render_fleet
 
 
@@ -24,14 +25,20 @@ from holdfast.report.fleet_page import render_fleet
     help="The file to write.",
 )
 @click.option("--title", metavar="TEXT", help="The heading; without it, the name of the scan.")
-def report(*, scan: str, output: Path, title: str | None) -> ExitCode:
+@click.option("--since", metavar="OLD", help="Say what changed since this earlier scan.")
+def report(*, scan: str, output: Path, title: str | None, since: str | None) -> ExitCode:
     """Write a page about SCAN: a file that `fleet scan --to` has written, or its directory.
 
     The page is one file without scripts that loads nothing: what needs attention, the worst first,
-    each with its commands and a text for a ticket; by owner; across checkpoints; the busiest.
+    each with its commands and a text for a ticket; what changed since an earlier scan; by owner;
+    across checkpoints; the busiest.
     """
     file = newest_file(scan)
-    page = build(read_rows(str(file))).page(title=title or f"Streams of the scan {file.name}")
+    found = None if since is None else compare_scans(read_rows(since), read_rows(str(file)))
+    page = build(read_rows(str(file))).page(
+        title=title or f"Streams of the scan {file.name}",
+        changes=None if found is None else changes_of(found),
+    )
     try:
         output.write_text(render_fleet(page), encoding="utf-8")
     except OSError as error:

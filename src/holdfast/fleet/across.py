@@ -10,15 +10,14 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sized
 from heapq import nlargest
+from typing import TYPE_CHECKING
 
 from holdfast.fleet.rows import DAY_MS, FleetFinding, FleetRow
-from holdfast.rules.neighbours.copies import (
-    one_checkpoint_per_run,
-    query_id_shared,
-    query_stopped,
-)
 from holdfast.rules.place_names import changing_part
 from holdfast.wording import count, size
+
+if TYPE_CHECKING:
+    from holdfast.rules.rule import Rule
 
 IDLE_DAYS = 7
 """After so long without a sign of life a checkpoint is named."""
@@ -93,7 +92,7 @@ class AcrossCheckpoints:
             yield _finding(
                 "copied-checkpoint" if is_copy else "query-id-shared",
                 places,
-                code=query_id_shared.code,
+                code=_code_of("query_id_shared"),
                 sentence=f"{_checkpoints(found)} {what}: {query}, newest batch {batches}. If they "
                 "write one sink, it skips the batches of the one that comes second.",
                 what_to_do="Start only one of them. Give the other a new query id and its own "
@@ -137,7 +136,7 @@ class AcrossCheckpoints:
                 yield _finding(
                     "dated-locations",
                     sorted(places),
-                    code=one_checkpoint_per_run.code,
+                    code=_code_of("one_checkpoint_per_run"),
                     sentence=f"{_checkpoints(places)} below {above} have names that "
                     "change from run to run. A run with a new name begins with batch 0.",
                     what_to_do="Give the query one fixed checkpointLocation, and continue the "
@@ -161,7 +160,7 @@ class AcrossCheckpoints:
             yield _finding(
                 "no-sign-of-life",
                 [place for _, place, _ in sorted(self._idle, reverse=True)],
-                code=query_stopped.code,
+                code=_code_of("query_stopped"),
                 sentence=f"{_checkpoints(self._idle)} without a new batch for more than "
                 f"{self._idle_days} days; the scan saw {size(total)} of files in them.",
                 what_to_do="Find out which query each belongs to before you retire it: without its "
@@ -180,6 +179,14 @@ class AcrossCheckpoints:
                 "saves.",
                 shown=BUSIEST,
             )
+
+
+def _code_of(rule: str) -> str:
+    """Return the code of a rule that compares a checkpoint with its neighbours."""
+    from holdfast.rules.neighbours import copies  # noqa: PLC0415 - no rule before it is needed
+
+    found: Rule = getattr(copies, rule)
+    return found.code
 
 
 def _checkpoints(found: Sized) -> str:

@@ -32,11 +32,10 @@ from holdfast.evidence.overview import Overview, overview_of
 from holdfast.evidence.wording import source_kind
 from holdfast.fleet.rows import FleetRow
 from holdfast.fleet.shallow import ShallowReader
+from holdfast.fleet.values import now_ms, short
 from holdfast.judgement.advice import advise
 from holdfast.judgement.brief import say_in_short
 from holdfast.judgement.judge import Judgement, Verdict, judge
-from holdfast.printable import printable
-from holdfast.redact import redact
 from holdfast.rules.catalogue import catalogue_among_many
 from holdfast.spark_versions import SparkVersion, version_text
 from holdfast.storage.below import SubdirReader
@@ -44,8 +43,6 @@ from holdfast.storage.location import Location
 from holdfast.storage.read import FileInfo, Reader
 from holdfast.wording import count
 
-_LONGEST = 400
-"""Characters of a text in a row: names and reasons may come from anybody."""
 _MOST = 8
 """Of a list in a row."""
 _LOGS = (COMMITS, OFFSETS)
@@ -78,17 +75,6 @@ class FoundCheckpoint:
     def shown_path(self) -> str:
         """Its path below the scanned location, as a row has it."""
         return short(self.candidate.path or self.reader.location.name)
-
-
-def now_ms() -> int:
-    """Return the time of a row."""
-    return round(clock.now().timestamp() * 1_000)
-
-
-def short(text: str) -> str:
-    """Return a text as it may stand in a row: printable, without secrets, and bounded."""
-    shown = printable(redact(text))
-    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"
 
 
 def shows_checkpoint(files: tuple[FileInfo, ...]) -> bool:
@@ -202,6 +188,7 @@ def _row_of(
         size_bytes=sum(sizes),
         is_all_listed=reader.is_all_listed,
         requests=reader.requests + record_requests,
+        limit=reader.most,
         not_read=_not_read(checkpoint, reader),
         fingerprint=reader.fingerprint,
         judged_ms=now,

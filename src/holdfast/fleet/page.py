@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from heapq import nlargest, nsmallest
 
 from holdfast.fleet.across import AcrossCheckpoints
+from holdfast.fleet.compare import ChangeKind, FleetDiff
 from holdfast.fleet.rows import ATTENTION, FleetFinding, FleetRow
 from holdfast.judgement.judge import Verdict
 from holdfast.printable import printable
@@ -20,6 +21,8 @@ SHOWN = 200
 """Checkpoints that a page shows in full, the worst ones."""
 BUSIEST = 20
 OWNERS = 50
+CHANGES = 10
+"""Of each kind."""
 WORDS = {
     Verdict.LOSES: "loses data",
     Verdict.FAILS: "will not start",
@@ -117,6 +120,23 @@ def build(rows: Iterable[FleetRow]) -> PageBuilder:
     for row in rows:
         found.add(row)
     return found
+
+
+def changes_of(found: FleetDiff) -> list[Changes]:
+    """Return what changed since an earlier scan, by how it changed."""
+    return [
+        Changes(
+            title=f"{kind.value.replace('-', ' ').capitalize()}: {found.totals[kind]:,}",
+            lines=[
+                _clean(f"{each.location}: {each.sentence}")
+                for each in found.changes
+                if each.change is kind
+            ][:CHANGES],
+            more=max(found.totals[kind] - CHANGES, 0),
+        )
+        for kind in ChangeKind
+        if kind in found.totals
+    ]
 
 
 def _answer(total: int, safe: int) -> str:

@@ -80,6 +80,8 @@ class FleetRow(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the listing showed every file; if not, `files` and `size_bytes` are lower bounds."""
     requests: int = 0
     """What this row cost, its discovery included: listings and reads. On disk, the same calls."""
+    limit: int = 0
+    """How many requests it was allowed."""
     not_read: tuple[str, ...] = ()
     """What is there and was not read, each with the reason."""
     unread: str | None = None

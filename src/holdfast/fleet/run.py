@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from holdfast.clock import monotonic
 from holdfast.fleet.across import IDLE_DAYS, AcrossCheckpoints
 from holdfast.fleet.files import write_rows
 from holdfast.fleet.rows import FleetFinding, FleetRow, FleetTotals
-from holdfast.fleet.scan import FleetScanner, FleetWalk
+from holdfast.fleet.scan import FleetWalk
 from holdfast.fleet.summary import FleetSummary
 
 
@@ -27,8 +28,17 @@ class FleetScan:
     """Every row, if they were asked for; those that need attention first."""
 
 
+class Scanner(Protocol):
+    """Yields the rows of a fleet."""
+
+    walk: FleetWalk
+
+    def run(self) -> Iterator[FleetRow]:
+        """Yield a row for every checkpoint."""
+
+
 def run_scan(
-    scanner: FleetScanner,
+    scanner: Scanner,
     *,
     to: Path | None = None,
     keeps_rows: bool = False,

@@ -7,10 +7,11 @@ are made, in no promised order: memory does not grow with the number of checkpoi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from itertools import islice
 from queue import SimpleQueue
 from typing import NamedTuple
 
@@ -22,16 +23,17 @@ from holdfast.evidence.candidates import (
     find_candidates,
     is_checkpoint,
 )
+from holdfast.fleet.again import can_carry_over, carried_over
 from holdfast.fleet.look import (
     FoundCheckpoint,
     judge_checkpoint,
     replaced_row,
-    short,
     shows_checkpoint,
     unread_row,
 )
 from holdfast.fleet.rows import FleetRow
 from holdfast.fleet.shallow import MOST_REQUESTS, ShallowReader
+from holdfast.fleet.values import find_owner, short
 from holdfast.spark_versions import SparkVersion
 from holdfast.storage.below import SubdirReader
 from holdfast.storage.location import Location
@@ -75,10 +77,15 @@ class FleetWalk:
     first_too_deep: str | None = None
 
 
-class _Work(NamedTuple):
+class FleetWork(NamedTuple):
+    """A directory to look at."""
+
     reader: Reader
+    """Of the location that is searched."""
     candidate: CheckpointCandidate
     depth: int
+    is_named: bool = False
+    """Whether it is known to be a checkpoint."""
 
     @property
     def inside(self) -> Reader:
@@ -89,22 +96,34 @@ class _Work(NamedTuple):
 
 class _Done(NamedTuple):
     row: FleetRow | None = None
-    below: Sequence[_Work] = ()
+    below: Sequence[FleetWork] = ()
 
 
 class FleetScanner:
     """Scans the locations of one request."""
 
     def __init__(
-        self, request: FleetRequest, *, open_at: Callable[[str | Location], Reader] | None = None
+        self,
+        request: FleetRequest,
+        *,
+        named: Iterable[Location] = (),
+        earlier: Mapping[str, FleetRow] | None = None,
+        open_at: Callable[[str | Location], Reader] | None = None,
     ) -> None:
         """Prepare; nothing is read yet.
 
         Args:
             request: What to scan.
+            named: Checkpoints that need not be found.
+            earlier: The rows of an earlier scan by location: where nothing has moved since, one
+                listing is all that a checkpoint costs.
             open_at: Opens a reader of a location; by default the store that it names.
         """
         self._request = request
+        self._named = iter(named)
+        self._earlier = earlier or {}
+        self._stores: dict[Location, Reader] = {}
+        self._readers: dict[str, Reader] = {}
         self._open_at = open_at or (lambda place: open_reader(place, request.options))
         self._owner = None if request.owner is None else re.compile(request.owner)
         self.walk = FleetWalk()
@@ -115,16 +134,62 @@ class FleetScanner:
         Raises:
             LocationError: A location is not one that Holdfast can read.
         """
-        readers = [self._open_at(each) for each in self._request.locations]
-        waiting = [_Work(reader, CheckpointCandidate(""), 0) for reader in reversed(readers)]
+        yield from self.run_from(self._roots())
+
+    def reader_of(self, location: str) -> Reader:
+        """Return the reader of a location that is searched; opened once."""
+        if location not in self._readers:
+            self._readers[location] = self._open_at(location)
+        return self._readers[location]
+
+    def _roots(self) -> list[FleetWork]:
+        readers = map(self.reader_of, self._request.locations)
+        return [FleetWork(reader, CheckpointCandidate(""), 0) for reader in readers]
+
+    def frontier(self, enough: int) -> list[FleetWork]:
+        """Search until there are enough directories to look at, or nothing is left to search.
+
+        Args:
+            enough: How many; a level of directories is searched completely.
+
+        Raises:
+            LocationError: A location is not one that Holdfast can read.
+        """
+        ready: list[FleetWork] = []
+        level = self._roots()
+        with ThreadPoolExecutor(self._request.workers) as pool:
+            while level and len(level) + len(ready) < enough:
+                found = list(zip(level, pool.map(self._search, level), strict=True))
+                ready += [work for work, below in found if below is None]
+                level = [each for _, below in found for each in self._choose(below or ())]
+        return [*ready, *level]
+
+    def _search(self, work: FleetWork) -> list[FleetWork] | None:
+        """Return what is below a directory; None if it is to be looked at itself."""
+        if work.candidate.is_missing:
+            return None
+        try:
+            listing = work.inside.list()
+            is_leaf = is_checkpoint(work.inside, listing)
+            return None if is_leaf else self._below(work, listing)
+        except HoldfastError:
+            return None  # whoever looks at it says why
+
+    def run_from(self, works: Iterable[FleetWork]) -> Iterator[FleetRow]:
+        """Yield a row for every checkpoint from some directories on."""
+        waiting = list(works)[::-1]
         ended: SimpleQueue[Future[_Done]] = SimpleQueue()
         pool = ThreadPoolExecutor(self._request.workers)
         running = 0
+        most = 2 * self._request.workers
         try:
-            while waiting or running:
-                while waiting and running < 2 * self._request.workers:
+            while True:
+                waiting[:0] = map(self._work_at, islice(self._named, max(most - len(waiting), 0)))
+                while waiting and running < most:
                     pool.submit(self._look, waiting.pop()).add_done_callback(ended.put)
                     running += 1
+                if not running:
+                    return
                 done = ended.get().result()
                 running -= 1
                 waiting.extend(self._choose(done.below))
@@ -135,13 +200,20 @@ class FleetScanner:
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def _look(self, work: _Work) -> _Done:
+    def _look(self, work: FleetWork) -> _Done:
         found = FoundCheckpoint(
-            reader=work.reader, candidate=work.candidate, owner=self._owner_of(work)
+            reader=work.reader,
+            candidate=work.candidate,
+            owner=find_owner(self._owner, work.candidate.path or str(work.reader.location)),
         )
         try:
             if work.candidate.is_missing:
                 return self._look_elsewhere(work, found)
+            unchanged = self._look_again(work, found)
+            if unchanged is not None:
+                return unchanged
+            if work.is_named:
+                return self._look_at(work, found)
             listing = work.inside.list()
             if not is_checkpoint(work.inside, listing):
                 return _Done(below=self._below(work, listing))
@@ -149,7 +221,38 @@ class FleetScanner:
         except HoldfastError as error:
             return _Done(row=unread_row(found, error.why, remedy=error.how))
 
-    def _look_into(self, work: _Work, found: FoundCheckpoint, listing: Listing) -> _Done:
+    def _work_at(self, place: Location) -> FleetWork:
+        """Return the work on a checkpoint that was named; a store is opened once."""
+        root = replace(place, path="/" if place.is_local else "")
+        if root not in self._stores:
+            self._stores[root] = self._open_at(root)
+        path = place.path.strip("/")
+        # Whether Holdfast keeps a record beside it is asked where it decides.
+        candidate = CheckpointCandidate(path, is_beside_record=True)
+        return FleetWork(self._stores[root], candidate, 0, is_named=True)
+
+    def _look_again(self, work: FleetWork, found: FoundCheckpoint) -> _Done | None:
+        """Return the row of the earlier scan, if a listing shows that nothing has moved."""
+        old = self._earlier.get(short(str(found.location)))
+        if old is None or work.candidate.replaced_by is not None:
+            return None
+        if not can_carry_over(old, most=self._request.requests):
+            return None
+        reader = ShallowReader(work.inside, most=self._request.requests)
+        reader.look()
+        if reader.fingerprint != old.fingerprint:
+            return None
+        tops = {info.path.partition("/")[0] for info in reader.files if "/" in info.path}
+        below = self._below(work, Listing(files=(), directories=tuple(sorted(tops - EXPECTED))))
+        return _Done(row=carried_over(old, owner=found.owner), below=below)
+
+    def _look_at(self, work: FleetWork, found: FoundCheckpoint) -> _Done:
+        """Look at a checkpoint that was named: no listing of its directory is needed."""
+        reader = ShallowReader(work.inside, most=self._request.requests)
+        reader.look()
+        return _Done(row=judge_checkpoint(found, reader, spark=self._request.spark))
+
+    def _look_into(self, work: FleetWork, found: FoundCheckpoint, listing: Listing) -> _Done:
         """Look into a directory that has the names of a checkpoint."""
         if work.candidate.replaced_by is not None:
             return _Done(row=replaced_row(found, work.candidate.replaced_by))
@@ -164,7 +267,7 @@ class FleetScanner:
         # Another checkpoint may be inside this one.
         return _Done(row=row, below=self._below(work, Listing(files=(), directories=others)))
 
-    def _look_elsewhere(self, work: _Work, found: FoundCheckpoint) -> _Done:
+    def _look_elsewhere(self, work: FleetWork, found: FoundCheckpoint) -> _Done:
         """Look at a checkpoint that a stream adopted from another place."""
         there = find_adopted(work.reader, work.candidate.path)
         if there is None:
@@ -173,11 +276,11 @@ class FleetScanner:
         reader.look()
         return _Done(row=judge_checkpoint(found.at(there), reader, spark=self._request.spark))
 
-    def _below(self, work: _Work, listing: Listing) -> list[_Work]:
+    def _below(self, work: FleetWork, listing: Listing) -> list[FleetWork]:
         found = find_candidates(work.reader, work.candidate.path, listing)
-        return [_Work(work.reader, each, work.depth + 1) for each in found]
+        return [FleetWork(work.reader, each, work.depth + 1) for each in found]
 
-    def _choose(self, found: Sequence[_Work]) -> Iterator[_Work]:
+    def _choose(self, found: Sequence[FleetWork]) -> Iterator[FleetWork]:
         """Leave out what is excluded or too deep, and count it."""
         for each in found:
             if self._is_excluded(each.candidate.path):
@@ -194,11 +297,3 @@ class FleetScanner:
         return any(
             fnmatchcase(path, each) or fnmatchcase(name, each) for each in self._request.exclude
         )
-
-    def _owner_of(self, work: _Work) -> str | None:
-        """Return who owns a checkpoint, by its path; None if the pattern does not match."""
-        path = work.candidate.path or str(work.reader.location)
-        matched = None if self._owner is None else self._owner.search(path)
-        if matched is None:
-            return None
-        return short(matched[1] or "" if matched.re.groups else matched[0]) or None

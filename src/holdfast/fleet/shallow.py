@@ -50,7 +50,7 @@ class ShallowReader:
         """
         self._reader = reader
         self._root = root
-        self._most = most
+        self.most = most
         self._lock = Lock()
         self.requests = spent
         self.refused: list[str] = []
@@ -59,6 +59,7 @@ class ShallowReader:
         self._paths: list[str] = []
         self._shown: list[str] = []
         self._is_all = False
+        self._listed: dict[str, Listing] = {}
         self._kept: dict[str, bytes | None] = {}
 
     def look(self) -> None:
@@ -104,8 +105,10 @@ class ShallowReader:
         if not directory and self._root is not None:
             return self._root
         if not self._covers(directory):
-            self._spend(directory)
-            return self._reader.list(directory)
+            if directory not in self._listed:
+                self._spend(directory)
+                self._listed[directory] = self._reader.list(directory)
+            return self._listed[directory]
         prefix = f"{directory}/" if directory else ""
         below = self._below(prefix)
         names = (path.removeprefix(prefix) for path in below)
@@ -227,10 +230,10 @@ class ShallowReader:
 
     def _spend(self, path: str) -> None:
         with self._lock:
-            if self.requests < self._most:
+            if self.requests < self.most:
                 self.requests += 1
                 return
-        self._refuse(path, f"The scan sends at most {self._most} requests for one checkpoint.")
+        self._refuse(path, f"The scan sends at most {self.most} requests for one checkpoint.")
 
     def _refuse(self, path: str, why: str) -> None:
         self.refused.append(path)

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from holdfast.cli.exit_codes import ExitCode
-from holdfast.cli.fleet_json import FleetJson
+from holdfast.cli.fleet_json import FleetDiffJson, FleetJson
 from holdfast.fleet.files import read_rows
 from tests import calling
 from tests.unit.cli.test_inspect_directory import CLEAN, MIXED, stored, write_to
@@ -89,3 +89,24 @@ def test_nothing_found_is_not_fine(scan: Call, tmp_path: Path) -> None:
 @pytest.mark.parametrize("option", [["--owner", "("], ["--to", "x.csv"], ["--requests", "1"]])
 def test_wrong_options_are_refused(scan: Call, tmp_path: Path, option: list[str]) -> None:
     assert scan(tmp_path, *option)[0] == ExitCode.USAGE
+
+
+def test_a_second_scan_and_what_changed(
+    scan: Call, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake, scans = write_to(tmp_path / "lake", MIXED), tmp_path / "scans"
+    scan(lake, "--to", tmp_path / "first.jsonl")
+    (lake / "raw/metadata").write_bytes(b"{")
+    _, lines = scan(lake, "--since", tmp_path / "first.jsonl", "--to", scans)
+    assert lines[0].endswith(" 1 had not changed since the earlier scan.")
+    arguments = ("fleet", "diff", str(tmp_path / "first.jsonl"), str(scans), "--check")
+    code, out, _ = calling.call(capsys, *arguments)
+    assert code == ExitCode.FOUND
+    assert " UTC: 1 newly unsafe, 1 stuck; 1 as before." in out.splitlines()[0]
+    code, out, _ = calling.call(capsys, *arguments, "--format", "json")
+    found = msgspec.convert(json.loads(out), FleetDiffJson, strict=True)
+    assert (found.verdict, found.totals) == ("worse", {"newly-unsafe": 1, "stuck": 1})
+
+
+def test_a_scan_needs_a_place(scan: Call) -> None:
+    assert scan()[0] == ExitCode.USAGE

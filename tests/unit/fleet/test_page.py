@@ -10,8 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from holdfast.cli.main import holdfast
+from holdfast.fleet.compare import compare_scans
 from holdfast.fleet.files import write_rows
-from holdfast.fleet.page import SHOWN, build
+from holdfast.fleet.page import SHOWN, build, changes_of
 from holdfast.fleet.rows import FleetRow
 from holdfast.judgement.judge import Verdict
 from holdfast.report.fleet_page import Changes, render_fleet
@@ -116,6 +117,13 @@ def test_changes_are_shown_above_what_needs_attention() -> None:
     assert 0 < shown.index("Newly unsafe") < shown.index("What needs attention")
     assert "and 3 more" in shown
     assert "Since the last scan" not in render_fleet(build(FLEET).page(title="Streams"))
+
+
+def test_what_changed_is_grouped_and_what_got_worse_comes_first() -> None:
+    before = [row("a/one"), row("a/two"), row("a/gone")]
+    found = changes_of(compare_scans(before, FLEET[:3]))
+    assert [each.title for each in found] == ["Newly unsafe: 2", "Gone: 1", "New: 1"]
+    assert found[1].lines == ["s3://lake/cp/a/gone: it was there before"]
 
 
 def test_the_command_writes_the_page_of_the_newest_scan(tmp_path: Path) -> None:

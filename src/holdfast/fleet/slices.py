@@ -1,0 +1,92 @@
+"""Cuts a search into slices that many tasks can finish: only strings cross.
+
+The driver searches until there are enough directories. A task searches on below those of its
+slice. A checkpoint gets the same row whichever way it was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from holdfast.evidence.candidates import CheckpointCandidate
+from holdfast.fleet.rows import FleetRow
+from holdfast.fleet.scan import FleetRequest, FleetScanner, FleetWork
+
+PER_SLICE = 4
+"""Directories that the driver finds for each slice, so that large ones even out."""
+
+
+class SlicePlace(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A directory that a task searches on from."""
+
+    location: str
+    """Of the search: what rows name their paths from."""
+    path: str
+    depth: int
+    is_beside_record: bool = False
+    replaced_by: int | None = None
+    is_missing: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetSlices:
+    """Where the tasks begin, and the rows of what the driver could not search."""
+
+    places: tuple[str, ...]
+    """Each a `SlicePlace` as JSON."""
+    request: FleetRequest
+    """Of every task, without locations."""
+
+    def cut(self, number: int) -> list[tuple[str, ...]]:
+        """Return the places as so many slices, or fewer; neighbours go to different slices."""
+        cut = (self.places[each::number] for each in range(number))
+        return [each for each in cut if each]
+
+
+def slice_search(request: FleetRequest, *, slices: int) -> FleetSlices:
+    """Search until there is enough for so many slices.
+
+    Raises:
+        LocationError: A location is not one that Holdfast can read.
+    """
+    scanner = FleetScanner(request)
+    found = scanner.frontier(slices * PER_SLICE)
+    places = tuple(msgspec.json.encode(_place(each)).decode() for each in found)
+    return FleetSlices(places=places, request=replace(request, locations=()))
+
+
+def scan_places(request: FleetRequest, places: Iterable[str]) -> Iterator[FleetRow]:
+    """Yield the rows below the places of one slice: what a task does.
+
+    Args:
+        request: How to scan.
+        places: As `FleetSlices` has them.
+    """
+    known = [msgspec.json.decode(each, type=SlicePlace) for each in places]
+    scanner = FleetScanner(replace(request, locations=tuple({each.location for each in known})))
+    yield from scanner.run_from([_work(scanner, each) for each in known])
+
+
+def _place(work: FleetWork) -> SlicePlace:
+    candidate = work.candidate
+    return SlicePlace(
+        location=str(work.reader.location),
+        path=candidate.path,
+        depth=work.depth,
+        is_beside_record=candidate.is_beside_record,
+        replaced_by=candidate.replaced_by,
+        is_missing=candidate.is_missing,
+    )
+
+
+def _work(scanner: FleetScanner, place: SlicePlace) -> FleetWork:
+    candidate = CheckpointCandidate(
+        place.path,
+        is_beside_record=place.is_beside_record,
+        replaced_by=place.replaced_by,
+        is_missing=place.is_missing,
+    )
+    return FleetWork(scanner.reader_of(place.location), candidate, place.depth)
