@@ -7,13 +7,13 @@ from io import StringIO
 
 import click
 
-from holdfast.cli.main import _run
+from holdfast.cli.main import run_command
 
 
 def holdfast(*arguments: str) -> tuple[int, str]:
     """Run the command; return its exit code and everything that it wrote."""
     out = StringIO()
     with redirect_stdout(out), redirect_stderr(out):
-        code = _run(list(arguments))
+        code = run_command(list(arguments))
     click.echo(f"$ holdfast {' '.join(arguments)}\n{out.getvalue()}exit {code}")
     return code, out.getvalue()

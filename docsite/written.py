@@ -2,9 +2,9 @@
 
 With `--check` nothing is written; the pages that are not current are printed, and end it with 1.
 
-A page marks the place with `<!-- written: help drill run -->`, `<!-- written: names errors -->` or
-`<!-- written: spark delta -->`; the text goes up to `<!-- end -->`. It is committed, because people
-read these pages in the repository as well as on the site.
+A page marks the place with `<!-- written: help drill run -->`, `<!-- written: names errors -->`,
+`<!-- written: tools -->` or `<!-- written: spark delta -->`; the text goes up to `<!-- end -->`. It
+is committed, because people read these pages in the repository as well as on the site.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ import holdfast
 from docsite.api import names_of
 from docsite.command_line import help_of
 from docsite.events import events_table
+from docsite.mcp_tools import tools_table
 from holdfast.spark_versions import SUPPORTED
 
 REFERENCE = Path(__file__).parents[1] / "docs/reference"
 PAGES = tuple(
     REFERENCE / f"{name}.md"
-    for name in ("api", "command-line", "delta-coordinates", "events", "support")
+    for name in ("api", "command-line", "delta-coordinates", "events", "mcp-tools", "support")
 )
 _BLOCK = re.compile(
-    r"(?P<mark><!-- written: (?P<what>help|names|events|spark) ?(?P<words>[a-z ]*?) ?-->\n)"
+    r"(?P<mark><!-- written: (?P<what>help|names|events|spark|tools) ?(?P<words>[a-z ]*?) ?-->\n)"
     r".*?(?P<end><!-- end -->)",
     re.DOTALL,
 )
@@ -89,6 +90,7 @@ _WRITERS: dict[str, Callable[[list[str]], list[str]]] = {
     "help": help_of,
     "names": _names_table,
     "spark": _spark_table,
+    "tools": lambda _: tools_table(),
 }
 
 

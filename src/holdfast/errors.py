@@ -47,6 +47,7 @@ EXTRAS = {
     "confluent_kafka": "kafka",
     "boto3": "aws",
     "botocore": "aws",
+    "mcp": "mcp",
 }
 """The extra that brings a module which Holdfast does not itself require."""
 _POSTGRES = "holdfast.sinks.postgres"

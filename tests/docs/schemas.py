@@ -17,6 +17,7 @@ from holdfast.cli.diagnosis_json import DiagnosisJson
 from holdfast.cli.facts_json import FactsJson
 from holdfast.cli.fleet_json import AnyFleetJson
 from holdfast.cli.inspect_json import AnyInspectJson
+from holdfast.cli.mcp_server.answers import ToolAnswer
 from holdfast.cli.prove_json import ProofJson
 from holdfast.cli.state_json import StateJson
 from holdfast.drills.summary import SummaryJson
@@ -36,6 +37,7 @@ FORMS = {
     "plan": PlanAnswer,
     "prove": ProofJson,
     "state": StateJson,
+    "tool": ToolAnswer,
 }
 
 
@@ -44,7 +46,7 @@ _ENVELOPE = {"version", "holdfast", "verdict"}
 
 def schema_of(name: str) -> bytes:
     """Return the schema of a form."""
-    schema = _cleaned(msgspec.json.schema(FORMS[name]))
+    schema = _cleaned(msgspec.json.schema(FORMS[name], schema_hook=_of_any))
     for each in schema["$defs"].values():
         if each.get("properties", {}).keys() >= _ENVELOPE:  # always there, with or without default
             each["required"] = sorted(
@@ -52,6 +54,12 @@ def schema_of(name: str) -> bytes:
             )
     found = msgspec.json.encode(schema)
     return msgspec.json.format(found, indent=2) + b"\n"
+
+
+def _of_any(kind: type) -> dict[str, str]:
+    """Return the schema of a value that another form describes."""
+    assert kind is object
+    return {"description": "As the JSON form of the command has it."}
 
 
 def _cleaned(schema: Any) -> Any:

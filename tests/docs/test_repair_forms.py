@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from holdfast.cli.exit_codes import ExitCode
-from holdfast.cli.main import _run
+from holdfast.cli.main import run_command
 from holdfast.plan.plan_file import Plan
 from tests.docs.repair_forms import (
     AppliedJson,
@@ -28,7 +28,7 @@ def srv(tmp_path: Path) -> Path:
 
 
 def ask(capsys: pytest.CaptureFixture[str], form: Any, *words: str) -> Any:
-    assert _run([*words, "--format", "json"]) == ExitCode.DONE
+    assert run_command([*words, "--format", "json"]) == ExitCode.DONE
     return msgspec.json.decode(capsys.readouterr().out, type=form)
 
 

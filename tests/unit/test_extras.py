@@ -30,7 +30,13 @@ DECLARED: dict[str, list[str]] = tomllib.loads((ROOT / "pyproject.toml").read_te
     "optional-dependencies"
 ]
 REQUIRED = {"click", "google_crc32c", "jinja2", "msgspec", "obstore", "xxhash"}
-WITH_ANOTHER = {"numpy": "pyarrow", "pandas": "pyspark", "py4j": "pyspark", "pytest": "pytest"}
+WITH_ANOTHER = {
+    "anyio": "mcp",
+    "numpy": "pyarrow",
+    "pandas": "pyspark",
+    "py4j": "pyspark",
+    "pytest": "pytest",
+}
 """Modules that come with another one, and what is only imported as a plug-in of pytest."""
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import holdfast as hf
 from holdfast.cli.exit_codes import ExitCode
-from holdfast.cli.main import _run
+from holdfast.cli.main import run_command
 from holdfast.repairing import _stores
 from tests.docs.repair_root import make_root
 from tests.house.repository import ROOT
@@ -64,7 +64,7 @@ def test_the_example_of_the_guide_runs(root: str, capsys: pytest.CaptureFixture[
 
 def test_it_is_the_plan_of_the_command(root: str, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ("plan", "clone", STREAM, "--as", "two", "--root", root, "--format", "json")
-    assert _run([*asked]) == ExitCode.DONE
+    assert run_command([*asked]) == ExitCode.DONE
     said = json.loads(capsys.readouterr().out)
     plan = hf.plan_clone(STREAM, name="two", root=root)
     assert isinstance(plan, hf.Plan)
@@ -75,7 +75,7 @@ def test_it_is_the_plan_of_the_command(root: str, capsys: pytest.CaptureFixture[
 def test_a_file_of_a_plan_is_read_and_applied(root: str, tmp_path: Path) -> None:
     file = tmp_path / "plan.json"
     asked = ("plan", "snapshot", STREAM, "--name", "one", "--root", root, "-o", str(file))
-    assert _run([*asked]) == ExitCode.DONE
+    assert run_command([*asked]) == ExitCode.DONE
     plan = hf.read_plan(file)
     assert hf.apply_plan(plan, allow=plan.words)
 
@@ -84,7 +84,7 @@ def test_a_plan_that_was_altered_is_refused(root: str, tmp_path: Path) -> None:
     """A plan as a value is believed no more than its file."""
     file = tmp_path / "plan.json"
     asked = ("plan", "clone", STREAM, "--as", "two", "--root", root, "-o", str(file))
-    assert _run([*asked]) == ExitCode.DONE
+    assert run_command([*asked]) == ExitCode.DONE
     document = json.loads(file.read_text())
     document["steps"] = document["steps"][:-1]
     file.write_text(json.dumps(document))
@@ -165,7 +165,7 @@ def test_a_version_is_given_as_people_write_it(root: str) -> None:
 
 
 def test_a_switch_shows_the_traceback_of_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert _run(["--traceback", "lint", "not-there.py"]) == ExitCode.USAGE
+    assert run_command(["--traceback", "lint", "not-there.py"]) == ExitCode.USAGE
     assert "Traceback (most recent call last)" in capsys.readouterr().err
-    _run(["lint", "not-there.py"])
+    run_command(["lint", "not-there.py"])
     assert "Traceback" not in capsys.readouterr().err

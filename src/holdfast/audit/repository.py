@@ -12,10 +12,11 @@ from holdfast.audit.jobs import JOB_FILES, checkpoint_of, file_of, read_jobs
 from holdfast.audit.model import Audit, AuditedQuery, Job, NotUnderstood
 from holdfast.audit.programs import FileAudit, applied_rule, audit_file, declared_in_sql
 from holdfast.audit.restart import SHARED, changes_for, fault_of
+from holdfast.confinement import is_confined, permits
 from holdfast.grades import Effect
 from holdfast.lint.catalogue import LINT_RULES
 from holdfast.lint.check import FileReport, check_together
-from holdfast.lint.files import AT_ONCE, MANY, SUFFIXES, find_files
+from holdfast.lint.files import AT_ONCE, MANY, OUTSIDE, SUFFIXES, find_files
 from holdfast.lint.modules import modules_beside
 from holdfast.lint.rule import CheckpointFault, QueryUse
 from holdfast.lint.source import LARGEST_BYTES
@@ -38,7 +39,7 @@ def audit_paths(paths: tuple[str, ...], *, checkpoints: str | None = None) -> Au
         ReadError: It cannot be listed.
     """
     files = list(find_files(paths, (*SUFFIXES, *JOB_FILES, *_OTHER_LANGUAGES, ".sql")))
-    if len(files) < MANY:
+    if len(files) < MANY or is_confined():  # another process would not know what is permitted
         looks = [_look(path) for path in files]
     else:
         with ProcessPoolExecutor() as pool:
@@ -63,6 +64,8 @@ def audit_paths(paths: tuple[str, ...], *, checkpoints: str | None = None) -> Au
 
 def _look(path: Path) -> tuple[FileAudit | None, list[Job | NotUnderstood]]:
     """Read one file; one that cannot be read is named."""
+    if not permits(path):
+        return None, [NotUnderstood(place=str(path), why=OUTSIDE)]
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST_BYTES + 1)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from holdfast.bundle.opened import Opened
+from holdfast.confinement import permits, refuse_outside
 from holdfast.storage.open import open_reader
 
 _SUFFIX = ".zip"
@@ -25,5 +26,19 @@ def open_checkpoint(location: str, options: Mapping[str, str] | None = None) -> 
         from holdfast.bundle.reader import open_bundle  # noqa: PLC0415 - most are no bundle
 
         return open_bundle(Path(place.path))
-    root = None if place.parent is None else open_reader(place.parent, options)
+    above = place.parent
+    root = None if above is None or not permits(above) else open_reader(above, options)
     return Opened(checkpoint=reader, root=root)
+
+
+def refuse_unseen_record(opened: Opened) -> None:
+    """Refuse a checkpoint if the record that may be beside it must not be read.
+
+    Without its record, a checkpoint that a reset has replaced would look like any other.
+
+    Raises:
+        OutsideRootsError: It must not.
+    """
+    above = opened.checkpoint.location.parent
+    if opened.bundle is None and above is not None:
+        refuse_outside(above)

@@ -21,6 +21,7 @@ from holdfast.cli.kept_text import kept_lines
 from holdfast.cli.next_start_text import say_next_start
 from holdfast.cli.options import all_of, with_format, with_storage_options
 from holdfast.cli.plan_text import execute_options, needs_spark
+from holdfast.errors import ConfigError
 from holdfast.plan.plan_file import Plan
 from holdfast.printable import printable
 from holdfast.record.leases import SECONDS_OF_SILENCE, Waiting
@@ -59,16 +60,29 @@ with_applying = all_of(
 @click.option(
     "--continue", "continues", is_flag=True, help="Go on with a plan that was interrupted."
 )
+@click.option(
+    "--approve",
+    "approves",
+    is_flag=True,
+    help="Rehearse and show the plan, ask you at the terminal, and print a digest. With it the "
+    "tool `apply` of `holdfast mcp --allow-apply` carries out this plan, with the permissions of "
+    "--allow, within an hour.",
+)
 @with_applying
-def apply(*, plan: str, continues: bool, **given: Any) -> ExitCode:
+def apply(*, plan: str, continues: bool, approves: bool, **given: Any) -> ExitCode:
     """Rehearse a plan on an overlay in memory; with --execute, carry it out.
 
     A plan that was interrupted is continued with --continue and the directory of its journal, or
     with its file.
     """
+    if approves and (continues or given["execute"] or given["form"] == "json"):
+        raise ConfigError("--approve goes without --execute, --continue and --format json.")
     if not continues:
         found = read_plan(plan)
-        return run_plan(found, recheck=recheck_of(found, plan, access_of(given)), **given)
+        ended = run_plan(found, recheck=recheck_of(found, plan, access_of(given)), **given)
+        if approves:
+            _approve(found, set(given["allowed"]))
+        return ended
     stores = _stores(given)
     found = read_plan(plan) if plan.endswith(".json") else journalled_plan(plan, stores)
     allowed = set(given["allowed"])
@@ -76,6 +90,12 @@ def apply(*, plan: str, continues: bool, **given: Any) -> ExitCode:
     journal = continue_plan(found, stores, allowed=allowed, telling=_telling(found, given["form"]))
     _say_done(found, journal, form=given["form"])
     return ExitCode.DONE
+
+
+def _approve(plan: Plan, allowed: set[str]) -> None:
+    from holdfast.cli.approve import approve_plan  # noqa: PLC0415 - rarely asked for
+
+    approve_plan(plan, allowed)
 
 
 def access_of(given: dict[str, Any]) -> Access:
@@ -172,21 +192,27 @@ def _say_done(plan: Plan, journal: str, *, form: str) -> None:
     click.echo(printable(f"Undo: holdfast undo {quote(journal)}"))
 
 
+def rehearsal_fields(plan: Plan, found: Rehearsal) -> dict[str, object]:
+    """Return a rehearsal as the fields of its JSON form."""
+    return {
+        "plan": plan.id,
+        "changes": [
+            {"place": place, "path": each.path, "kind": each.kind} for place, each in found.changes
+        ],
+        "next_starts": [{"checkpoint": place, "says": said} for place, said in _starts(found)],
+        "not_rehearsed": list(found.not_rehearsed),
+    }
+
+
+def _starts(found: Rehearsal) -> list[tuple[str, str]]:
+    """Return what the next start of each changed checkpoint does."""
+    return [(str(each.checkpoint.location), say_next_start(each)[0]) for each in found.next_starts]
+
+
 def _say_rehearsal(plan: Plan, found: Rehearsal, *, form: str) -> None:
-    starts = [
-        (str(each.checkpoint.location), say_next_start(each)[0]) for each in found.next_starts
-    ]
+    starts = _starts(found)
     if form == "json":
-        said = {
-            "plan": plan.id,
-            "changes": [
-                {"place": place, "path": each.path, "kind": each.kind}
-                for place, each in found.changes
-            ],
-            "next_starts": [{"checkpoint": place, "says": said} for place, said in starts],
-            "not_rehearsed": list(found.not_rehearsed),
-        }
-        click.echo(render_simple("rehearsal", said))
+        click.echo(render_simple("rehearsal", rehearsal_fields(plan, found)))
         return
     click.echo(printable(f"Rehearsed, nothing was changed: {plan.summary}"))
     click.echo("")

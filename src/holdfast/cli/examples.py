@@ -12,6 +12,7 @@ EXAMPLES = {
     "apply": (
         "holdfast apply plan.json",
         "holdfast apply plan.json --execute --allow destructive:readings",
+        "holdfast apply plan.json --approve --allow destructive:readings",
         "holdfast apply /srv/streams/_holdfast/readings/journal/20261117-040812-9d3c41 --continue",
     ),
     "audit": (
@@ -54,6 +55,10 @@ EXAMPLES = {
     "lint": (
         "holdfast lint src/",
         "holdfast lint src/ --format github --baseline lint.json",
+    ),
+    "mcp": (
+        "holdfast mcp --root s3://lake/streams --root /srv/jobs",
+        "holdfast mcp --root /srv/streams --allow-apply",
     ),
     "pipeline": ("holdfast pipeline show jobs.streams:lake",),
     "plan": (

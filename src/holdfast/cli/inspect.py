@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 import click
 
-from holdfast.bundle.open import open_checkpoint
+from holdfast.bundle.open import open_checkpoint, refuse_unseen_record
 from holdfast.bundle.opened import Opened
 from holdfast.cli.check_text import say_check
 from holdfast.cli.exit_codes import ExitCode
@@ -118,6 +118,7 @@ def inspect(
 
 def _look_at_one(watched: WatchedReader, opened: Opened, asked: Mapping[str, Any]) -> Inspection:
     """Look at a checkpoint, and at what was asked for of it alone."""
+    refuse_unseen_record(opened)
     details = {name: asked[name] for name in ("spark", "batch", "state", "files")}
     root, name = opened.root, opened.checkpoint.location.name
     record = None if root is None else read_guard_record(root, name)

@@ -35,6 +35,7 @@ VERBS = {
     "inspect": "Say what is in a checkpoint and what Spark will do on the next start.",
     "ledger": "Show how the ledger inside a sink is set up.",
     "lint": "Find code that loses or duplicates rows when a stream restarts.",
+    "mcp": "Serve read-only tools to an agent, over standard input and output (MCP).",
     "pipeline": "Show which stream of a pipeline feeds which.",
     "prove": "Prove from the data that no row was lost, duplicated or altered.",
     "rules": "List the rules, and explain one.",
@@ -103,7 +104,7 @@ def run(arguments: list[str] | None = None) -> None:
         if isinstance(stream, TextIOWrapper):
             # A terminal that cannot show a character gets its number instead of an error.
             stream.reconfigure(errors="backslashreplace")
-    sys.exit(_run(arguments))
+    sys.exit(run_command(arguments))
 
 
 def _asks_for_json(arguments: list[str] | None) -> bool:
@@ -125,7 +126,8 @@ def _as_json(error: HoldfastError) -> str:
     return render_simple("error", {**said, "exit_code": exit_code})
 
 
-def _run(arguments: list[str] | None) -> int:
+def run_command(arguments: list[str] | None) -> int:
+    """Run the command, print what went wrong, and return the exit code."""
     try:
         result = holdfast.main(args=arguments, prog_name="holdfast", standalone_mode=False)
     except click.ClickException as error:

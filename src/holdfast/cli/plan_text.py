@@ -77,14 +77,18 @@ def execute_options(plan: Plan) -> str:
 
 def _roots(plan: Plan) -> tuple[str, ...]:
     """Return the options that name the outputs of plain streams: `apply` asks for them."""
+    return tuple(f"--root {quote(each)}" for each in outside_outputs(plan))
+
+
+def outside_outputs(plan: Plan) -> tuple[str, ...]:
+    """Return where the outputs of plain streams are that a plan changes outside its root."""
     places = [each for each in plan.steps if isinstance(each, HoldTree | FillTree)]
     outside = [
         parse_location(each.place).parent or parse_location(each.place)
         for each in places
         if not is_inside(parse_location(each.place), parse_location(plan.root))
     ]
-    named = () if plan.undoes is not None else tuple(dict.fromkeys(map(str, outside)))
-    return tuple(f"--root {quote(each)}" for each in named)
+    return () if plan.undoes is not None else tuple(dict.fromkeys(map(str, outside)))
 
 
 def needs_spark(plan: Plan) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from holdfast.bundle.open import open_checkpoint
+from holdfast.bundle.open import open_checkpoint, refuse_unseen_record
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.evidence.guard_record import GuardRecord, UnreadableRecord, read_guard_record
 from holdfast.record.generations import ADOPTED, UNDONE, current_generation
@@ -66,6 +66,7 @@ def find_place(location: str, *, root: str | None, options: Mapping[str, str]) -
     if root is not None:
         return _find_stream(location, root, options)
     opened = open_checkpoint(location, options)
+    refuse_unseen_record(opened)
     checkpoint, above = CachingReader(opened.checkpoint), opened.root
     found = None if above is None else read_guard_record(above, checkpoint.location.name)
     is_bundle = opened.bundle is not None

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+from holdfast.confinement import is_confined, permits
 from holdfast.lint.check import FileReport, check_file, check_together
 from holdfast.lint.modules import modules_beside
 from holdfast.lint.source import LARGEST_BYTES
@@ -16,6 +17,7 @@ SKIPPED = frozenset({"node_modules", "venv", "__pycache__", "site-packages", "bu
 MANY = 200
 """Files: fewer are checked before other processes have started."""
 AT_ONCE = 50
+OUTSIDE = "it leads outside the roots"
 
 
 def find_files(paths: tuple[str, ...], suffixes: tuple[str, ...] = SUFFIXES) -> Iterator[Path]:
@@ -39,7 +41,7 @@ def find_files(paths: tuple[str, ...], suffixes: tuple[str, ...] = SUFFIXES) -> 
 def check_paths(paths: tuple[str, ...]) -> list[FileReport]:
     """Check every file, in the order of their names; many of them on all cores."""
     files = list(find_files(paths))
-    if len(files) < MANY:
+    if len(files) < MANY or is_confined():  # another process would not know what is permitted
         return check_together([check_path(path) for path in files])
     with ProcessPoolExecutor() as pool:
         return check_together(list(pool.map(check_path, files, chunksize=AT_ONCE)))
@@ -47,6 +49,8 @@ def check_paths(paths: tuple[str, ...]) -> list[FileReport]:
 
 def check_path(path: Path) -> FileReport:
     """Read and check one file; one that cannot be read is reported."""
+    if not permits(path):
+        return FileReport(path=str(path), unreadable=OUTSIDE)
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST_BYTES + 1)

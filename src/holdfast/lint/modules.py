@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache, partial
 from pathlib import Path
 
+from holdfast.confinement import permits
 from holdfast.lint.imports import Constants, FindConstants, constants_in
 from holdfast.lint.source import LARGEST_BYTES, Unreadable, read_source
 
@@ -27,7 +28,7 @@ def _find(directory: Path, module: str, level: int) -> Constants | None:
         places = [directory, *directory.parents][:_MOST_ABOVE]
     for place in places:
         for name in (below.with_suffix(".py"), below / "__init__.py"):
-            if (place / name).is_file():
+            if permits(place / name) and (place / name).is_file():
                 return _read(place / name)
     return None
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from holdfast.confinement import refuse_connections
 from holdfast.errors import ConfigError
 from holdfast.redact import HIDDEN
 
@@ -28,8 +29,10 @@ def reveal(secret: Secret) -> str:
     """Return what a secret stands for.
 
     Raises:
-        ConfigError: It is passed as plain text, or cannot be read from where it should be.
+        ConfigError: It is passed as plain text, or cannot be read from where it should be, or this
+            process may not connect to a database.
     """
+    refuse_connections()
     found = _find(secret)
     if isinstance(found, _Problem):
         raise ConfigError(str(found))

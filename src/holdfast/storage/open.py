@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
+from holdfast.confinement import refuse_outside
 from holdfast.storage.location import Location, parse_location
 from holdfast.storage.read import Reader
 
@@ -18,11 +19,12 @@ def open_reader(location: str | Location, options: Mapping[str, str] | None = No
         options: obstore's options for a bucket; they win over the environment and AWS profiles.
 
     Raises:
-        LocationError: The location is not one Holdfast can read.
+        LocationError: The location is not one Holdfast can read, or may read here.
         ConfigError: The options, or the AWS profile, are not accepted.
         MissingExtraError: The AWS profile needs boto3, which is not installed.
     """
     place = parse_location(location) if isinstance(location, str) else location
+    refuse_outside(place)
     opened: Reader = load(place.kind.reader)(place, options)
     return opened
 

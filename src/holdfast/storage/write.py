@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
+from holdfast.confinement import refuse_outside
 from holdfast.storage.location import Location, parse_location
 from holdfast.storage.open import load
 from holdfast.storage.read import Reader
@@ -72,5 +73,6 @@ def open_writer(location: str | Location, options: Mapping[str, str] | None = No
         LocationError: The location is not one Holdfast can write.
     """
     place = parse_location(location) if isinstance(location, str) else location
+    refuse_outside(place)
     opened: Writer = load(place.kind.writer)(place, options)
     return opened

@@ -12,7 +12,7 @@ import pytest
 from holdfast.apply.apply import apply_plan
 from holdfast.apply.stores import Stores
 from holdfast.cli.exit_codes import ExitCode
-from holdfast.cli.main import _run
+from holdfast.cli.main import run_command
 from holdfast.plan.plan_file import PlanFileError, encode_plan
 from holdfast.plan.steps import (
     CopyTree,
@@ -110,7 +110,7 @@ def test_a_place_on_the_command_line_may_be_changed(tmp_path: Path) -> None:
     plan = plan_of(root, step, roots=(str(away),))
     file = tmp_path / "plan.json"
     file.write_bytes(encode_plan(plan))
-    assert _run(["apply", str(file), "--execute"]) == ExitCode.REFUSED
+    assert run_command(["apply", str(file), "--execute"]) == ExitCode.REFUSED
     apply_plan(plan, Stores(roots=[str(away)]), allowed=())
     assert (away / "offsets/0").read_text() == "y"
 
@@ -126,4 +126,4 @@ def test_a_file_that_takes_a_plan_back_is_not_applied(tmp_path: Path) -> None:
     file = tmp_path / "plan.json"
     file.write_bytes(encode_plan(back))
     assert json.loads(file.read_bytes())["undoes"] == plan.id
-    assert _run(["apply", str(file), "--execute"]) == ExitCode.REFUSED
+    assert run_command(["apply", str(file), "--execute"]) == ExitCode.REFUSED

@@ -16,7 +16,7 @@ from holdfast.apply.stores import RehearsalStores, Stores
 from holdfast.apply.undo import plan_undo
 from holdfast.checkpoint.offsets import OffsetEntry, parse_offset_entry
 from holdfast.cli.exit_codes import ExitCode
-from holdfast.cli.main import _run
+from holdfast.cli.main import run_command
 from holdfast.errors import ConfigError
 from holdfast.ids import BatchId
 from holdfast.judgement.case import DiagnoseRequest
@@ -183,8 +183,10 @@ def test_no_plan_takes_the_place_of_the_plan_before(
     file = bench.home / "plan.json"
     file.write_bytes(encode_plan(bench.planned(GOALS["reset"][0])))
     given = ["--root", str(bench.root), "-o", str(file)]
-    assert _run(["plan", "restore", STREAM, "--snapshot", "never", *given]) == ExitCode.REFUSED
-    assert _run(["apply", str(file), "--format", "json"]) == ExitCode.REFUSED
+    assert (
+        run_command(["plan", "restore", STREAM, "--snapshot", "never", *given]) == ExitCode.REFUSED
+    )
+    assert run_command(["apply", str(file), "--format", "json"]) == ExitCode.REFUSED
     said = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (said["format"], said["code"]) == ("holdfast.error", "PLAN_FILE")
     assert said["exit_code"] == ExitCode.REFUSED
@@ -204,7 +206,7 @@ def test_a_word_that_allows_nothing_is_a_mistake(
 ) -> None:
     plan, file = bench.planned(GOALS["reset"][0]), bench.home / "plan.json"
     file.write_bytes(encode_plan(plan))
-    assert _run(["apply", str(file), "--execute", "--allow", word]) == ExitCode.USAGE
+    assert run_command(["apply", str(file), "--execute", "--allow", word]) == ExitCode.USAGE
     said = capsys.readouterr().err
     assert f"--allow {word} allows nothing here: {why}." in said
     is_near = word.startswith("destruct")
@@ -215,4 +217,4 @@ def test_a_word_that_allows_nothing_is_a_mistake(
 @pytest.mark.parametrize("days", ["-5", "99999999999"])
 def test_days_have_bounds(bench: Bench, days: str) -> None:
     given = ["--root", str(bench.root), "--older-than", days]
-    assert _run(["plan", "prune", STREAM, *given]) == ExitCode.USAGE
+    assert run_command(["plan", "prune", STREAM, *given]) == ExitCode.USAGE

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from holdfast.cli.exit_codes import ExitCode
-from holdfast.cli.main import _run
+from holdfast.cli.main import run_command
 from holdfast.plan.plan_file import Plan, encode_plan
 from holdfast.plan.steps import PutFile
 from tests.docs.repair_root import STREAM
@@ -34,8 +34,8 @@ def test_a_plan_as_it_was_made_is_applied(bench: Bench, name: str, tmp_path: Pat
     plan = bench.planned(GOALS[name][0])
     words = [each for word in plan.words for each in ("--allow", word)]
     file = write(tmp_path / "plan.json", plan)
-    assert _run(["apply", file]) == ExitCode.DONE
-    assert _run(["apply", file, "--execute", *words]) == ExitCode.DONE
+    assert run_command(["apply", file]) == ExitCode.DONE
+    assert run_command(["apply", file, "--execute", *words]) == ExitCode.DONE
 
 
 def test_a_permission_that_was_taken_out_of_the_file_is_still_needed(
@@ -45,7 +45,7 @@ def test_a_permission_that_was_taken_out_of_the_file_is_still_needed(
     assert plan.words == (f"repeats-data:{STREAM}",)
     before, row = bench.files(), bench.ledger.row
     file = write(tmp_path / "plan.json", msgspec.structs.replace(plan, needs=()))
-    assert _run(["apply", file, "--execute"]) == ExitCode.REFUSED
+    assert run_command(["apply", file, "--execute"]) == ExitCode.REFUSED
     assert f"--allow repeats-data:{STREAM}" in capsys.readouterr().err
     assert (bench.files(), bench.ledger.row) == (before, row)
 
@@ -77,6 +77,6 @@ def test_steps_that_the_same_command_does_not_plan_are_refused(
     plan = bench.planned(GOALS["reset-here"][0])
     before, row = bench.files(), bench.ledger.row
     file = write(tmp_path / "plan.json", edited(plan)[name])
-    assert _run(["apply", file]) == ExitCode.REFUSED
-    assert _run(["apply", file, "--execute"]) == ExitCode.REFUSED
+    assert run_command(["apply", file]) == ExitCode.REFUSED
+    assert run_command(["apply", file, "--execute"]) == ExitCode.REFUSED
     assert (bench.files(), bench.ledger.row) == (before, row)

@@ -26,6 +26,7 @@ TOOLS = (
     "confluent_kafka",
     "deltalake",
     "jinja2",
+    "mcp",
     "numpy",
     "obstore",
     "psycopg",
@@ -46,7 +47,7 @@ SINKS_AND_PROBES = (
     "holdfast.sources.kafka.client",
     "holdfast.sinks",
 )
-RUN = "from holdfast.cli.main import _run; import sys; _run(sys.argv[1:])"
+RUN = "from holdfast.cli.main import run_command; import sys; run_command(sys.argv[1:])"
 LIST = "\nimport sys; print('MODULES', *sys.modules)"
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.cli.apply import _waiting_teller
 from holdfast.cli.exit_codes import ExitCode
-from holdfast.cli.main import _run
+from holdfast.cli.main import run_command
 from holdfast.points import listen
 from holdfast.record.leases import Lease, Waiting
 from holdfast.record.owner import Owner
@@ -28,7 +28,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def call(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
-    code = _run(list(words))
+    code = run_command(list(words))
     said = capsys.readouterr()
     return code, said.out + said.err
 
@@ -101,7 +101,7 @@ def kill_apply(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     listen(kill)
     try:
         with pytest.raises(SystemExit):
-            _run(["apply", file, "--execute"])
+            run_command(["apply", file, "--execute"])
     finally:
         listen(None)
     capsys.readouterr()

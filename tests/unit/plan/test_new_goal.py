@@ -10,7 +10,7 @@ import pytest
 
 import holdfast as hf
 from holdfast.cli.exit_codes import ExitCode
-from holdfast.cli.main import _run
+from holdfast.cli.main import run_command
 from holdfast.plan.draft import Heading, Part, new_plan_id, put_together
 from holdfast.plan.goal import GOALS, GoalCase, Option, command_of, goal
 from holdfast.plan.plan_file import Impact, NoPlan, Plan
@@ -61,27 +61,27 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_its_command_from_plan_to_undo(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     touched, file = root / STREAM / PATH / "one", str(root.parent / "plan.json")
     asked = ["plan", "touch", STREAM, "--root", str(root), "--file", "one"]
-    assert _run([*asked, "-o", file, "--format", "json"]) == ExitCode.DONE
+    assert run_command([*asked, "-o", file, "--format", "json"]) == ExitCode.DONE
     said = json.loads(capsys.readouterr().out)
     assert (said["goal"], said["asked"]["request"]["target"]) == ("touch", "one")
-    assert _run(["apply", file]) == ExitCode.DONE
+    assert run_command(["apply", file]) == ExitCode.DONE
     assert not touched.exists()
     capsys.readouterr()
-    assert _run(["apply", file, "--execute"]) == ExitCode.DONE
+    assert run_command(["apply", file, "--execute"]) == ExitCode.DONE
     assert touched.exists()
     journal = capsys.readouterr().out.partition("Undo: holdfast undo ")[2].strip()
-    assert _run(["undo", journal, "--execute"]) == ExitCode.DONE
+    assert run_command(["undo", journal, "--execute"]) == ExitCode.DONE
     assert not touched.exists()
 
 
 def test_its_help_and_its_own_words(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _run(["plan", "--help"]) == ExitCode.DONE
+    assert run_command(["plan", "--help"]) == ExitCode.DONE
     assert "Write a file into the checkpoint." in capsys.readouterr().out
-    assert _run(["plan", "touch", "--help"]) == ExitCode.DONE
+    assert run_command(["plan", "touch", "--help"]) == ExitCode.DONE
     said = capsys.readouterr().out
     assert "Spark does not read it." in said
     assert "--file NAME" in said
-    assert _run(["plan", "touch", STREAM, "--root", str(root)]) == ExitCode.USAGE
+    assert run_command(["plan", "touch", STREAM, "--root", str(root)]) == ExitCode.USAGE
     request = Request(goal="touch", target="a b")
     assert command_of(request, "readings") == "holdfast plan touch readings --file 'a b'"
 

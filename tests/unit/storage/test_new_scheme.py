@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.cli.exit_codes import ExitCode
-from holdfast.cli.main import _run
+from holdfast.cli.main import run_command
 from holdfast.record.generations import newest_generation
 from holdfast.record.leases import take_lease
 from holdfast.record.owner import this_process
@@ -86,7 +86,7 @@ def test_its_spellings_are_one_place() -> None:
 
 
 def test_it_is_inspected(capsys: pytest.CaptureFixture[str]) -> None:
-    assert _run(["inspect", f"{ROOT}/{STREAM}", "--format", "json"]) == ExitCode.DONE
+    assert run_command(["inspect", f"{ROOT}/{STREAM}", "--format", "json"]) == ExitCode.DONE
     said = capsys.readouterr().out
     assert f"{ROOT}/{STREAM}" in said
     assert json.loads(said)
@@ -104,8 +104,8 @@ def test_it_is_planned_for_and_repaired(tmp_path: Path, capsys: pytest.CaptureFi
     file = str(tmp_path / "plan.json")
     asked = ["plan", "snapshot", STREAM, "--root", ROOT, "--name", "before", "-o", file]
     before = dict(FILES)
-    assert _run(asked) == ExitCode.DONE, capsys.readouterr()
+    assert run_command(asked) == ExitCode.DONE, capsys.readouterr()
     assert before == FILES
-    assert _run(["apply", file, "--execute"]) == ExitCode.DONE, capsys.readouterr()
+    assert run_command(["apply", file, "--execute"]) == ExitCode.DONE, capsys.readouterr()
     kept = {path for path in FILES if "/snapshots/before/" in path}
     assert any(path.endswith("offsets/11") for path in kept)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast import clock
+from holdfast.confinement import NO_CONNECTIONS, permits_connections
 from holdfast.sources.kafka.found import kafka_query
 from holdfast.sources.kafka.kind import KafkaOffset
 from holdfast.sources.kafka.probe import (
@@ -69,6 +70,8 @@ def open_kafka(servers: str, properties: str | None = None) -> ConfluentClient |
         properties: A file with properties of a librdkafka client, one `name=value` per line; what
             is in it is never shown.
     """
+    if not permits_connections():
+        return NotProbed(why=NO_CONNECTIONS)
     try:
         import confluent_kafka  # noqa: F401 - an extra
     except ImportError:
