@@ -42,6 +42,7 @@ check: ## Format, lint, types, imports, docs, house tests; no servers
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m docsite.rule_pages
 	$(BIN)/python -m zensical build --strict
+	$(BIN)/python -m docsite.llms
 	$(PYTEST) -q tests/house tests/docs
 
 format: ## Rewrite the code to the project's format
@@ -114,6 +115,7 @@ fixtures: ## Make the checkpoints in tests/checkpoints anew, with real Spark 3.5
 docs: ## Build the documentation into site/; look at it with: python -m http.server -d site --bind 127.0.0.1
 	$(BIN)/python -m docsite.rule_pages
 	$(BIN)/python -m zensical build --strict --clean
+	$(BIN)/python -m docsite.llms
 
 clean: ## Remove everything that is made, but not the download cache
 	rm -rf .venv .venv-$(NEWEST) .cache site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*

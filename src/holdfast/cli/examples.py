@@ -71,6 +71,7 @@ EXAMPLES = {
         "holdfast rules list",
         "holdfast rules explain HF606",
     ),
+    "skill": ("holdfast skill",),
     "state": (
         "holdfast state s3://lake/streams/usage",
         "holdfast state s3://lake/streams/usage --key product=42",

@@ -39,6 +39,7 @@ VERBS = {
     "pipeline": "Show which stream of a pipeline feeds which.",
     "prove": "Prove from the data that no row was lost, duplicated or altered.",
     "rules": "List the rules, and explain one.",
+    "skill": "Print how an agent uses Holdfast, as a SKILL.md.",
     "state": "Say what is in the state of a checkpoint, and whether a key is in it.",
 }
 """Each verb is in the module of its name; loaded when it is called, so that help stays quick."""

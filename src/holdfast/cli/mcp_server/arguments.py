@@ -121,6 +121,23 @@ class FactsArguments(Arguments):
     spark: _Spark = None
 
 
+class FleetScanArguments(Arguments):
+    """Of `fleet_scan`."""
+
+    locations: Annotated[
+        list[str],
+        Meta(
+            description="Directories to search for checkpoints.",
+            min_length=1,
+            extra={"kind": Kind.PLACE},
+        ),
+    ]
+    depth: Annotated[int, Meta(ge=0, le=20, description="So many directories deep.")] = 8
+    idle_days: Annotated[
+        int, Meta(ge=1, description="Name checkpoints without a new batch for so many days.")
+    ] = 7
+
+
 class StateArguments(Arguments):
     """Of `state`."""
 

@@ -16,6 +16,7 @@ from holdfast.cli.mcp_server.arguments import (
     DiagnoseArguments,
     ExplainArguments,
     FactsArguments,
+    FleetScanArguments,
     InspectArguments,
     LintArguments,
     PlanArguments,
@@ -110,6 +111,14 @@ _READING = (
         "directory, one row for each checkpoint below it. Sinks and sources are not looked at.",
         arguments=InspectArguments,
         run=_command("inspect", last="location"),
+    ),
+    Tool(
+        name="fleet_scan",
+        title="Scan many checkpoints",
+        description="One row for each checkpoint below the locations: what its next restart does, "
+        "by a shallow look, and what several show together. Call `diagnose` for one of them.",
+        arguments=FleetScanArguments,
+        run=_command("fleet", "scan", last="locations"),
     ),
     Tool(
         name="state",

@@ -173,6 +173,19 @@ def test_what_is_not_confined_names_no_place() -> None:
     """An argument of text is listed here: a new one that names a place must be confined."""
     free = {name for tool in TOOLS.values() for name in texts_of(tool.arguments)}
     assert free == {
-        *("allow", "batch", "code", "cost", "deep", "digest", "files", "goal", "key", "limit"),
+        *(
+            "allow",
+            "batch",
+            "code",
+            "cost",
+            "deep",
+            "depth",
+            "idle_days",
+            "digest",
+            "files",
+            "goal",
+            "key",
+            "limit",
+        ),
         *("location", "operator", "options", "partition", "probe", "spark", "state", "stream"),
     }

@@ -66,6 +66,7 @@ async def hold_conversation(talk: Talk, srv: Path) -> tuple[list[Tool], dict[str
         "facts": await talk.call("facts", location=STREAM, root=streams),
         "diagnose": await talk.call("diagnose", location=STREAM, root=streams),
         "inspect": await talk.call("inspect", location=str(srv)),
+        "fleet_scan": await talk.call("fleet_scan", locations=[str(srv)]),
         "state": await talk.call("state", location=f"{streams}/{STREAM}"),
         "explain": await talk.call("explain", code="HF606"),
         "lint": await talk.call("lint", paths=[str(srv / "jobs/orders.py")]),
@@ -99,7 +100,17 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> Said:
     return Said(tools, answers, before, snapshot(srv))
 
 
-READING = ("facts", "diagnose", "inspect", "state", "explain", "lint", "audit", "plan")
+READING = (
+    "facts",
+    "fleet_scan",
+    "diagnose",
+    "inspect",
+    "state",
+    "explain",
+    "lint",
+    "audit",
+    "plan",
+)
 REFUSED = (
     *("outside", "above", "linked", "linked file", "linked below", "other scheme", "env", "option"),
 )
@@ -120,7 +131,12 @@ def test_a_tool_answers_with_the_json_of_its_command_marked_as_data(said: Said, 
     found = said.answers[tool]
     assert not found.is_error, found.text
     assert found.structured == json.loads(found.text)
-    form = {"explain": "rule", "inspect": "inspect-directory", "plan": "planned"}.get(tool, tool)
+    form = {
+        "explain": "rule",
+        "inspect": "inspect-directory",
+        "fleet_scan": "fleet-scan",
+        "plan": "planned",
+    }.get(tool, tool)
     assert found.answer["format"] == f"holdfast.{form}"
     assert found.structured["tool"] == tool
     assert found.structured["notice"] == NOTICE

@@ -1,0 +1,1 @@
+"""Thirty recorded cases for agents: what is broken, the right answer, what must not be done."""
