@@ -12,6 +12,7 @@ from holdfast.storage.options import from_hadoop
 from holdfast.storage.write import Writer, open_writer
 from holdfast.testing.storage_contract import StorageContract
 from lab import S3
+from lab.s3 import ACCESS_KEY, REGION, SECRET_KEY
 
 
 @pytest.fixture
@@ -44,3 +45,25 @@ def test_wrong_credentials_are_an_error_that_says_so_and_not_an_empty_directory(
         assert "wrong" not in str(raised.value)
     with pytest.raises(ReadError):
         list(reader.walk())
+
+
+def test_the_marker_of_an_emptied_directory_is_no_file(s3: S3, options: dict[str, str]) -> None:
+    import boto3  # noqa: PLC0415 - obstore has no keys that end in /
+
+    place = uuid.uuid4().hex
+    client = boto3.client(
+        "s3",
+        endpoint_url=s3.address,
+        aws_access_key_id=ACCESS_KEY,
+        aws_secret_access_key=SECRET_KEY,
+        region_name=REGION,
+    )
+    client.put_object(Bucket="lake", Key=f"{place}/commits/", Body=b"")  # as s3a does
+    there = open_writer(f"s3://lake/{place}", options)
+    for name in ("commits/0", "metadata", "empty"):
+        there.put(name, b"" if name == "empty" else b"1")
+    there.delete("commits/0")
+    assert {each.path for each in there.walk()} == {"empty", "metadata"}
+    assert [each.path for each in there.list().files] == ["empty", "metadata"]
+    assert there.list().directories == ("commits",)
+    assert [each.path for each in there.walk_page("").files] == ["empty", "metadata"]

@@ -121,13 +121,29 @@ class ObjectReader:
                 found = _info(obstore.head(self.store, path))
             except FileNotFoundError:
                 return None
-            return None if self._is_directory(found) else found
+            return None if self._is_folder(found) else found
 
     def _is_directory(self, found: FileInfo) -> bool:
+        """Return whether a listed object only marks a directory, which has nothing else in it.
+
+        s3a makes the object `offsets/`, which is listed as `offsets`; there is no object of that
+        name. Asked only of objects that hold nothing and have nothing below them.
+        """
+        if found.size_bytes:
+            return False
+        if self.location.scheme == "az":
+            return self._is_folder(found)
+        with self._reading(found.path):
+            try:
+                obstore.head(self.store, found.path)
+            except FileNotFoundError:
+                return True
+        return False
+
+    def _is_folder(self, found: FileInfo) -> bool:
         """Return whether an object is how Azure's ABFS marks a directory: by an empty blob.
 
-        It does so in accounts without a hierarchy. Asked only of the blobs that hold nothing and
-        have nothing below them.
+        It does so in accounts without a hierarchy.
         """
         if self.location.scheme != "az" or found.size_bytes:
             return False

@@ -147,7 +147,9 @@ def test_a_page_leaves_out_markers_of_directories(monkeypatch: pytest.MonkeyPatc
         for path, size in [("logs", 0), ("logs/a", 0), ("logs/a/1", 9), ("logs/b", 0)]
     ]
     monkeypatch.setattr(obstore, "list", lambda *_, **__: iter([listed]))
-    page = ObjectReader(PLACE, MemoryStore()).list_after("logs", "")
+    store = MemoryStore()
+    obstore.put(store, "logs/b", b"")
+    page = ObjectReader(PLACE, store).list_after("logs", "")
     assert [info.path for info in page.files] == ["logs/b"]
     assert page.directories == ("a",)
 
