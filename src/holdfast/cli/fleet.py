@@ -219,6 +219,6 @@ def _refuse_bad_pattern(pattern: str | None) -> None:
 def _exit_code(found: FleetScan, *, check: bool) -> ExitCode:
     totals = found.totals
     if check:
-        safe = totals.verdicts.get(Verdict.SAFE, 0) - totals.state_unread
+        safe = totals.verdicts.get(Verdict.SAFE, 0)
         return ExitCode.DONE if safe == totals.checkpoints > 0 else ExitCode.FOUND
     return ExitCode.NOT_JUDGED if totals.unread or not totals.checkpoints else ExitCode.DONE

@@ -54,8 +54,6 @@ def diff_json(found: FleetDiff) -> str:
 
 
 def gravest(totals: FleetTotals) -> Verdict:
-    """Return the verdict that needs attention first; not known where state was not read."""
-    there = [each for each in ATTENTION if totals.verdicts.get(each.value)]
-    if totals.state_unread:
-        there.append(Verdict.UNKNOWN)
-    return min(there, key=ATTENTION.index, default=Verdict.NOTHING)
+    """Return the verdict that needs attention first."""
+    there = (each for each in ATTENTION if totals.verdicts.get(each.value))
+    return next(there, Verdict.NOTHING)

@@ -22,6 +22,10 @@ _TOTALS = {
     Verdict.NOTHING: ("is empty", "are empty"),
     Verdict.UNKNOWN: ("is not known", "are not known"),
 }
+_STATE_UNREAD = (
+    "is safe except for its state, which was not read",
+    "are safe except for their state, which was not read",
+)
 _SHORT = {
     Verdict.SAFE: "state unread",
     Verdict.REPEATS: "repeats",
@@ -56,11 +60,10 @@ def _say_totals(totals: FleetTotals) -> str:
     took = _took(totals.seconds)
     if not totals.checkpoints:
         return f"No checkpoint was found in {took}."
-    parts = [
-        f"{number:,} {words[number != 1]}"
-        for verdict, words in _TOTALS.items()
-        if (number := totals.verdicts.get(verdict.value, 0))
-    ]
+    numbers = {words: totals.verdicts.get(each.value, 0) for each, words in _TOTALS.items()}
+    numbers[_TOTALS[Verdict.UNKNOWN]] -= totals.state_unread
+    numbers[_STATE_UNREAD] = totals.state_unread
+    parts = [f"{number:,} {words[number != 1]}" for words, number in numbers.items() if number]
     said = f"{count(totals.checkpoints, 'checkpoint')} in {took}: {', '.join(parts)}."
     if totals.replaced:
         said += f" {totals.replaced:,} more were replaced by later generations."
@@ -81,11 +84,10 @@ def _took(seconds: float) -> str:
 def _say_state(totals: FleetTotals, request: FleetRequest) -> list[str]:
     if not totals.state_unread:
         return []
-    verb = "is" if totals.state_unread == 1 else "are"
     more = request.requests * _MORE_REQUESTS
     return [
-        f"Of the safe ones, {totals.state_unread:,} {verb} safe except for state that was not read:"
-        f" {request.requests} requests did not reach it. `--requests {more}` reads more."
+        f"{request.requests} requests did not reach the state of {totals.state_unread:,}: "
+        f"`--requests {more}` reads more, and `holdfast inspect` reads all of one."
     ]
 
 
@@ -98,6 +100,7 @@ def _say_worst(found: FleetScan) -> list[str]:
     ]
     verdicts = found.totals.verdicts
     others = sum(verdicts.values()) - verdicts.get(Verdict.SAFE.value, 0) - len(rows)
+    others -= found.totals.state_unread
     more = [f"  and {others:,} more: --format json or --to has all of them"] if others else []
     return ["", "Worst first:", *columns(rows), *more]
 

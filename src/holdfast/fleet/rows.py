@@ -146,10 +146,10 @@ class FleetTotals(msgspec.Struct, frozen=True, kw_only=True):
     checkpoints: int = 0
     """Without those that were replaced."""
     verdicts: dict[str, int] = {}
-    """How many of each verdict, of `so_far` where that says more. Those that could not be read are
-    among `not-known`."""
+    """How many of each verdict; of `so_far` where that is worse than safe. Those that could not be
+    read are among `not-known`."""
     state_unread: int = 0
-    """How many of the `safe` ones are safe except for their state, which was not read."""
+    """How many of `not-known` are safe except for their state, which was not read."""
     unread: int = 0
     """How many could not be read at all."""
     replaced: int = 0

@@ -29,11 +29,11 @@ class FleetSummary:
         if not row.is_current:
             self._counts["replaced"] += 1
             return
-        verdict = row.so_far or row.verdict
+        verdict = row.verdict if row.is_state_unread else row.so_far or row.verdict
         self._verdicts[verdict.value] += 1
         self._counts["state_unread"] += row.is_state_unread
         self._counts["unread"] += row.unread is not None
-        if verdict is not Verdict.SAFE:
+        if verdict is not Verdict.SAFE and not row.is_state_unread:
             self._keep(row)
 
     def _keep(self, row: FleetRow) -> None:

@@ -52,8 +52,8 @@ def test_state_that_was_not_read_is_said_and_does_not_pass(scan: Call, tmp_path:
     files.files.update(more)
     code, lines = scan(write_to(tmp_path, files), "--check")
     assert code == ExitCode.FOUND
-    assert lines[0].endswith(": 1 is safe.")
-    assert lines[1].startswith("Of the safe ones, 1 is safe except for state that was not read")
+    assert lines[0].endswith(": 1 is safe except for its state, which was not read.")
+    assert lines[1].startswith("12 requests did not reach the state of 1: `--requests 60`")
 
 
 def test_the_json_is_of_the_committed_form(scan: Call, tmp_path: Path) -> None:
