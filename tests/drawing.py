@@ -61,7 +61,10 @@ GROUPS: dict[str, tuple[int, tuple[str, ...]]] = {
             "test_retention",
         ),
     ),
-    "slow starts": (1, ("test_start_requests", "test_moved_state", "test_deleted_checkpoint")),
+    "slow starts": (
+        1,
+        ("test_start_requests", "test_moved_state", "test_deleted_checkpoint", "test_fleet"),
+    ),
     "plain streams": (
         1,
         (

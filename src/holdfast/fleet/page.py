@@ -54,6 +54,7 @@ class PageBuilder:
     _worst: list[FleetRow] = field(default_factory=list)
     _busy: list[FleetRow] = field(default_factory=list)
     _seen_ms: int = 0
+    _state_unread: int = 0
 
     def add(self, row: FleetRow) -> None:
         """Take one row; what a later generation has replaced is left out."""
@@ -65,7 +66,8 @@ class PageBuilder:
         self._verdicts[verdict] += 1
         if row.owner is not None:
             self._owners[row.owner][verdict] += 1
-        if verdict is not Verdict.SAFE:
+        self._state_unread += row.is_state_unread
+        if verdict is not Verdict.SAFE and not row.is_state_unread:
             self._worst.append(row)
             if len(self._worst) > 2 * SHOWN:
                 self._worst = nsmallest(SHOWN, self._worst, key=_urgency)
@@ -84,7 +86,7 @@ class PageBuilder:
         owners = self._by_owner()
         return FleetPage(
             title=_clean(title),
-            answer=_answer(total, safe),
+            answer=_answer(total, safe, self._state_unread),
             is_bad=safe < total or not total,
             facts=[f"scanned {moment(self._seen_ms)}", count(total, "checkpoint")],
             shares=_shares(self._verdicts),
@@ -92,7 +94,7 @@ class PageBuilder:
             other_owners=len(self._owners) - len(owners[:OWNERS]),
             changes=changes,
             entries=[_entry(row) for row in worst],
-            left_out=total - safe - len(worst),
+            left_out=total - safe - self._state_unread - len(worst),
             across=[_across(each) for each in self.across.findings() if each.name != "busiest"],
             busiest=[_busy(row) for row in self._busy],
             not_checked=_NOT_CHECKED,
@@ -139,21 +141,22 @@ def changes_of(found: FleetDiff) -> list[Changes]:
     ]
 
 
-def _answer(total: int, safe: int) -> str:
+def _answer(total: int, safe: int, state_unread: int) -> str:
     if not total:
         return "The scan found no checkpoint."
-    if safe == total:
-        return (
-            f"All {total:,} are safe to restart, as far as a scan can tell."
-            if total > 1
-            else ("It is safe to restart, as far as a scan can tell.")
-        )
-    verb = "needs" if total - safe == 1 else "need"
-    return f"{total - safe:,} of {count(total, 'checkpoint')} {verb} attention before a restart."
+    bad = total - safe - state_unread
+    verb = "needs" if bad == 1 else "need"
+    said = f"{bad:,} of {count(total, 'checkpoint')} {verb} attention before a restart."
+    if not bad:
+        said = f"Nothing was found in {count(total, 'checkpoint')} that speaks against a restart."
+    if state_unread:
+        said += f" Of {state_unread:,}, the state was not read."
+    return said
 
 
 def _verdict(row: FleetRow) -> Verdict:
-    return row.so_far or row.verdict
+    """Return the verdict to show: what is safe except for unread state is not known."""
+    return row.verdict if row.is_state_unread else row.so_far or row.verdict
 
 
 def _urgency(row: FleetRow) -> tuple[int, str]:

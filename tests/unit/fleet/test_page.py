@@ -69,11 +69,23 @@ def test_an_entry_has_its_facts_its_commands_and_a_text_for_a_ticket() -> None:
 
 def test_a_fleet_that_is_safe_says_so() -> None:
     page = build([row("a/one"), row("a/two")]).page(title="Streams")
+    answer = "Nothing was found in 2 checkpoints that speaks against a restart."
+    assert (page.is_bad, page.answer) == (False, answer)
+    assert "Nothing was found." in render_fleet(page)
+
+
+def test_state_that_was_not_read_is_not_shown_as_fine() -> None:
+    unread = row("a/one", Verdict.UNKNOWN, so_far=Verdict.SAFE)
+    page = build([unread, row("a/two")]).page(title="Streams")
     assert (page.is_bad, page.answer) == (
-        False,
-        "All 2 are safe to restart, as far as a scan can tell.",
+        True,
+        "Nothing was found in 2 checkpoints that speaks against a restart."
+        " Of 1, the state was not read.",
     )
-    assert "Nothing: every checkpoint that was read is safe." in render_fleet(page)
+    assert [(each.word, each.number) for each in page.shares if each.number] == (
+        [("not known", 1), ("safe", 1)]
+    )
+    assert (list(page.entries), page.left_out) == ([], 0)
 
 
 def test_a_scan_without_checkpoints_is_not_shown_as_fine() -> None:
