@@ -10,8 +10,8 @@ from holdfast.cli.exit_codes import ExitCode
 from holdfast.errors import ConfigError
 from holdfast.fleet.compare import compare_scans
 from holdfast.fleet.files import newest_file, read_rows
-from holdfast.fleet.page import build, changes_of
 from holdfast.report.fleet_page import render_fleet
+from holdfast.report.fleet_rows import build, changes_of
 
 
 @click.command()

@@ -12,10 +12,10 @@ from click.testing import CliRunner
 from holdfast.cli.main import holdfast
 from holdfast.fleet.compare import compare_scans
 from holdfast.fleet.files import write_rows
-from holdfast.fleet.page import SHOWN, build, changes_of
 from holdfast.fleet.rows import FleetRow
 from holdfast.judgement.judge import Verdict
 from holdfast.report.fleet_page import Changes, render_fleet
+from holdfast.report.fleet_rows import SHOWN, build, changes_of
 
 AT_MS = 1_763_470_000_000
 
