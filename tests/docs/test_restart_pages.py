@@ -12,6 +12,7 @@ import sqlite3
 import subprocess
 import sys
 import tarfile
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -142,7 +143,7 @@ def test_the_checklist_copies_everything(srv: Path) -> None:
 
 def test_the_query_of_the_checklist_counts_duplicates_and_gaps() -> None:
     (query,) = re.findall(r"```sql\n(.*?)```", CHECKLIST.read_text(), re.DOTALL)
-    with sqlite3.connect(":memory:") as table:
+    with closing(sqlite3.connect(":memory:")) as table:
         table.execute("CREATE TABLE orders (kafka_partition INTEGER, kafka_offset INTEGER)")
         rows = [(0, 5), (0, 6), (0, 6), (0, 9), (1, 1), (1, 2)]
         table.executemany("INSERT INTO orders VALUES (?, ?)", rows)
