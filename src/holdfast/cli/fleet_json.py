@@ -6,9 +6,9 @@ The schema is committed as docs/reference/fleet.schema.json.
 from __future__ import annotations
 
 from holdfast.fleet.compare import FleetChange, FleetDiff, is_worse
-from holdfast.fleet.rows import ATTENTION, FleetFinding, FleetRow, FleetTotals
+from holdfast.fleet.rows import FleetFinding, FleetRow, FleetTotals
 from holdfast.fleet.run import FleetScan
-from holdfast.judgement.judge import Verdict
+from holdfast.judgement.judge import ATTENTION, Verdict
 from holdfast.report.envelope import Answer, fill, render
 
 

@@ -16,7 +16,7 @@ from holdfast.evidence.overview import Overview
 from holdfast.evidence.wording import source_kind
 from holdfast.judgement.advice import advise
 from holdfast.judgement.brief import say_in_short
-from holdfast.judgement.judge import Verdict, judge
+from holdfast.judgement.judge import ATTENTION, Verdict, judge
 from holdfast.spark_versions import SparkVersion
 from holdfast.storage.location import Location
 from holdfast.storage.open import open_reader
@@ -24,16 +24,6 @@ from holdfast.storage.read import Reader
 
 _KEPT_FILES = 10
 """Of the files that a prediction follows from."""
-_ATTENTION = (
-    Verdict.LOSES,
-    Verdict.FAILS,
-    Verdict.ALTERS,
-    Verdict.UNKNOWN,
-    Verdict.REPEATS,
-    Verdict.NOTHING,
-    Verdict.SAFE,
-)
-"""What needs attention first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,4 +124,4 @@ def _urgency(row: Found[Summary]) -> tuple[int, str]:
         return 0, row.path
     if row.summary is None:
         return 1 + len(Verdict), row.path
-    return 1 + _ATTENTION.index(row.summary.verdict), row.path
+    return 1 + ATTENTION.index(row.summary.verdict), row.path

@@ -7,8 +7,8 @@ from enum import StrEnum, unique
 
 import msgspec
 
-from holdfast.fleet.rows import ATTENTION, FleetRow
-from holdfast.judgement.judge import Verdict
+from holdfast.fleet.rows import FleetRow
+from holdfast.judgement.judge import ATTENTION, Verdict
 from holdfast.wording import size
 
 _GROWS = 2.0

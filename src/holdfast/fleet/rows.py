@@ -10,18 +10,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from holdfast.judgement.judge import Verdict
+from holdfast.judgement.judge import ATTENTION, Verdict
 
-ATTENTION = (
-    Verdict.LOSES,
-    Verdict.FAILS,
-    Verdict.ALTERS,
-    Verdict.UNKNOWN,
-    Verdict.REPEATS,
-    Verdict.NOTHING,
-    Verdict.SAFE,
-)
-"""Verdicts in the order in which a person should look at them."""
 DAY_MS = 86_400_000
 
 

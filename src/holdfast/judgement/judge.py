@@ -50,6 +50,16 @@ class Verdict(StrEnum):
     SAFE = "safe"
 
 
+ATTENTION = (
+    Verdict.LOSES,
+    Verdict.FAILS,
+    Verdict.ALTERS,
+    Verdict.UNKNOWN,
+    Verdict.REPEATS,
+    Verdict.NOTHING,
+    Verdict.SAFE,
+)
+"""Verdicts in the order in which a person should look at them."""
 _OF_EFFECT = {
     Effect.LOSES: Verdict.LOSES,
     Effect.REPEATS: Verdict.REPEATS,

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from holdfast.report.template import render
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
@@ -106,14 +108,4 @@ class FleetPage:
 
 def render_fleet(page: FleetPage) -> str:
     """Return the page."""
-    import jinja2  # noqa: PLC0415 - costs 30 ms, and only a report needs it
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("holdfast.report", ""),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        keep_trailing_newline=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("fleet.html").render(page=page)
+    return render("fleet.html", page=page)

@@ -10,8 +10,8 @@ from heapq import nlargest, nsmallest
 
 from holdfast.fleet.across import AcrossCheckpoints
 from holdfast.fleet.compare import ChangeKind, FleetDiff
-from holdfast.fleet.rows import ATTENTION, FleetFinding, FleetRow
-from holdfast.judgement.judge import Verdict
+from holdfast.fleet.rows import FleetFinding, FleetRow
+from holdfast.judgement.judge import ATTENTION, Verdict
 from holdfast.printable import printable
 from holdfast.redact import redact
 from holdfast.report.fleet_page import Across, Busy, Changes, Entry, FleetPage, Owner, Share

@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from holdfast.report.template import render
+
 _SPACIOUS, _DENSE = 14, 40
 """Up to so many columns a bar has room for its seconds, and for its number."""
 _KINDS = {
@@ -93,23 +95,12 @@ class Page:
 
 def render_timelines(page: Page) -> str:
     """Return the page as HTML."""
-    import jinja2  # noqa: PLC0415 - costs 30 ms, and only drills draw
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("holdfast.report", ""),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        keep_trailing_newline=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     shown = [_place(section) for section in page.sections]
     bars = (bar for each in page.sections for driver in each.drivers for bar in driver.bars)
     used = {bar.kind for bar in bars}
     legend = {kind: words for kind, words in _KINDS.items() if kind in used}
     has_few = len(shown) <= _FEW_SECTIONS
-    template = environment.get_template("timeline.html")
-    return template.render(page=page, sections=shown, legend=legend, has_few=has_few)
+    return render("timeline.html", page=page, sections=shown, legend=legend, has_few=has_few)
 
 
 def _place(section: Section) -> dict[str, object]:
