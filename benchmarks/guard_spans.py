@@ -6,8 +6,9 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, Self
+
+from msgspec.structs import replace
 
 from holdfast import points
 from holdfast.sinks.postgres import collect

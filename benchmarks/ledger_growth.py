@@ -14,12 +14,13 @@ import statistics
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import click
 import psycopg
 import pyarrow as pa
+from msgspec.structs import replace
 
 from benchmarks.attempts import NONCE, attempts, new_row
 from holdfast.ledger import Attempt

@@ -19,13 +19,14 @@ import struct
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 import psutil
+from msgspec.structs import replace
 
 from benchmarks.measuring import exit_when_missed
 from campaigns.executor_faults import faulty_tasks

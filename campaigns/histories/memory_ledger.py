@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from campaigns.histories.memory_table import TABLES, Opened, Row, SinkContents, Table
 from holdfast.ledger.output import (
@@ -105,7 +107,7 @@ class MemoryLedger(LedgerStore):
         obstacle = self.find_obstacle(new, output)
         if obstacle is not None:
             raise CannotSettleError(self._sink.display_name, obstacle)
-        after = replace(
+        after = dataclasses.replace(
             table,
             ledger=dict(table.ledger),
             copies=dict(table.copies),

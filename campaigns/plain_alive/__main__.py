@@ -21,12 +21,13 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from unittest.mock import patch
 
 import click
+from msgspec.structs import replace
 from pyspark.sql import SparkSession
 
 from campaigns.streams import plain_alive

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import msgspec
+from msgspec.structs import replace
 
 from campaigns.repair_kills.world import BATCHES, World
 from holdfast.judgement.case import DiagnoseRequest

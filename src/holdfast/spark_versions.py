@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+
+import msgspec
+from msgspec.structs import replace
 
 SparkVersion = tuple[int, ...]
 """Two numbers, such as (4, 2), mean its newest release; three, a release that differs from it."""
 _NUMBERS = re.compile(r"(\d{1,3})\.(\d{1,3})(?:\.(\d{1,3}))?(?:[-.].*)?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Behaviour:
+class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     """What one version does where others do something else."""
 
     needs_metadata: bool = False
@@ -60,8 +61,7 @@ class Behaviour:
     """In the error when a state file cannot be read."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Supported:
+class Supported(msgspec.Struct, frozen=True, kw_only=True):
     """One version that is run here, killed and restarted, and whose checkpoints are read."""
 
     release: str
@@ -73,7 +73,7 @@ class Supported:
     first_pins: str = ""
     """A setting that it was the first to pin in a checkpoint; empty when it added none."""
     behaviour: Behaviour
-    others: Mapping[SparkVersion, Behaviour] = field(default_factory=dict)
+    others: Mapping[SparkVersion, Behaviour] = msgspec.field(default_factory=dict)
     """Its releases that do not do what the newest one does."""
     note: str = ""
     """On the page of what is supported."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Iterator
-from dataclasses import replace
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 
 from campaigns.repair_kills.killing import Killing, Share, Tally
 from campaigns.repair_kills.scenes import SCENES, Scene

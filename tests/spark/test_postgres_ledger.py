@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import psycopg
 import pyarrow as pa
 import pytest
+from msgspec.structs import replace
 
 from holdfast.ids import BatchId, QueryId
 from holdfast.ledger import LedgerRow
@@ -163,7 +164,7 @@ def test_a_merged_table_holds_fewer_rows_than_were_written(
 ) -> None:
     write_batch(connection, target, attempt(0), batches=[rows(1, 2)])
     connection.execute("DELETE FROM readings WHERE id = 2")
-    merged = replace(target, keys=("id",))
+    merged = dataclasses.replace(target, keys=("id",))
     assert examine(connection, ROW, merged) is None, "two rows of one key are one"
     emptied(connection)
     assert examine(connection, ROW, merged) is not None

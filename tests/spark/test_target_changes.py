@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
@@ -43,7 +44,7 @@ def on_stage(spark: SparkSession, postgres: Postgres, tmp_path: Path) -> Stage:
 def named(name: str, **change: Any) -> Cell:
     """Return a cell, with a change that differs from its own."""
     (cell,) = [each for each in CELLS if each.name == name]
-    return replace(cell, change=replace(cell.change, **change))
+    return dataclasses.replace(cell, change=dataclasses.replace(cell.change, **change))
 
 
 @pytest.mark.sampled(6)
@@ -147,7 +148,7 @@ class FakeScene:
 
 
 def play_fake(scene: FakeScene) -> Played:
-    refused = replace(EXACT, running="TABLE_CHANGED starts TABLE_CHANGED")
+    refused = dataclasses.replace(EXACT, running="TABLE_CHANGED starts TABLE_CHANGED")
     change = Change(name="nothing", act=(), appended=refused)
     return play_cell(
         Cell(kind=POSTGRES, change=change, table=Table.APPENDED, when=When.RUNNING), scene

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.adoption.into_sink import IntoSink
 from holdfast.adoption.model import Unclear
@@ -22,8 +24,7 @@ from holdfast.sinks.kinds import open_recorded
 from holdfast.storage.read import Reader
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FirstStart:
+class FirstStart(msgspec.Struct, frozen=True, kw_only=True):
     """What it finds."""
 
     evidence: StreamEvidence
@@ -44,8 +45,7 @@ class FirstStart:
         return tuple(each for each in self.findings if each.refuses_start)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartLook:
+class StartLook(msgspec.Struct, frozen=True, kw_only=True):
     """What the first guarded start of a stream looks at."""
 
     case: Case

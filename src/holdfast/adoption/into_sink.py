@@ -9,7 +9,9 @@ from __future__ import annotations
 import ast
 import json
 import re
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.adoption.plain_append import NotPlain, find_plain_append
 from holdfast.adoption.query_text import QueryText
@@ -29,8 +31,7 @@ _OWN_FUNCTION = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IntoSink:
+class IntoSink(msgspec.Struct, frozen=True, kw_only=True):
     """A sink of Holdfast, as the call writes it."""
 
     kind: str
@@ -61,8 +62,7 @@ class IntoSink:
         return f"{module}.{name}({self.arguments})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoSink:
+class NoSink(msgspec.Struct, frozen=True, kw_only=True):
     """Why no sink of Holdfast takes the rows of a query."""
 
     why: str
@@ -81,8 +81,7 @@ def delta_at(place: str, *, at: tuple[int, int] | None = None) -> IntoSink:
     return IntoSink(kind="delta", arguments=f"path={literal(place)}", at=at, place=place)
 
 
-@dataclass(frozen=True, slots=True)
-class NamedTable:
+class NamedTable(msgspec.Struct, frozen=True):
     """A table of PostgreSQL, as `--sink env:NAME#TABLE` names it."""
 
     secret: str

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.adoption.first_start import FirstStart, StartLook, find_first_start
 from holdfast.adoption.into_sink import (
@@ -42,8 +43,7 @@ Program = ProgramOfStream | NoQuery | None
 """What the program says; None if none was named."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdoptionRequest:
+class AdoptionRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What to look at, as it was asked for."""
 
     looks: DiagnoseRequest
@@ -53,8 +53,7 @@ class AdoptionRequest:
     code: CodeFile | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlainStream:
+class PlainStream(msgspec.Struct, frozen=True, kw_only=True):
     """What was found."""
 
     judged: Judgement

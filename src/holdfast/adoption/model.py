@@ -5,8 +5,9 @@ Nothing is changed by making one. `hf.start(…, checkpoint=…)` adopts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum, unique
+
+import msgspec
 
 from holdfast.rules.rule import Finding
 
@@ -33,8 +34,7 @@ class BatchHolding(StrEnum):
     NOT_KNOWN = "not-known"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PendingBatch:
+class PendingBatch(msgspec.Struct, frozen=True, kw_only=True):
     """The batch that was planned and not committed."""
 
     batch: int | None
@@ -48,8 +48,7 @@ class PendingBatch:
     """What the guarded start does with it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToDo:
+class ToDo(msgspec.Struct, frozen=True, kw_only=True):
     """Something to do before the stream runs guarded."""
 
     short: str
@@ -60,24 +59,21 @@ class ToDo:
     """The rule that asks for it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unclear:
+class Unclear(msgspec.Struct, frozen=True, kw_only=True):
     """Something that was not known, and how to find it out."""
 
     what: str
     how: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Suggested:
+class Suggested(msgspec.Struct, frozen=True, kw_only=True):
     """A value of the call, and where it comes from."""
 
     value: str
     where: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProgramChange:
+class ProgramChange(msgspec.Struct, frozen=True, kw_only=True):
     """What to write in the program instead of the chain."""
 
     place: str | None
@@ -92,8 +88,7 @@ class ProgramChange:
     """What the call leaves out, each with where it was written."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Adoption:
+class Adoption(msgspec.Struct, frozen=True, kw_only=True):
     """The answer."""
 
     verdict: AdoptionVerdict

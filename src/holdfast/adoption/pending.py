@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from holdfast.adoption.first_start import FirstStart
 from holdfast.adoption.into_sink import IntoSink

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.lint.batch_functions import BatchFunction, Write
 from holdfast.lint.batch_ids import LOGS
 from holdfast.lint.volatile import name_of
 
 
-@dataclass(frozen=True, slots=True)
-class NotPlain:
+class NotPlain(msgspec.Struct, frozen=True):
     """Why a function does more than that, or something else."""
 
     why: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.adoption.into_sink import IntoSink, NamedTable, NoSink, find_into, literal
 from holdfast.adoption.model import ProgramChange
@@ -39,8 +40,7 @@ _SECRET = "a line near it holds what looks like a secret, or a hidden character"
 _NOTEBOOK = "it is a cell of a notebook"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodeFile:
+class CodeFile(msgspec.Struct, frozen=True, kw_only=True):
     """A program, and which of its queries is meant."""
 
     path: str
@@ -50,8 +50,7 @@ class CodeFile:
     find_constants: FindConstants = no_modules
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProgramOfStream:
+class ProgramOfStream(msgspec.Struct, frozen=True, kw_only=True):
     """A program that was read, and its query."""
 
     file: CodeFile
@@ -136,8 +135,7 @@ class ProgramOfStream:
         return f"{self.place(self.found.query.at)}: {_SECRET}" if diff is None else _Diff(diff)
 
 
-@dataclass(frozen=True, slots=True)
-class _Diff:
+class _Diff(msgspec.Struct, frozen=True):
     text: str
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.adoption.text_edits import ProgramText
 from holdfast.lint.program import Program
 from holdfast.lint.queries import Query
 
 
-@dataclass(frozen=True, slots=True)
-class QueryText:
+class QueryText(msgspec.Struct, frozen=True):
     """What is needed to write the query in another way."""
 
     program: Program

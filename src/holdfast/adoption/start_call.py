@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.adoption.into_sink import literal
 from holdfast.adoption.query_text import QueryText
@@ -25,16 +26,14 @@ _INSTEAD = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TooDynamic:
+class TooDynamic(msgspec.Struct, frozen=True):
     """Why a chain cannot be replaced without a person."""
 
     line: int
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartCall:
+class StartCall(msgspec.Struct, frozen=True, kw_only=True):
     """The arguments of a call, in their order, as they are written."""
 
     df: str

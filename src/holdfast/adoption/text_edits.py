@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+
+import msgspec
 
 _PLACE = tuple[int, int]
 """A line from 1, and a column in bytes of UTF-8 from 0: as the parser counts."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextEdit:
+class TextEdit(msgspec.Struct, frozen=True):
     """One replacement."""
 
     start: _PLACE

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.apply.journal import Journal, read_journalled_plan
 from holdfast.apply.leases import Leases
@@ -18,8 +19,7 @@ from holdfast.storage.location import parse_location
 from holdfast.storage.write import Writer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProgressCallbacks:
+class ProgressCallbacks(msgspec.Struct, frozen=True, kw_only=True):
     """Who is told how it goes."""
 
     step: Callable[[int, str], None] = lambda *_: None
@@ -30,8 +30,7 @@ class ProgressCallbacks:
     """Called while a lease is waited for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanRun:
+class PlanRun(msgspec.Struct, frozen=True, kw_only=True):
     """One application of a plan."""
 
     plan: Plan

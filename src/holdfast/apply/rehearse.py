@@ -6,7 +6,8 @@ Sinks are only looked at. No lease is taken and nothing is written.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.apply.applying import PlanRun, ProgressCallbacks
 from holdfast.apply.checks import find_moved
@@ -25,8 +26,7 @@ from holdfast.storage.location import parse_location
 from holdfast.storage.overlay import OverlayChange, OverlayWriter
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rehearsal:
+class Rehearsal(msgspec.Struct, frozen=True, kw_only=True):
     """What a plan would change, and what Spark would do then."""
 
     changes: tuple[tuple[str, OverlayChange], ...]

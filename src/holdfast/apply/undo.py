@@ -10,7 +10,8 @@ back the rows that were kept.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+
+import msgspec
 
 from holdfast import clock, version
 from holdfast.apply.applying import PlanRun, ProgressCallbacks
@@ -90,8 +91,7 @@ def _plan_undo(journal: str, stores: Stores) -> Plan | NoPlan:
     return undo
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Look:
+class _Look(msgspec.Struct, frozen=True, kw_only=True):
     """One step that was begun, and how the world stands to it now."""
 
     number: int
@@ -104,14 +104,13 @@ class _Look:
         return isinstance(self.found, Done | Drifted)
 
 
-@dataclass(slots=True)
-class _Taken:
+class _Taken(msgspec.Struct):
     """What takes back the steps of a plan that were carried out."""
 
-    steps: list[Step] = field(default_factory=list)
-    told: dict[str, list[str]] = field(default_factory=dict)
+    steps: list[Step] = msgspec.field(default_factory=list)
+    told: dict[str, list[str]] = msgspec.field(default_factory=dict)
     """What becomes of the sinks, by stream."""
-    needs: list[Need] = field(default_factory=list)
+    needs: list[Need] = msgspec.field(default_factory=list)
 
     def add(self, found: Undone, stream: str) -> None:
         """Add the steps that take one back, and what is said of them."""
@@ -120,8 +119,7 @@ class _Taken:
         self.needs += found.needs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Undoing:
+class _Undoing(msgspec.Struct, frozen=True, kw_only=True):
     """One plan that is taken back."""
 
     plan: Plan

@@ -8,9 +8,11 @@ its output is emptied, and it reads the table as it is then.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.apply.stores import Stores
 from holdfast.judgement.case import DiagnoseRequest
@@ -24,8 +26,7 @@ from holdfast.plan.world import look_at_stream
 from holdfast.storage.location import parse_location
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Readers:
+class Readers(msgspec.Struct, frozen=True, kw_only=True):
     """The readers, in the order of the data, and what an undo does to them."""
 
     streams: tuple[str, ...] = ()

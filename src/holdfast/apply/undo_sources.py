@@ -9,7 +9,8 @@ such offset: it must be reset.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.apply.steps.kind import Undoing, Undone
 from holdfast.apply.steps.sources import digest_without_versions
@@ -33,8 +34,7 @@ from holdfast.storage.read import Reader
 _WHY = "Its table was emptied and refilled: Delta would refuse those commits, or repeat the rows."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Table:
+class _Table(msgspec.Struct, frozen=True, kw_only=True):
     """A table that gets its rows back."""
 
     step: SettleSink
@@ -44,8 +44,7 @@ class _Table:
     """That its rows come from: what was there before the plan."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Entry:
+class _Entry(msgspec.Struct, frozen=True, kw_only=True):
     """The newest entry of an offset log."""
 
     parsed: OffsetEntry

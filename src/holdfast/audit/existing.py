@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from holdfast.audit.model import Audit, AuditedQuery, FoundCheckpoint
 from holdfast.errors import LocationError

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from holdfast.grades import Confidence, Effect, Recognises, Severity
 from holdfast.lint.query_in_code import Written
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AppliedRule:
+class AppliedRule(msgspec.Struct, frozen=True, kw_only=True):
     """A rule of lint that applies to a query."""
 
     code: str
@@ -19,8 +18,7 @@ class AppliedRule:
     place: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditedQuery:
+class AuditedQuery(msgspec.Struct, frozen=True, kw_only=True):
     """One streaming query, and what a restart after a kill does to it."""
 
     file: str
@@ -64,8 +62,7 @@ class AuditedQuery:
         return self.effects == (Effect.NONE,)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class Job(msgspec.Struct, frozen=True, kw_only=True):
     """A job definition that names a program."""
 
     place: str
@@ -78,16 +75,14 @@ class Job:
     """The audited file that it runs; None if that is not among them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotUnderstood:
+class NotUnderstood(msgspec.Struct, frozen=True, kw_only=True):
     """Something that may hold a query and was not judged."""
 
     place: str
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundCheckpoint:
+class FoundCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
     """A checkpoint that exists, with the queries whose location names it, or may name it."""
 
     location: str
@@ -95,8 +90,7 @@ class FoundCheckpoint:
     unread: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Audit:
+class Audit(msgspec.Struct, frozen=True, kw_only=True):
     """The answer."""
 
     files: int

@@ -6,8 +6,10 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import PurePath
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.audit.guarded import find_guarded
 from holdfast.audit.model import AppliedRule, AuditedQuery, NotUnderstood
@@ -36,8 +38,7 @@ _IN_CELL = {
 _RUNS = re.compile(rb"(?:^|MAGIC\s+|\")%run\s+([^\s\"\\]+)", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileAudit:
+class FileAudit(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of one file."""
 
     report: FileReport

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from holdfast.audit.existing import join_checkpoints
 from holdfast.audit.jobs import JOB_FILES, checkpoint_of, file_of, read_jobs

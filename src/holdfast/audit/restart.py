@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.audit.sink_judgement import KnownBy, SinkJudgement
 from holdfast.grades import Confidence, Effect, Recognises
@@ -20,8 +21,7 @@ _STARTS_OVER = frozenset(
 _RULES = {rule.code: rule for rule in LINT_RULES}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AfterKill:
+class AfterKill(msgspec.Struct, frozen=True, kw_only=True):
     """What the next start does to the data."""
 
     effects: tuple[Effect, ...]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from holdfast.grades import Effect, Recognises
 
@@ -29,8 +30,7 @@ class KnownBy(StrEnum):
     NOTHING = "nothing"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SinkJudgement:
+class SinkJudgement(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a sink recognises a repeated batch, and where the code shows it."""
 
     recognises: Recognises

@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.audit.sink_formats import TAKES_TRANSACTION_ID, USE_BATCH_IDENTITY
 from holdfast.audit.sink_judgement import KnownBy, SinkJudgement
@@ -30,8 +31,7 @@ _DEEPEST = 12
 _CHANGE = "Give the batch id as txnVersion, and a txnAppId that stays the same."
 
 
-@dataclass(frozen=True, slots=True)
-class _Setting:
+class _Setting(msgspec.Struct, frozen=True):
     """A call that changes one of the two settings of the session."""
 
     name: str

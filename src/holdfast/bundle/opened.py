@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from holdfast.storage.read import Reader
 
@@ -11,8 +12,7 @@ if TYPE_CHECKING:
     from holdfast.bundle.unpack import Bundle
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class Opened(msgspec.Struct, frozen=True, kw_only=True):
     """A checkpoint, where it is or in a bundle."""
 
     checkpoint: Reader

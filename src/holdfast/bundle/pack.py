@@ -9,7 +9,8 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from holdfast.bundle.choose import (
     LARGEST_BUNDLE,
@@ -47,8 +48,7 @@ _MADE_1980 = (1980, 1, 1, 0, 0, 0)
 """The earliest time that a zip can have: when a bundle was made is not part of it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Packed:
+class Packed(msgspec.Struct, frozen=True, kw_only=True):
     """A bundle, ready to be written."""
 
     data: bytes
@@ -57,14 +57,13 @@ class Packed:
     """Of the manifest: the seal."""
 
 
-@dataclass(slots=True)
-class _Packing:
+class _Packing(msgspec.Struct):
     """What was packed so far."""
 
-    members: dict[str, bytes] = field(default_factory=dict)
-    files: list[ListedFile] = field(default_factory=list)
-    removed: list[Removal] = field(default_factory=list)
-    changed: set[str] = field(default_factory=set)
+    members: dict[str, bytes] = msgspec.field(default_factory=dict)
+    files: list[ListedFile] = msgspec.field(default_factory=list)
+    removed: list[Removal] = msgspec.field(default_factory=list)
+    changed: set[str] = msgspec.field(default_factory=set)
     """Files that are not as Spark wrote them: Hadoop's checksums of them would not fit."""
     total: int = 0
 

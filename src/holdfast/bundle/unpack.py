@@ -7,9 +7,10 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+
+import msgspec
 
 from holdfast.bundle.choose import LARGEST_BUNDLE, MOST_FILES
 from holdfast.bundle.manifest import MANIFEST, SEAL, Manifest, decode, digest, is_member_name
@@ -33,8 +34,7 @@ _BROKEN = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bundle:
+class Bundle(msgspec.Struct, frozen=True, kw_only=True):
     """A bundle that fits its seal."""
 
     manifest: Manifest
@@ -42,8 +42,7 @@ class Bundle:
     digest: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BadBundle:
+class BadBundle(msgspec.Struct, frozen=True, kw_only=True):
     """A file that is no bundle, or was changed since it was sealed."""
 
     reasons: tuple[str, ...]

@@ -18,7 +18,6 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import msgspec
 
@@ -30,8 +29,7 @@ _LARGEST = 4 << 20
 """In bytes: enough for an entry of 512 MB."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sidecar:
+class Sidecar(msgspec.Struct, frozen=True, kw_only=True):
     """What Hadoop's sidecar says."""
 
     bytes_per_checksum: int

@@ -13,7 +13,8 @@ format 2), v3 `sinkMetadataMap`, the only place that names the sink.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.checkpoint.text import parse_leading_object, parse_versioned, whole_number
 from holdfast.checkpoint.unparsed import Unparsed
@@ -25,8 +26,7 @@ StateIds = tuple[tuple[str, ...], ...]
 """Per partition, the ids of its stores."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamedSink:
+class NamedSink(msgspec.Struct, frozen=True, kw_only=True):
     """A sink as a commit entry names it."""
 
     name: str
@@ -36,8 +36,7 @@ class NamedSink:
     """Whether the batch was written to it; earlier sinks of the query stay listed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommitEntry:
+class CommitEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One commit entry."""
 
     batch_id: BatchId

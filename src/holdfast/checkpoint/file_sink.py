@@ -13,7 +13,6 @@ caught up (`FileStreamSink.addBatch`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import msgspec
 
@@ -37,8 +36,7 @@ class SinkEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """When the file was written, by the store's clock; 0 when the log does not say."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SinkLog:
+class SinkLog(msgspec.Struct, frozen=True, kw_only=True):
     """Which batches a file sink has written."""
 
     entries: tuple[BatchId, ...]

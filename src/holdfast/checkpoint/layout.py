@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import dataclass
 from enum import Enum
+
+import msgspec
 
 from holdfast.ids import BatchId
 
@@ -42,8 +43,7 @@ class Kind(Enum):
     """Nothing Spark writes; Spark ignores it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Name:
+class Name(msgspec.Struct, frozen=True, kw_only=True):
     """A file name, understood."""
 
     kind: Kind

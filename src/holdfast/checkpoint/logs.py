@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.checkpoint.checksums import is_sidecar, is_stale
 from holdfast.checkpoint.commits import CommitEntry, parse_commit_entry
@@ -23,8 +25,7 @@ LARGEST_LOG = 512 << 20
 """Entries beyond this are not read: a hundred entries of a million partitions have two GB."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Log(Generic[T]):
+class Log(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     """One log: its entries, and what else lies beside them."""
 
     entries: Mapping[BatchId, T | Unparsed]
@@ -39,8 +40,7 @@ class Log(Generic[T]):
     """Paths of entries without a usable checksum; known only when everything was read."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Logs:
+class Logs(msgspec.Struct, frozen=True, kw_only=True):
     """Both logs."""
 
     offsets: Log[OffsetEntry]

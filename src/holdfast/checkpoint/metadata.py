@@ -10,7 +10,8 @@ Sinks that recognise a batch do so by this id. It holds no schema, no trigger, n
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.checkpoint.text import parse_leading_object
 from holdfast.checkpoint.unparsed import Unparsed
@@ -19,8 +20,7 @@ from holdfast.ids import QueryId
 _UUID = re.compile(r"[0-9a-fA-F]{1,8}(-[0-9a-fA-F]{1,4}){3}-[0-9a-fA-F]{1,12}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryMetadata:
+class QueryMetadata(msgspec.Struct, frozen=True, kw_only=True):
     """What `metadata` says."""
 
     query_id: QueryId

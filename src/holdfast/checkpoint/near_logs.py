@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from holdfast.checkpoint.commits import parse_commit_entry
 from holdfast.checkpoint.layout import COMMITS, OFFSETS, Kind

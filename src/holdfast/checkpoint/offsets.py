@@ -14,7 +14,8 @@ left out. An empty second line means continuous processing. An offset is whateve
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.checkpoint.text import parse_leading_object, parse_versioned, whole_number
 from holdfast.checkpoint.unparsed import Unparsed
@@ -26,8 +27,7 @@ PARTITIONS = "spark.sql.shuffle.partitions"
 _NO_OFFSET = "-"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceOffset:
+class SourceOffset(msgspec.Struct, frozen=True, kw_only=True):
     """Where one source is at the end of a batch."""
 
     source: str
@@ -36,8 +36,7 @@ class SourceOffset:
     """As the source wrote it; None when it has no offset yet."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetMetadata:
+class OffsetMetadata(msgspec.Struct, frozen=True, kw_only=True):
     """The second line of an offset entry."""
 
     batch_watermark_ms: int
@@ -46,8 +45,7 @@ class OffsetMetadata:
     """Settings that Spark takes from here on a restart, whatever the session says."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetEntry:
+class OffsetEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One offset entry."""
 
     batch_id: BatchId

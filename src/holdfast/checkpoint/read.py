@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.checkpoint.checksums import is_sidecar, is_stale, sidecar_of
 from holdfast.checkpoint.commits import CommitEntry
@@ -40,8 +42,7 @@ EXPECTED = frozenset({COMMITS, OFFSETS, SOURCES, STATE})
 NOTHING = Listing(files=(), directories=())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checkpoint:
+class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Everything in a checkpoint that needs no state file to be opened."""
 
     location: Location
@@ -172,8 +173,7 @@ def _newest(logs: Logs) -> OffsetEntry | None:
     return entries[-1] if entries else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Begun:
+class _Begun(msgspec.Struct, frozen=True, kw_only=True):
     """What is listed first."""
 
     root: Listing

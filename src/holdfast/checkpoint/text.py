@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -28,8 +27,7 @@ _MOST_LINES = 10_000
 _LARGEST = 2**63 - 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VersionedText:
+class VersionedText(msgspec.Struct, frozen=True, kw_only=True):
     """A text log entry whose version line was understood."""
 
     version: int

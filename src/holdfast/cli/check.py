@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import click
+from msgspec.structs import replace
 
 from holdfast.cli.check_json import check_json
 from holdfast.cli.check_lines import check_lines

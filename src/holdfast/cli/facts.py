@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from holdfast.cli.diagnosis_text import say_nothing
 from holdfast.cli.exit_codes import ExitCode

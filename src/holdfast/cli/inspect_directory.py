@@ -6,7 +6,9 @@ A row is small whatever its checkpoint has: a directory may hold thousands.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.evidence.case import Case
 from holdfast.evidence.checkpoints_below import Found, Search
@@ -26,8 +28,7 @@ _KEPT_FILES = 10
 """Of the files that a prediction follows from."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """What is kept of one checkpoint that was judged."""
 
     verdict: Verdict
@@ -42,8 +43,7 @@ class Summary:
     sources: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DirectoryInspection:
+class DirectoryInspection(msgspec.Struct, frozen=True, kw_only=True):
     """The checkpoints below a directory, those that need attention first."""
 
     location: Location

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast import clock
 from holdfast.checkpoint.metadata import QueryMetadata
@@ -23,16 +25,14 @@ from holdfast.spark_versions import SparkVersion
 from holdfast.storage.read import FileInfo, Reader
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchDetail:
+class BatchDetail(msgspec.Struct, frozen=True, kw_only=True):
     """One batch, as `--batch` asks for it."""
 
     batch_id: BatchId
     ranges: tuple[SourceRange, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CostDetail:
+class CostDetail(msgspec.Struct, frozen=True, kw_only=True):
     """What the checkpoint costs, as `--cost` asks for it."""
 
     cost: CheckpointCost
@@ -40,8 +40,7 @@ class CostDetail:
     """By Spark's own progress; None if no file was given."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inspection:
+class Inspection(msgspec.Struct, frozen=True, kw_only=True):
     """What was looked at."""
 
     judgement: Judgement

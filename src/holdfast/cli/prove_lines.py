@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from shlex import quote
+
+from msgspec.structs import replace
 
 from holdfast.printable import printable
 from holdfast.proof.values import PIPELINE, CounterExample, Fault, Proof, ProofVerdict, TableProof

@@ -8,8 +8,10 @@ its sink has returned.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.drills.kill.entries import PREFIX
 
@@ -21,8 +23,7 @@ Entries = dict[tuple[str, int], float]
 """When entries of a log appeared, by stream and batch."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchRun:
+class BatchRun(msgspec.Struct, frozen=True, kw_only=True):
     """One batch, as one driver ran it."""
 
     stream: str

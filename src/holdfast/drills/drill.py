@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+import msgspec
+
 from holdfast.drills.checks import JUDGE, READER, check_history
 from holdfast.drills.history import Ended, History, Looked, Planned, Reached, Row, Started, now
 from holdfast.drills.kill.driver import Driver, Running
@@ -34,8 +36,7 @@ class Answer:
     """Of a state: its stores that are not compared."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
     """What a sink holds."""
 
     sink: str
@@ -68,8 +69,7 @@ class Subject(Sinks, Protocol):
         """What is started again and again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drilled:
+class Drilled(msgspec.Struct, frozen=True, kw_only=True):
     """What a drill showed."""
 
     name: str

@@ -7,7 +7,8 @@ batch that was killed before. Each run recovers the last kill and dies at the ne
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.drills.kill.points import Delete, Named, Point, Rename, parse_point
 
@@ -15,8 +16,7 @@ EVERY = "every"
 """The phase that is all of a stream's in one chain."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Phase:
+class Phase(msgspec.Struct, frozen=True, kw_only=True):
     """A moment of a run."""
 
     name: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from holdfast.drills.history import Row, format_row, parse_row
 from holdfast.errors import ConfigError
@@ -17,8 +18,7 @@ FEWEST_FILES = 6
 _ENDINGS = {".parquet": "parquet", ".json": "json", ".csv": "csv", ".txt": "text"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scratch:
+class Scratch(msgspec.Struct, frozen=True, kw_only=True):
     """What the function that starts the stream is given beside the session."""
 
     home: Path

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -26,8 +25,7 @@ TIMELINES, RESULT = "timeline.html", "result.json"
 _MOMENTS = {phase.name: phase.display_name for phase in ALL}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class About:
+class About(msgspec.Struct, frozen=True, kw_only=True):
     """What was drilled, when, and how to do it again."""
 
     target: str

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
+import msgspec
+
 from holdfast.drills.checks import KEPT
 from holdfast.drills.copied import copy_checkpoint, go_on_from
 from holdfast.drills.drill import Answer, Drilled, Seen, Write, run_drill
@@ -41,8 +43,7 @@ _PROGRAM = Path(__file__).with_name("programs") / "user_stream.py"
 _LOG = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class Target(msgspec.Struct, frozen=True, kw_only=True):
     """What is drilled."""
 
     start: str
@@ -60,8 +61,7 @@ class Target:
     """How long one driver may take, from its start to its end."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expected:
+class Expected(msgspec.Struct, frozen=True, kw_only=True):
     """What undisturbed runs left."""
 
     rows: Sequence[Row] = ()

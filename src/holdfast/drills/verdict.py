@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import IntEnum
+
+import msgspec
 
 
 class DrillVerdict(IntEnum):
@@ -23,8 +24,7 @@ class DrillVerdict(IntEnum):
         return self > DrillVerdict.PASS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class Checked(msgspec.Struct, frozen=True, kw_only=True):
     """What one check found."""
 
     check: str

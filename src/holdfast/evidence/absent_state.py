@@ -8,7 +8,7 @@ state it has no use. Where there is not even that, the answer holds for a query 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from holdfast.checkpoint.commits import CommitEntry
 from holdfast.checkpoint.layout import COMMITS, OFFSETS, STATE

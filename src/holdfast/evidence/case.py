@@ -7,9 +7,10 @@ empty or None in it, and `not_looked_at` says why: a rule that needs it finds no
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.evidence.outputs.output import NotRead, Output
@@ -27,8 +28,7 @@ if TYPE_CHECKING:  # what a case has not looked at need not be imported
     from holdfast.record.run_history import RunHistory
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Neighbour:
+class Neighbour(msgspec.Struct, frozen=True, kw_only=True):
     """Another checkpoint, as far as it can be mistaken for this one."""
 
     location: str
@@ -41,12 +41,11 @@ class Neighbour:
     """When its newest batch began; None without any."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class Case(msgspec.Struct, frozen=True, kw_only=True):
     """What is known."""
 
     checkpoint: Checkpoint
-    now: datetime = field(default_factory=lambda: datetime.now(tz=UTC))
+    now: datetime = msgspec.field(default_factory=lambda: datetime.now(tz=UTC))
     """When it was looked at."""
     overview: Overview | None = None
     """What the checkpoint alone tells, and what the next start does. None in a guarded start:
@@ -67,7 +66,7 @@ class Case:
     """What sinks hold without a ledger of Holdfast; empty when none was named."""
     repaired: frozenset[str] = frozenset()
     """Files without a checksum that are as the journal of a repair has them."""
-    times: Mapping[str, datetime] = field(default_factory=dict)
+    times: Mapping[str, datetime] = msgspec.field(default_factory=dict)
     """When files of the checkpoint were last written, by the store's clock; by their paths."""
     neighbours: tuple[Neighbour, ...] = ()
     """Other checkpoints that were looked at, to compare; empty when not asked for."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from holdfast.checkpoint.layout import STATE
 from holdfast.checkpoint.read import Checkpoint
@@ -17,15 +18,14 @@ from holdfast.evidence.versions import Readers, Writers, find_readers, find_writ
 from holdfast.spark_versions import SparkVersion, version_text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of a checkpoint."""
 
     checkpoint: Checkpoint
     stores: tuple[StoreContent, ...]
     """The stores that the next start loads, looked into; none where there is no state, or where
     it was not looked at."""
-    pending_files: Mapping[str, int] = field(default_factory=dict)
+    pending_files: Mapping[str, int] = msgspec.field(default_factory=dict)
     """How many files the newest batch has of each file source, where it is pending."""
 
     @property

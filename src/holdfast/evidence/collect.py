@@ -9,8 +9,10 @@ and the ledgers of a stream say.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from itertools import islice
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.checkpoint.layout import OFFSETS, STATE
 from holdfast.checkpoint.metadata import QueryMetadata
@@ -45,8 +47,7 @@ Row = LedgerRow | Unreadable | None
 """What a ledger says of a stream; None when it has no row of it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerLook:
+class LedgerLook(msgspec.Struct, frozen=True, kw_only=True):
     """How to look into the ledger of one sink."""
 
     sink: str
@@ -58,8 +59,7 @@ class LedgerLook:
     """Returns whether the stream ran without it until now; asked only when there is no row."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamPlaces:
+class StreamPlaces(msgspec.Struct, frozen=True, kw_only=True):
     """Where the evidence of one stream lies, and what is known of its query."""
 
     stream: str

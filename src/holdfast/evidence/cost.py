@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from holdfast.checkpoint.layout import COMMITS, OFFSETS, SOURCES, STATE, Kind, parse_name
 from holdfast.checkpoint.offsets import OffsetEntry
@@ -27,8 +28,7 @@ _FINEST_S = 5.0
 OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Range:
+class Range(msgspec.Struct, frozen=True, kw_only=True):
     """The median of some figures, with the lowest and the highest."""
 
     median: float
@@ -36,8 +36,7 @@ class Range:
     highest: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartCost:
+class PartCost(msgspec.Struct, frozen=True, kw_only=True):
     """One part of a checkpoint: a log, or the state of an operator."""
 
     name: str
@@ -50,8 +49,7 @@ class PartCost:
     kept_bytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compaction:
+class Compaction(msgspec.Struct, frozen=True, kw_only=True):
     """The log of a file source or a similar one, which is rewritten as one file now and then."""
 
     path: str
@@ -61,8 +59,7 @@ class Compaction:
     """After so many batches, by the two newest; None if there is one only."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointCost:
+class CheckpointCost(msgspec.Struct, frozen=True, kw_only=True):
     """What a checkpoint costs."""
 
     batches: int
@@ -106,18 +103,17 @@ def _known(figures: Iterable[float | None]) -> list[float]:
     return [each for each in figures if each is not None]
 
 
-@dataclass(slots=True)
-class _Counted:
+class _Counted(msgspec.Struct):
     """The files of one part, as they are listed: a checkpoint can have millions."""
 
     files: int = 0
     size_bytes: int = 0
-    by_batch: dict[int, tuple[int, int, int]] = field(default_factory=dict)
+    by_batch: dict[int, tuple[int, int, int]] = msgspec.field(default_factory=dict)
     """Files and bytes of each batch, and how many of them are no checksums of Hadoop's."""
-    data: list[tuple[float, int]] = field(default_factory=list)
+    data: list[tuple[float, int]] = msgspec.field(default_factory=list)
     """RocksDB's own files: when each was written, and its size."""
-    compacts: dict[int, FileInfo] = field(default_factory=dict)
-    kinds: set[StateFileKind] = field(default_factory=set)
+    compacts: dict[int, FileInfo] = msgspec.field(default_factory=dict)
+    kinds: set[StateFileKind] = msgspec.field(default_factory=set)
     has_ids: bool = False
 
     def add(self, info: FileInfo) -> None:

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.checkpoint.file_sink import read_sink_log
 from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS, Kind, parse_name
@@ -32,8 +34,7 @@ _MOST_PARTS = 4
 """Catalog, schema, table and flow; of a sink only its name and the flow."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlowGeneration:
+class FlowGeneration(msgspec.Struct, frozen=True, kw_only=True):
     """One checkpoint of a flow."""
 
     number: int
@@ -49,8 +50,7 @@ class FlowGeneration:
     """What its sources are, as far as their offsets and logs tell: `topic sensors`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flow:
+class Flow(msgspec.Struct, frozen=True, kw_only=True):
     """A flow with all its checkpoints, lowest generation first."""
 
     name: str
@@ -69,8 +69,7 @@ class Flow:
         return not set(self.current.reads).isdisjoint(other.current.reads)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlowTable:
+class FlowTable(msgspec.Struct, frozen=True, kw_only=True):
     """A table or a sink, and the flows that write into it."""
 
     name: str
@@ -89,8 +88,7 @@ class FlowTable:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlowPlace:
+class FlowPlace(msgspec.Struct, frozen=True, kw_only=True):
     """Which checkpoint of which flow is looked at."""
 
     storage: str
@@ -109,8 +107,7 @@ class FlowPlace:
         return self.generation == self.looked_at.current.number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlowAddress:
+class FlowAddress(msgspec.Struct, frozen=True, kw_only=True):
     """What the location of a checkpoint tells of its flow."""
 
     storage: Location

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.checkpoint.metadata import QueryMetadata
 from holdfast.checkpoint.offsets import OffsetEntry
@@ -58,8 +60,7 @@ def collect_event_log(
         return NotReadLog(location=location, why=error.why.rstrip("."))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetComparison:
+class OffsetComparison(msgspec.Struct, frozen=True, kw_only=True):
     """The batches that both the event log and the checkpoint have."""
 
     equal: tuple[int, ...] = ()

@@ -7,8 +7,10 @@ lies elsewhere, and its record is not found from it.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast import clock
 from holdfast.checkpoint.metadata import QueryMetadata
@@ -32,8 +34,7 @@ from holdfast.storage.read import Reader
 _GENERATION = re.compile(r"(?P<stream>.+)\.g(?P<number>[1-9][0-9]{0,3})")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GuardRecord:
+class GuardRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What the record of a stream says."""
 
     stream: str
@@ -75,8 +76,7 @@ class GuardRecord:
         return self.contract is not None and not self.contract.operators
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnreadableRecord:
+class UnreadableRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A record that could not be read, or names another checkpoint."""
 
     why: str

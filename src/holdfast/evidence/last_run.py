@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from urllib.parse import unquote
 
 import msgspec
@@ -40,8 +39,7 @@ Source = tuple[str, Mapping[str, str]]
 """The name of a source and its options, as a contract has them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LastRun:
+class LastRun(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of the last run."""
 
     contract: Contract
@@ -53,8 +51,7 @@ class LastRun:
     """Whether the checkpoint alone told it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourcesBefore:
+class SourcesBefore(msgspec.Struct, frozen=True, kw_only=True):
     """The sources of the last run, as a contract has them."""
 
     names: tuple[str, ...]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Set
-from dataclasses import dataclass
 
 import msgspec
 
@@ -58,8 +57,7 @@ def _later(log: EventLogHistory, newest_committed: int) -> Iterator[str]:
         yield f"The run that made {ran} is not in the event log, and was not compared."
 
 
-@dataclass(frozen=True, slots=True)
-class _LoggedRun:
+class _LoggedRun(msgspec.Struct, frozen=True):
     """A run in the log, beside the query of a program."""
 
     run: QueryRun

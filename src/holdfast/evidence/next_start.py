@@ -17,7 +17,8 @@ source still has, what the sink holds and whether the query was changed is not l
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS, SOURCES, STATE
 from holdfast.checkpoint.read import Checkpoint

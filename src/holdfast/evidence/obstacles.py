@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.checkpoint.layout import COMMITS, OFFSETS, SOURCES, Kind, number_to_spark, parse_name
 from holdfast.checkpoint.offsets import OffsetEntry
@@ -24,8 +25,7 @@ CONCURRENT = "CONCURRENT_STREAM_LOG_UPDATE"
 """In Spark's error when the entry that it writes is there; it is not another query."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Obstacle:
+class Obstacle(msgspec.Struct, frozen=True, kw_only=True):
     """A file or a directory in the place of an entry."""
 
     path: str

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum, unique
+
+import msgspec
 
 from holdfast.evidence.refusal_codes import RefusalCode
 from holdfast.ids import BatchId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reread:
+class Reread(msgspec.Struct, frozen=True, kw_only=True):
     """A source whose offset is gone from an entry: Spark reads again what it has read before."""
 
     source: str
@@ -18,8 +18,7 @@ class Reread:
     """What lies after this batch is read again; None: everything, from the source's beginning."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resumes:
+class Resumes(msgspec.Struct, frozen=True, kw_only=True):
     """A new batch, from where the last one ended."""
 
     batch_id: BatchId
@@ -31,8 +30,7 @@ class Resumes:
     """What the checkpoint does not tell and would make Spark refuse instead; None for nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunsAgain:
+class RunsAgain(msgspec.Struct, frozen=True, kw_only=True):
     """A batch that was planned before, with the same range."""
 
     batch_id: BatchId
@@ -46,8 +44,7 @@ class RunsAgain:
     """What the checkpoint does not tell and would make Spark refuse instead; None for nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartsFresh:
+class StartsFresh(msgspec.Struct, frozen=True, kw_only=True):
     """Batch 0: the options of the source decide where it begins."""
 
     follows_from: tuple[str, ...]
@@ -56,8 +53,7 @@ class StartsFresh:
     """The error Spark fails with after the sink has been written; None for none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refuses:
+class Refuses(msgspec.Struct, frozen=True, kw_only=True):
     """Spark does not get going: no row reaches the sink."""
 
     code: RefusalCode
@@ -85,8 +81,7 @@ class UnknownCause(StrEnum):
     """There is more state than a start, or a look at many checkpoints, checks."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unknown:
+class Unknown(msgspec.Struct, frozen=True, kw_only=True):
     """It cannot be predicted."""
 
     cause: UnknownCause

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.evidence.checkpoint_evidence import Evidence
@@ -17,8 +19,7 @@ from holdfast.sources.kind import Amount
 from holdfast.spark_versions import BEHAVIOURS, DIFFERENT, KNOWN, SparkVersion
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Overview:
+class Overview(msgspec.Struct, frozen=True, kw_only=True):
     """What a checkpoint alone tells."""
 
     checkpoint: Checkpoint

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.checkpoint.commits import CommitEntry, NamedSink
 from holdfast.checkpoint.offsets import OffsetEntry
@@ -14,8 +15,7 @@ from holdfast.sources.kind import Amount, Behind, Offset
 from holdfast.sources.registry import beginnings, parse_offset
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceRange:
+class SourceRange(msgspec.Struct, frozen=True, kw_only=True):
     """What one source gives to one batch."""
 
     source: str
@@ -27,8 +27,7 @@ class SourceRange:
     """None when it cannot be told."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class Progress(msgspec.Struct, frozen=True, kw_only=True):
     """How far a query has come."""
 
     planned: tuple[BatchId, ...]

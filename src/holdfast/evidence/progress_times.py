@@ -12,7 +12,8 @@ from __future__ import annotations
 import re
 import statistics
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 MOST_CHARACTERS = 16_000_000
 """Of a file, its newest: the progress of some 10,000 batches."""
@@ -24,8 +25,7 @@ _PROGRESS = re.compile(
 _TOOK = re.compile(r'"(?P<name>[A-Za-z]{1,40})"\s*:\s*(?P<ms>[0-9]{1,12})')
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportedTimes:
+class ReportedTimes(msgspec.Struct, frozen=True, kw_only=True):
     """What Spark reported of some batches."""
 
     batches: int
@@ -39,8 +39,7 @@ class ReportedTimes:
     highest: float
 
 
-@dataclass(frozen=True, slots=True)
-class NoTimes:
+class NoTimes(msgspec.Struct, frozen=True):
     """A text without progress of this query."""
 
     why: str

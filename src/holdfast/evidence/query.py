@@ -8,7 +8,7 @@ Spark's own comparisons can be made before it is started: from Spark 4.2 `Offset
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.checkpoint.read import Checkpoint
@@ -22,8 +22,7 @@ from holdfast.spark_versions import Behaviour
 NO_STATE_DIRECTORY = "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
+class Query(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of a query."""
 
     sources: int

@@ -7,7 +7,8 @@ unknown is never fine.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.checkpoint.read import Checkpoint
@@ -34,8 +35,7 @@ _NOT_RECORDED = (
 _NOT_IN_LOG = "Neither the checkpoint nor the event log tells how it was in the last run."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryToStart:
+class QueryToStart(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of the query that is to be started."""
 
     now: Contract

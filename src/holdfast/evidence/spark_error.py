@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.evidence.error_causes import Cause
 from holdfast.evidence.error_index import cause_of
@@ -52,8 +54,7 @@ _NUMBERS = {
 _INSIDE = re.compile(r"^(?P<location>.+?)/(?:offsets|commits|state|sources)(?:/|$)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SparkError:
+class SparkError(msgspec.Struct, frozen=True, kw_only=True):
     """One error; its text is safe to show."""
 
     cause: Cause
@@ -85,8 +86,7 @@ class SparkError:
 _WEAK = {Cause.KILLED, Cause.BATCH_FAILS, Cause.TRANSIENT, Cause.OTHER, Cause.SINK_FORGETS}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorReport:
+class ErrorReport(msgspec.Struct, frozen=True, kw_only=True):
     """What a text tells of the last failure."""
 
     errors: tuple[SparkError, ...]

@@ -8,8 +8,10 @@ one place, a limit or an aggregation without keys, have a single one whatever is
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from itertools import islice
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.checkpoint.commits import CommitEntry
 from holdfast.checkpoint.layout import parse_number
@@ -30,16 +32,14 @@ ROCKSDB, HDFS = "RocksDB", "HDFS-backed"
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreState:
+class StoreState(msgspec.Struct, frozen=True, kw_only=True):
     """One store and the files that make up the version a start needs."""
 
     store: Store
     chain: Chain | BrokenChain
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OperatorState:
+class OperatorState(msgspec.Struct, frozen=True, kw_only=True):
     """One operator, held against what the next start needs of it."""
 
     operator: Operator
@@ -91,8 +91,7 @@ def expected_stores(operator: Operator) -> tuple[str, ...]:
     return tuple(sorted({store.name for store in operator.stores})) or (DEFAULT_STORE,)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Looked:
+class Looked(msgspec.Struct, frozen=True, kw_only=True):
     """What looking into state files has shown; nothing when nobody looked."""
 
     damaged: frozenset[str] = frozenset()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
+
+import msgspec
 
 from holdfast.checkpoint.binary import BrokenBytesError
 from holdfast.checkpoint.checksums import (
@@ -53,8 +54,7 @@ def find_damage(reader: Reader, store: Store, chain: Chain, *, deeply: bool) -> 
             yield from _compare_checksum(reader, store, file)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verified:
+class Verified(msgspec.Struct, frozen=True, kw_only=True):
     """What Hadoop's checksums say of the files that make up a version of a store."""
 
     changed: tuple[str, ...] = ()

@@ -10,8 +10,10 @@ from __future__ import annotations
 import posixpath
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.checkpoint.state.read import DEFAULT_STORE, Operator
@@ -22,8 +24,7 @@ JOIN_VALUES = "-keyWithIndexToValue"
 _MATCHED = "matched"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class Column(msgspec.Struct, frozen=True, kw_only=True):
     """One column of state."""
 
     name: str
@@ -39,8 +40,7 @@ class Column:
 Columns = tuple[Column, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreColumns:
+class StoreColumns(msgspec.Struct, frozen=True, kw_only=True):
     """The columns of one store."""
 
     key: Columns | None = None
@@ -50,11 +50,10 @@ class StoreColumns:
     """The file that says so; empty for a query that is to be started."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedState:
+class PlannedState(msgspec.Struct, frozen=True, kw_only=True):
     """What one stateful operator of a query would bind to its state."""
 
-    stores: Mapping[str, StoreColumns] = field(default_factory=dict)
+    stores: Mapping[str, StoreColumns] = msgspec.field(default_factory=dict)
     """By the name of the store."""
     parts: tuple[str, ...] | None = None
     """What the columns are computed from, in their order: aggregate functions, pairs of join
@@ -77,8 +76,7 @@ class Differs(StrEnum):
     """Other names for the same types: Spark does not see it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StateChange:
+class StateChange(msgspec.Struct, frozen=True, kw_only=True):
     """How the columns of one store, or what they are computed from, differ."""
 
     operator_id: int

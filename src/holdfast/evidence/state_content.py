@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
 from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.checkpoint.state import (
@@ -33,8 +35,7 @@ from holdfast.storage.read import Reader
 WORKERS = 16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreContent:
+class StoreContent(msgspec.Struct, frozen=True, kw_only=True):
     """One store, looked into."""
 
     operator_id: int
@@ -47,7 +48,7 @@ class StoreContent:
     """None when they were not asked for, or there is nothing that can be loaded."""
     by_4_0: str | None = None
     """Path of a snapshot that only Spark 4.0 writes and reads; None when there is none."""
-    verified: Verified = field(default_factory=Verified)
+    verified: Verified = msgspec.field(default_factory=Verified)
     """What Hadoop's checksums say of the files that are loaded; nothing if they were not read."""
 
 

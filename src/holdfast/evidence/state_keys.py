@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Context, Decimal
 from types import NoneType
 from typing import Any
+
+import msgspec
 
 from holdfast.checkpoint.state.unsafe_row import Fields, NotDecoded, RowDecoder, Value
 
@@ -20,8 +21,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EXACT = Context(prec=64)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyCondition:
+class KeyCondition(msgspec.Struct, frozen=True, kw_only=True):
     """One condition: a column has a value, or any column of the key has it."""
 
     typed: str

@@ -11,7 +11,8 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.checkpoint.layout import number_to_spark
 from holdfast.checkpoint.read import Checkpoint
@@ -23,8 +24,7 @@ _NAME = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StateObstacle:
+class StateObstacle(msgspec.Struct, frozen=True, kw_only=True):
     """What is in the place of one version of a store."""
 
     path: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.checkpoint.state import Operator, Store
 from holdfast.checkpoint.state.live_rows import LiveRow
@@ -18,8 +19,7 @@ _FEWEST_ROWS = 100
 """Of fewer rows, how they are spread says nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StateQuestion:
+class StateQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """What is asked of the state."""
 
     operator: int | None = None
@@ -30,16 +30,14 @@ class StateQuestion:
     """So many rows of each store are decoded."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionRows:
+class PartitionRows(msgspec.Struct, frozen=True, kw_only=True):
     """One store in one partition."""
 
     store: Store
     scan: StoreScan
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Growth:
+class Growth(msgspec.Struct, frozen=True, kw_only=True):
     """One version of all partitions together."""
 
     version: int
@@ -48,8 +46,7 @@ class Growth:
     size_bytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OperatorRows:
+class OperatorRows(msgspec.Struct, frozen=True, kw_only=True):
     """One store of an operator, in all partitions."""
 
     operator: Operator
@@ -117,8 +114,7 @@ class OperatorRows:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundRow:
+class FoundRow(msgspec.Struct, frozen=True, kw_only=True):
     """One row, decoded."""
 
     operator_id: int
@@ -135,8 +131,7 @@ class FoundRow:
     value_bytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StateRows:
+class StateRows(msgspec.Struct, frozen=True, kw_only=True):
     """What is in the state."""
 
     version: int

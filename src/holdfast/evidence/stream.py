@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.evidence.checkpoint_evidence import Evidence, left_out_of
@@ -14,8 +14,7 @@ from holdfast.ledger.store import Unreadable
 from holdfast.record.generations import ADOPTED, CLONED, RESET, REWOUND, UNDONE, Generation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SinkEvidence:
+class SinkEvidence(msgspec.Struct, frozen=True, kw_only=True):
     """What one sink holds of a stream."""
 
     sink: str
@@ -45,8 +44,7 @@ class SinkEvidence:
         return self.native_batch if self.row is None else self.row.last_batch
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamEvidence(Evidence):
+class StreamEvidence(Evidence, frozen=True, kw_only=True):
     """What is known of a stream, its checkpoint included."""
 
     stores: tuple[StoreContent, ...] = ()

@@ -8,7 +8,7 @@ state files of format 1. What can read it follows from the newest version of eve
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from holdfast.checkpoint.commits import CommitEntry
 from holdfast.checkpoint.offsets import OffsetEntry
@@ -21,8 +21,7 @@ _OPERATOR = "/_metadata/metadata"
 """How the path of an operator's metadata of version 1 ends."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Writers:
+class Writers(msgspec.Struct, frozen=True, kw_only=True):
     """Versions that can have written the newest entries."""
 
     versions: tuple[SparkVersion, ...]
@@ -30,8 +29,7 @@ class Writers:
     follows_from: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Readers:
+class Readers(msgspec.Struct, frozen=True, kw_only=True):
     """Versions that can read every file."""
 
     versions: tuple[SparkVersion, ...]

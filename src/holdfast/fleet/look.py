@@ -7,9 +7,9 @@ holds, the answer is a row.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 
 import msgspec
+from msgspec.structs import replace
 
 from holdfast import clock
 from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS, SOURCES, STATE, Kind, parse_name
@@ -50,8 +50,7 @@ _LEAST_HOURS = 1 / 60
 """Files that are closer together were copied, and not written by a query."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundCheckpoint:
+class FoundCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
     """A checkpoint that was found, and how to read it."""
 
     reader: Reader

@@ -8,8 +8,9 @@ part: a missing file is what a scan looks for, and to them it is an error.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from holdfast.errors import ConfigError
 from holdfast.fleet.rows import FleetRow, parse_row

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+import msgspec
 
 from holdfast.clock import monotonic
 from holdfast.fleet.across import IDLE_DAYS, AcrossCheckpoints
@@ -15,8 +16,7 @@ from holdfast.fleet.scan import FleetWalk
 from holdfast.fleet.summary import FleetSummary
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FleetScan:
+class FleetScan(msgspec.Struct, frozen=True, kw_only=True):
     """What one scan found."""
 
     totals: FleetTotals

@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import islice
 from queue import SimpleQueue
 from typing import NamedTuple
+
+import msgspec
 
 from holdfast.checkpoint.read import EXPECTED
 from holdfast.errors import HoldfastError
@@ -46,12 +48,11 @@ DEPTH = 8
 """Directories below a location that are searched, one inside the other."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FleetRequest:
+class FleetRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What to scan, and how."""
 
     locations: tuple[str, ...]
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Of the stores, as `--storage-option` gives them."""
     depth: int = DEPTH
     exclude: tuple[str, ...] = ()
@@ -65,8 +66,7 @@ class FleetRequest:
     workers: int = WORKERS
 
 
-@dataclass(slots=True)
-class FleetWalk:
+class FleetWalk(msgspec.Struct):
     """What a scan did beside its rows; complete when the scan has ended."""
 
     directories: int = 0

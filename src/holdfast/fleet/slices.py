@@ -7,9 +7,9 @@ slice. A checkpoint gets the same row whichever way it was found.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 
 import msgspec
+from msgspec.structs import replace
 
 from holdfast.evidence.candidates import CheckpointCandidate
 from holdfast.fleet.rows import FleetRow
@@ -31,8 +31,7 @@ class SlicePlace(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     is_missing: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FleetSlices:
+class FleetSlices(msgspec.Struct, frozen=True, kw_only=True):
     """Where the tasks begin, and the rows of what the driver could not search."""
 
     places: tuple[str, ...]

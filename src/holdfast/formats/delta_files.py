@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
+
+import msgspec
 
 from holdfast.checkpoint.text import parse_json_object
 from holdfast.formats.delta_log import commit_path
@@ -16,8 +17,7 @@ _ADD, _REMOVE = b'{"add"', b'{"remove"'
 _AT_ONCE = 16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileChanges:
+class FileChanges(msgspec.Struct, frozen=True, kw_only=True):
     """What a commit did to the table's data."""
 
     added: tuple[str, ...]

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+
+import msgspec
 
 from holdfast.checkpoint.text import parse_json_object, whole_number
 from holdfast.storage.read import Reader
@@ -27,16 +28,15 @@ _REPLACING = ("TRUNCATE", "REPLACE TABLE", "CREATE OR REPLACE TABLE", "CREATE TA
 """Operations, by how their names begin, that leave nothing of what was there before."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Commit:
+class Commit(msgspec.Struct, frozen=True, kw_only=True):
     """What a commit says of itself."""
 
     version: int
     operation: str = ""
-    parameters: Mapping[str, object] = field(default_factory=dict)
+    parameters: Mapping[str, object] = msgspec.field(default_factory=dict)
     note: str = ""
     """Its user metadata."""
-    transactions: Mapping[str, int] = field(default_factory=dict)
+    transactions: Mapping[str, int] = msgspec.field(default_factory=dict)
     """The version that it sets for an application, by the application's id."""
     schema: str | None = None
     """The table's columns from then on, as Delta writes them; None when it does not set them."""
@@ -48,7 +48,7 @@ class Commit:
     """When the table was created; None when it does not set the table's metadata."""
     written_ms: int | None = None
     """When it was made, by the clock of its driver."""
-    metrics: Mapping[str, object] = field(default_factory=dict)
+    metrics: Mapping[str, object] = msgspec.field(default_factory=dict)
     """What it counted: rows, files."""
     engine: str = ""
     """What made it, as Delta names it: `Apache-Spark/4.2.1 Delta-Lake/4.4.1`."""

@@ -10,7 +10,8 @@ What is not there, or was widened since, is not told. Columns within structures 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.checkpoint.text import parse_json_object, whole_number
 from holdfast.formats.delta_log import commit_path
@@ -22,8 +23,7 @@ _DEEPEST = 8
 Value = int | str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileStatistics:
+class FileStatistics(msgspec.Struct, frozen=True, kw_only=True):
     """One file that a commit has added."""
 
     records: int

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import msgspec
 
@@ -56,8 +55,7 @@ class _Metadata(msgspec.Struct, frozen=True, kw_only=True):
 _DECODER = msgspec.json.Decoder(_Metadata)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IcebergTable:
+class IcebergTable(msgspec.Struct, frozen=True, kw_only=True):
     """What the newest metadata file says of a table."""
 
     path: str
@@ -87,8 +85,7 @@ class IcebergTable:
         return tuple(found.values())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoTable:
+class NoTable(msgspec.Struct, frozen=True, kw_only=True):
     """Why the metadata of a table could not be read."""
 
     why: str

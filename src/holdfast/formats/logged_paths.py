@@ -7,9 +7,10 @@ not an absolute path, or climbs with `..`, is never opened.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import unquote_to_bytes
+
+import msgspec
 
 from holdfast.printable import printable
 from holdfast.redact import redact_location
@@ -19,8 +20,7 @@ _URI = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoggedPath:
+class LoggedPath(msgspec.Struct, frozen=True, kw_only=True):
     """One file, decoded."""
 
     root: str

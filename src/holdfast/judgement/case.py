@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast import clock
 from holdfast.checkpoint.read import Checkpoint
@@ -36,14 +38,13 @@ _MOST_TRIES = 3
 _RUNS = "the query is running: it wrote batches while checkpoint and sink were read. Stop it first"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiagnoseRequest:
+class DiagnoseRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What to look at, as it was asked for."""
 
     location: str
     """Of a checkpoint; with a root, the name of a stream."""
     root: str | None = None
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Of the store, as `--storage-option` gives them."""
     spark: SparkVersion | None = None
     """The version that will be started; by default the newest that can have written it."""
@@ -55,7 +56,7 @@ class DiagnoseRequest:
     them."""
     probe: bool = False
     """Whether the sources are asked what they can still give."""
-    sources: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Where a source is, by its place in the query: bootstrap servers, or a table's location."""
     kafka_config: str | None = None
     """A file with properties of a Kafka client."""

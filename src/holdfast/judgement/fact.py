@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from shlex import quote
 from typing import NamedTuple
+
+import msgspec
 
 from holdfast.evidence.case import Case
 
@@ -12,8 +13,7 @@ DRIVER_LOG = "DRIVER.LOG"
 """In a command: what the reader puts in."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
+class Fact(msgspec.Struct, frozen=True, kw_only=True):
     """One fact."""
 
     number: int

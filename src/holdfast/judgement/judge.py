@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from enum import StrEnum, unique
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.evidence.case import Case
 from holdfast.evidence.outcomes import NextStart, Refuses, RunsAgain, StartsFresh, Unknown
@@ -68,8 +70,7 @@ _OF_EFFECT = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
+class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of one stream or checkpoint before it is restarted."""
 
     case: Case

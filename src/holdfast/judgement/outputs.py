@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from holdfast.errors import HoldfastError
 from holdfast.evidence.outputs.delta import DeltaOutput

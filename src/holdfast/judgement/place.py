@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.bundle.open import open_checkpoint, refuse_unseen_record
 from holdfast.errors import ConfigError, HoldfastError
@@ -18,8 +19,7 @@ from holdfast.storage.read import Reader
 from holdfast.storage.remembered import CachingReader
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointPlace:
+class CheckpointPlace(msgspec.Struct, frozen=True, kw_only=True):
     """Where the checkpoint is, and what the record beside it says."""
 
     checkpoint: Reader

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
+
+import msgspec
 
 from holdfast.checkpoint.file_sink import DIRECTORY
 from holdfast.checkpoint.metadata import QueryMetadata
@@ -27,8 +28,7 @@ _SPARK = re.compile(r"Apache-Spark/([0-9][0-9A-Za-z.+-]{0,31})")
 _OWN_BUILD = re.compile(r"[0-9][0-9A-Za-z.+-]{0,31}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SinkLogFacts:
+class SinkLogFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What one sink tells."""
 
     display_name: str

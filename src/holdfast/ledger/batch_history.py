@@ -8,7 +8,8 @@ windows by the watermark of the batch itself (`offsets/<N>`). From Spark 4.2
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.checkpoint.layout import OFFSETS, Kind, parse_name
 from holdfast.checkpoint.offsets import OffsetEntry, parse_offset_entry
@@ -20,8 +21,7 @@ from holdfast.sources.registry import parse_offset
 from holdfast.storage.read import Reader
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedBatch:
+class PlannedBatch(msgspec.Struct, frozen=True, kw_only=True):
     """One batch, as Spark planned it."""
 
     batch_id: int
@@ -33,8 +33,7 @@ class PlannedBatch:
     """Where each source ended; a source without an offset is left out."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class History:
+class History(msgspec.Struct, frozen=True, kw_only=True):
     """The batches of a query."""
 
     batches: tuple[PlannedBatch, ...]

@@ -8,9 +8,10 @@ and that somebody has to look before anything is written.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar
+
+import msgspec
 
 from holdfast.ledger.row import Attempt, LedgerRow
 
@@ -35,22 +36,19 @@ class Reason(Enum):
         return self in (Reason.GENERATION_FENCED, Reason.EPOCH_FENCED)
 
 
-@dataclass(frozen=True, slots=True)
-class Apply:
+class Apply(msgspec.Struct, frozen=True):
     """Write it."""
 
     word: ClassVar = "apply"
 
 
-@dataclass(frozen=True, slots=True)
-class Skip:
+class Skip(msgspec.Struct, frozen=True):
     """The sink holds it already."""
 
     word: ClassVar = "skip"
 
 
-@dataclass(frozen=True, slots=True)
-class Refuse:
+class Refuse(msgspec.Struct, frozen=True):
     """Write nothing."""
 
     reason: Reason

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.ids import BatchId, QueryId
 
@@ -10,8 +11,7 @@ NO_BATCH = BatchId(-1)
 """`last_batch` of a row before its first batch."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Binding:
+class Binding(msgspec.Struct, frozen=True, kw_only=True):
     """Which checkpoint a ledger row belongs to."""
 
     query_id: QueryId
@@ -19,8 +19,7 @@ class Binding:
     """Its location, normalised: `s3://` and `s3a://` are one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerRow:
+class LedgerRow(msgspec.Struct, frozen=True, kw_only=True):
     """What has really arrived of one stream in one sink; written with the data in one step."""
 
     stream: str
@@ -38,8 +37,7 @@ class LedgerRow:
     """Where the last batch ended, as canonical JSON."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """One batch that a driver wants to write."""
 
     stream: str

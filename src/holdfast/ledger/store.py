@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+import msgspec
+
 from holdfast.complete import StrictABC
 from holdfast.errors import HoldfastError
 from holdfast.ledger.output import CannotSettleError, KeepOutput, Output
@@ -31,8 +33,7 @@ class Unreadable:
         return cls(error.why, error)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Since:
+class Since(msgspec.Struct, frozen=True, kw_only=True):
     """What has happened to a sink since a generation of a stream was opened in it."""
 
     own_rows: int | None = None

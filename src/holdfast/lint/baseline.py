@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from holdfast.lint.check import FileReport, PlacedFinding
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.lint.batch_ids import LOGS, BatchIdUse, use_of
 from holdfast.lint.callables import Callee, all_called, find_callee
@@ -19,8 +20,7 @@ _SAVES = frozenset({"save", "saveAsTable", "insertInto", "jdbc", "parquet", "jso
 SHOWS = LOGS | {"show", "printSchema", "count", "format", "head", "len", "str", "limit", "select"}
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(msgspec.Struct, frozen=True):
     """One write in a batch function: of a DataFrame, or an INSERT."""
 
     call: ast.Call
@@ -40,8 +40,7 @@ class Write:
         return any(step.name == "createDataFrame" for step in self.steps)
 
 
-@dataclass(frozen=True, slots=True)
-class BatchFunction:
+class BatchFunction(msgspec.Struct, frozen=True):
     """A function of `foreachBatch`, with the functions of the file that it calls."""
 
     query: Query

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.lint.chains import bind
 from holdfast.lint.syntax import Function, parameters_of
@@ -20,8 +22,7 @@ _MOST_BETWEEN = 3
 """Calls between a function and one that is still looked at."""
 
 
-@dataclass(frozen=True, slots=True)
-class Callee:
+class Callee(msgspec.Struct, frozen=True):
     """A function of the file, and how values are looked up in it."""
 
     function: Function

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.lint.syntax import Function, Syntax, defaults_of, parameters_of
 from holdfast.lint.texts import Text
@@ -12,8 +13,7 @@ from holdfast.lint.values import Values
 _DEEPEST = 8
 
 
-@dataclass(frozen=True, slots=True)
-class ChainLink:
+class ChainLink(msgspec.Struct, frozen=True):
     """One name of a chain, and its call if it is called."""
 
     name: str
@@ -41,8 +41,7 @@ class ChainLink:
         return None if node is None else self.values.read(node)
 
 
-@dataclass(frozen=True, slots=True)
-class Chain:
+class Chain(msgspec.Struct, frozen=True):
     """What a chain begins with, and its steps."""
 
     root: ast.expr

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from pathlib import PurePath
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.lint.catalogue import LINT_RULES
 from holdfast.lint.imports import FindConstants, no_modules
@@ -17,8 +19,7 @@ TOO_DEEP = "too deeply nested"
 _ABSOLUTE = re.compile(r"/|[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlacedFinding:
+class PlacedFinding(msgspec.Struct, frozen=True, kw_only=True):
     """A finding, with the cell of a notebook and the line of code that it is at."""
 
     finding: LintFinding
@@ -27,8 +28,7 @@ class PlacedFinding:
     code_line: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileReport:
+class FileReport(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of one file after it was checked."""
 
     path: str

@@ -8,7 +8,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.lint.batch_ids import LOGS
 from holdfast.lint.callables import Callee, find_callee
@@ -33,8 +34,7 @@ _NAMED_LATER = re.compile(r"(?<![\w.{])\{[^}]*\}(?![\w.])")
 _DROPS = frozenset({"dropDuplicates", "drop_duplicates", "distinct"})
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(msgspec.Struct, frozen=True):
     """What in a batch function recognises rows that were written before."""
 
     is_general: bool

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.lint.batch_functions import BatchFunction, find_batch_functions
 from holdfast.lint.chains import Chain, read_chain
@@ -17,8 +18,7 @@ from holdfast.lint.values import Values
 CONFIGURED_CHECKPOINT = "spark.sql.streaming.checkpointLocation"
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(msgspec.Struct, frozen=True):
     """What is known of one file."""
 
     syntax: Syntax

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.lint.batch_functions import BatchFunction, Write
 from holdfast.lint.chains import ChainLink
@@ -15,8 +16,7 @@ _TOPICS = ("subscribe", "subscribepattern", "assign", "path")
 _SAVES_TO = {"save": 0, "saveAsTable": 0, "insertInto": 0, "jdbc": 1, "writeTo": 0, "parquet": 0}
 
 
-@dataclass(frozen=True, slots=True)
-class Purpose:
+class Purpose(msgspec.Struct, frozen=True):
     """The names of sources and targets of a query, as far as they are known."""
 
     sources: frozenset[str]

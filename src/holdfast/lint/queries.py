@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.lint.chains import Chain, ChainLink, bind, read_chain
 from holdfast.lint.syntax import Syntax
@@ -34,8 +37,7 @@ class Option:
     """The expression that gives it, and how values are looked up there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(msgspec.Struct, frozen=True):
     """One start of a streaming query."""
 
     started: ast.Call

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.lint.imports import FindConstants, no_modules
 from holdfast.lint.program import Program, read_program
@@ -25,8 +26,7 @@ _FLAGS = ("availableNow", "once")
 _INTERVALS = ("processingTime", "continuous", "realTime")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WhichQuery:
+class WhichQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Which query of a program is meant."""
 
     name: str | None = None
@@ -57,8 +57,7 @@ def find_query(
         return NoQuery(f"{path} cannot be parsed: too deeply nested")
 
 
-@dataclass(frozen=True, slots=True)
-class QueryReader:
+class QueryReader(msgspec.Struct, frozen=True):
     """Reads what one program says of its queries."""
 
     path: str

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(msgspec.Struct, frozen=True):
     """A value of the program."""
 
     value: str | None
@@ -15,8 +14,7 @@ class Written:
     """`jobs/orders.py:41`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryInCode:
+class QueryInCode(msgspec.Struct, frozen=True, kw_only=True):
     """What the program says of a query."""
 
     place: str
@@ -33,8 +31,7 @@ class QueryInCode:
     """Whether the code names another checkpoint than the one that is looked at."""
 
 
-@dataclass(frozen=True, slots=True)
-class NoQuery:
+class NoQuery(msgspec.Struct, frozen=True):
     """Why the program does not tell."""
 
     why: str

@@ -7,8 +7,9 @@ A rule is one module `rules/hf8<nn>_<name>.py` with a `RULE` in it, one page
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from holdfast.grades import Confidence, Severity, read_page
 from holdfast.lint.program import Program
@@ -29,16 +30,14 @@ class CheckpointFault(StrEnum):
     """Spark does not continue from it."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class CodePosition:
+class CodePosition(msgspec.Struct, frozen=True, order=True):
     """Where something is in the text that was parsed: line and column, from 1."""
 
     line: int
     column: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LintFinding:
+class LintFinding(msgspec.Struct, frozen=True, kw_only=True):
     """What one rule found at one place."""
 
     code: str
@@ -49,8 +48,7 @@ class LintFinding:
     position: CodePosition
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryUse:
+class QueryUse(msgspec.Struct, frozen=True, kw_only=True):
     """A query with a known checkpoint, to be compared with those of other files."""
 
     path: str
@@ -66,8 +64,7 @@ class QueryUse:
     """The codes that a comment on the line names; None if it names none and means all."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LintRule:
+class LintRule(msgspec.Struct, frozen=True, kw_only=True):
     """One rule of lint."""
 
     code: str

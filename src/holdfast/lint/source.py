@@ -12,23 +12,22 @@ import json
 import re
 import tokenize
 import warnings
-from dataclasses import dataclass
+
+import msgspec
 
 LARGEST_BYTES = 5_000_000
 _DATABRICKS = "# Databricks notebook source"
 _MAGIC = re.compile(r"^(\s*)(%|!|\?)")
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(msgspec.Struct, frozen=True):
     """A cell of a notebook: its number, and the line of the joined text that it begins at."""
 
     number: int
     first_line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(msgspec.Struct, frozen=True):
     """Text that parses."""
 
     tree: ast.Module
@@ -43,8 +42,7 @@ class Source:
         return (None, line) if cell is None else (cell.number, line - cell.first_line + 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
+class Unreadable(msgspec.Struct, frozen=True):
     """A file that was not checked, and why."""
 
     reason: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.lint.texts import Hole, Text
 from holdfast.lint.values import Values
@@ -24,8 +25,7 @@ RECOGNISES = re.compile(
 """What makes a statement skip or replace rows that are already there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(msgspec.Struct, frozen=True):
     """One statement, with the table that it changes."""
 
     text: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
@@ -13,8 +14,7 @@ _BRANCHES = (ast.If, ast.Try, ast.For, ast.While, ast.Match, ast.IfExp, ast.Exce
 Branch = tuple[ast.AST, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Binding:
+class Binding(msgspec.Struct, frozen=True):
     """A place where a name gets a value; None if the value is not an expression."""
 
     node: ast.AST
@@ -24,31 +24,29 @@ class Binding:
     """What it is taken from, if it is the variable of a loop."""
 
 
-@dataclass(frozen=True, slots=True)
-class Looped:
+class Looped(msgspec.Struct, frozen=True):
     """The variable of a loop: its loop, and where in each element of it the variable is."""
 
     loop: ast.For
     path: tuple[int, ...] = ()
 
 
-@dataclass(slots=True)
-class Syntax:
+class Syntax(msgspec.Struct):
     """What is needed to look things up in a tree."""
 
     tree: ast.Module
-    parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
-    calls: list[ast.Call] = field(default_factory=list)
-    tries: list[ast.Try] = field(default_factory=list)
-    functions: dict[str, list[Function]] = field(default_factory=dict)
-    classes: dict[str, list[ast.ClassDef]] = field(default_factory=dict)
-    bindings: dict[tuple[ast.AST, str], list[Binding]] = field(default_factory=dict)
-    attributes: dict[tuple[ast.AST, str], list[Binding]] = field(default_factory=dict)
+    parents: dict[ast.AST, ast.AST] = msgspec.field(default_factory=dict)
+    calls: list[ast.Call] = msgspec.field(default_factory=list)
+    tries: list[ast.Try] = msgspec.field(default_factory=list)
+    functions: dict[str, list[Function]] = msgspec.field(default_factory=dict)
+    classes: dict[str, list[ast.ClassDef]] = msgspec.field(default_factory=dict)
+    bindings: dict[tuple[ast.AST, str], list[Binding]] = msgspec.field(default_factory=dict)
+    attributes: dict[tuple[ast.AST, str], list[Binding]] = msgspec.field(default_factory=dict)
     """Of `self.name = …`, by class."""
-    imports: list[ast.Import | ast.ImportFrom] = field(default_factory=list)
-    imported: Mapping[str, str] = field(default_factory=dict)
+    imports: list[ast.Import | ast.ImportFrom] = msgspec.field(default_factory=list)
+    imported: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Constants of other modules, as this file names them: `APP`, `config.APP`."""
-    _inside: dict[ast.AST, list[ast.AST]] = field(default_factory=dict)
+    _inside: dict[ast.AST, list[ast.AST]] = msgspec.field(default_factory=dict)
 
     def nodes_in(self, node: ast.AST) -> list[ast.AST]:
         """Return a node and all that is below it, as `ast.walk` does, once for all rules."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class Hole:
+class Hole(msgspec.Struct, frozen=True):
     """A part of a value that is not known."""
 
     key: str | None = None
@@ -18,8 +17,7 @@ class Hole:
     """The texts that it can be, if all of them are written in the code: of a loop, or a default."""
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(msgspec.Struct, frozen=True):
     """A value: what is known of it, and its holes."""
 
     parts: tuple[str | Hole, ...]

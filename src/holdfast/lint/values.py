@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from holdfast.lint.formatting import format_pieces, percent_pieces
 from holdfast.lint.loops import elements_of
@@ -22,12 +23,13 @@ _FORMATS = {"join", "joinpath", "format"}
 _READS = {"getenv", "get", "getProperty", "getArgument"}
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
+class Values(msgspec.Struct, frozen=True):
     """Looks values up in one program, with the arguments of the call that is followed."""
 
     syntax: Syntax
-    bound: Mapping[tuple[Function, str], tuple[ast.expr, Values]] = field(default_factory=dict)
+    bound: Mapping[tuple[Function, str], tuple[ast.expr, Values]] = msgspec.field(
+        default_factory=dict
+    )
 
     def read(self, node: ast.expr | None, depth: int = 0) -> Text:
         """Return what an expression is."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast import clock
 from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS
@@ -42,8 +44,7 @@ from holdfast.storage.location import Location
 from holdfast.version import __version__
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class Part(msgspec.Struct, frozen=True, kw_only=True):
     """What a goal decides for one stream."""
 
     steps: tuple[Step, ...]
@@ -53,16 +54,15 @@ class Part:
     roots: tuple[str, ...] = ()
 
 
-@dataclass(slots=True, kw_only=True)
-class Draft:
+class Draft(msgspec.Struct, kw_only=True):
     """One stream's part of a plan, while a goal writes it."""
 
     now: StreamNow
     plan_id: str
-    steps: list[Step] = field(default_factory=list)
-    outputs: list[str] = field(default_factory=list)
+    steps: list[Step] = msgspec.field(default_factory=list)
+    outputs: list[str] = msgspec.field(default_factory=list)
     """What becomes of each sink."""
-    needs: list[Need] = field(default_factory=list)
+    needs: list[Need] = msgspec.field(default_factory=list)
 
     def aside(self, number: int) -> str:
         """Return where a sink keeps rows that are taken away; sinks are numbered from 1."""
@@ -141,8 +141,7 @@ class Draft:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Heading:
+class Heading(msgspec.Struct, frozen=True, kw_only=True):
     """What a plan says of itself."""
 
     goal: str

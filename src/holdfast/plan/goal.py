@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from shlex import quote
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+
+import msgspec
 
 from holdfast.errors import ConfigError
 from holdfast.plan.plan_file import NoPlan, Plan
@@ -24,8 +26,7 @@ if TYPE_CHECKING:
     from holdfast.streams.pipeline import Pipeline
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Option:
+class Option(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that a goal is asked with."""
 
     flag: str
@@ -48,8 +49,8 @@ class Option:
     @property
     def empty(self) -> object:
         """What a request has that does not name it."""
-        found = next(each for each in fields(Request) if each.name == self.field)
-        return found.default if found.default_factory is MISSING else found.default_factory()
+        empty: object = getattr(Request(goal=""), self.field)
+        return empty
 
     @property
     def takes_number(self) -> bool:
@@ -57,8 +58,7 @@ class Option:
         return "int" in str(Request.__annotations__[self.field])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GoalCase:
+class GoalCase(msgspec.Struct, frozen=True, kw_only=True):
     """What a goal plans from."""
 
     request: Request
@@ -68,8 +68,7 @@ class GoalCase:
     """With `--cascade`: the streams that read its output, in the order of the data."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Code:
+class Code(msgspec.Struct, frozen=True, kw_only=True):
     """The code of a stream, for a goal that runs it."""
 
     spark: SparkSession
@@ -78,8 +77,7 @@ class Code:
     """That declares the stream."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodeCase:
+class CodeCase(msgspec.Struct, frozen=True, kw_only=True):
     """What a goal plans from that runs the code of a stream."""
 
     request: Request

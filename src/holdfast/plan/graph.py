@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
+
+import msgspec
 
 from holdfast.errors import ConfigError, HoldfastError, LocationError
 from holdfast.record.contracts import Contract, read_contract
@@ -22,8 +23,7 @@ _IN_BRACKETS = re.compile(r"[A-Za-z]+\[(?P<place>.+)\]")
 _TABLE = re.compile(r"delta\.`(?P<place>[^`]+)`")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamEdges:
+class StreamEdges(msgspec.Struct, frozen=True, kw_only=True):
     """What a stream reads and writes."""
 
     stream: str

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import replace
 from shlex import quote
 
 import msgspec
+from msgspec.structs import replace
 
 from holdfast.errors import ConfigError
 from holdfast.judgement.case import DiagnoseRequest

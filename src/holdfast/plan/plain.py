@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.checkpoint.metadata import QueryMetadata
 from holdfast.errors import ConfigError
@@ -27,8 +29,7 @@ _NAMED = re.compile(r"(?P<stream>[a-z0-9][a-z0-9-]{0,62})=(?P<sink>.+)", re.DOTA
 _IN_LOG = re.compile(r"(DeltaSink|FileSink)\[(?P<place>.+)\]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GivenSinks:
+class GivenSinks(msgspec.Struct, frozen=True, kw_only=True):
     """The sinks of one stream, as `--sink` names them."""
 
     places: tuple[str, ...] = ()
@@ -37,16 +38,14 @@ class GivenSinks:
     """Tables of PostgreSQL: `env:NAME#TABLE`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutputDirectory:
+class OutputDirectory(msgspec.Struct, frozen=True, kw_only=True):
     """The output of Spark's file sink."""
 
     location: Location
     output: FileOutput
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlainOutputs:
+class PlainOutputs(msgspec.Struct, frozen=True, kw_only=True):
     """What a plain stream writes."""
 
     sinks: tuple[SinkContract, ...] = ()

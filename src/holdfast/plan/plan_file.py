@@ -7,7 +7,6 @@ touches no other stream is seen when it is applied.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
@@ -149,8 +148,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, tag=FORMAT, tag_field="for
         return tuple(dict.fromkeys((self.stream, *(each.stream for each in parts))))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoPlan:
+class NoPlan(msgspec.Struct, frozen=True, kw_only=True):
     """There is no plan for this goal, or none is needed."""
 
     reason: str

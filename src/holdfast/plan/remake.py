@@ -8,9 +8,9 @@ the digests that follow from them. Every digest is compared with the world when 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import msgspec
+from msgspec.structs import replace
 
 from holdfast.judgement.case import DiagnoseRequest
 from holdfast.plan.goal import Code

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -11,8 +10,7 @@ LONGEST_DAYS = 36_500
 """The most that a generation can have been left ago: a century."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(msgspec.Struct, frozen=True, kw_only=True):
     """A goal, and what it needs to be named."""
 
     goal: str
@@ -20,7 +18,7 @@ class Request:
     """Where a new generation begins."""
     output: str = ""
     """What becomes of the rows that sinks hold."""
-    outputs: Mapping[str, str] = field(default_factory=dict)
+    outputs: Mapping[str, str] = msgspec.field(default_factory=dict)
     """The same for single sinks, by `STREAM/SINK`."""
     cascade: bool = False
     """Whether the streams that read the output are part of it."""

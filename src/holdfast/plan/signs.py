@@ -8,10 +8,11 @@ that was planned and not committed may be running still, and writes nothing unti
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from statistics import median
+
+import msgspec
 
 from holdfast import clock
 from holdfast.checkpoint.layout import OFFSETS
@@ -69,8 +70,7 @@ def quiet_time(planned: Iterable[datetime], *, is_pending: bool = False) -> floa
     return min(max(least, ROUNDS * usual_pause(planned)), LONGEST_QUIET_S)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Signs:
+class Signs(msgspec.Struct, frozen=True, kw_only=True):
     """What shows when a stream last did something."""
 
     looked_at: tuple[str, ...]

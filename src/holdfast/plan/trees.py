@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from hashlib import sha256
+
+import msgspec
 
 from holdfast.plan.steps import CopyTree, FillTree, HoldTree, RemoveTree, Step, digest_of
 from holdfast.storage.half_made import is_half_made
@@ -15,8 +16,7 @@ HELD = "A plan of Holdfast holds this directory. `holdfast undo` or --continue e
 """In the marker of a directory that is held. Spark takes it for damaged metadata."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Files:
+class Files(msgspec.Struct, frozen=True, kw_only=True):
     """The files below a directory, without those that are left out."""
 
     count: int

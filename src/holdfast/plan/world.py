@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
 from threading import Timer
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.checkpoint.metadata import QueryMetadata
 from holdfast.checkpoint.offsets import OffsetEntry
@@ -41,8 +43,7 @@ from holdfast.storage.read import Reader
 _PATIENCE_S = 3.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SinkNow:
+class SinkNow(msgspec.Struct, frozen=True, kw_only=True):
     """One sink of a stream, as it is now."""
 
     contract: SinkContract
@@ -56,7 +57,7 @@ class SinkNow:
     """Whether only a Spark session can change it."""
     keeps_versions: bool = False
     """Whether it has older versions of its rows."""
-    versions: Mapping[int, str] = field(default_factory=dict)
+    versions: Mapping[int, str] = msgspec.field(default_factory=dict)
     """The version of the table after each of the stream's batches, as far back as it tells."""
     others: tuple[str, ...] = ()
     """Other streams that write into the same table."""
@@ -66,8 +67,7 @@ class SinkNow:
     """Why it could not be looked at; empty when it was."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamNow:
+class StreamNow(msgspec.Struct, frozen=True, kw_only=True):
     """One stream, as it is now."""
 
     stream: str
@@ -77,13 +77,13 @@ class StreamNow:
     record: Reader
     """Of the stream's record, which need not be there."""
     sinks: tuple[SinkNow, ...] = ()
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Of the store."""
     directories: tuple[OutputDirectory, ...] = ()
     """Of a plain stream: outputs of Spark's file sink."""
     by_hand: tuple[str, ...] = ()
     """Of a plain stream: what of its output Holdfast cannot change, one sentence each."""
-    sources_given: Mapping[str, str] = field(default_factory=dict)
+    sources_given: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Where sources are, as they were named."""
 
     @property

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
+
+import msgspec
 
 from holdfast.proof.values import CounterExample, Fault
 
 MOST_EXAMPLES = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Copies:
+class Copies(msgspec.Struct, frozen=True, kw_only=True):
     """A row of one side, and how often it is there."""
 
     identity: int

@@ -8,8 +8,9 @@ are the tables. Only the rows of buckets that differ are then grouped by their h
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from holdfast.errors import ConfigError
 from holdfast.proof.examples import MOST_EXAMPLES, Copies, make_examples
@@ -76,8 +77,7 @@ def _check_columns(expected: DataFrame, found: DataFrame, keys: Sequence[str]) -
         raise ConfigError(f"The table has no column {unknown[0]}.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Sides:
+class _Sides(msgspec.Struct, frozen=True, kw_only=True):
     expected: DataFrame
     found: DataFrame
     """With the columns of the other, in its order."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 PIPELINE = "MODULE:PIPELINE"
 """Stands for the pipeline in a next step: only the command knows what it was given."""
@@ -31,8 +32,7 @@ class Fault(StrEnum):
     """It is there, and does not come from the source."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CounterExample:
+class CounterExample(msgspec.Struct, frozen=True, kw_only=True):
     """One row that is not as it must be."""
 
     fault: Fault
@@ -44,8 +44,7 @@ class CounterExample:
     found_copies: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """How a table differs from what it must hold; counts are rows."""
 
     expected: int
@@ -63,8 +62,7 @@ class Comparison:
         return not (self.lost or self.duplicated or self.altered or self.unexpected)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableProof:
+class TableProof(msgspec.Struct, frozen=True, kw_only=True):
     """Whether one table of a stream holds exactly what it must."""
 
     stream: str
@@ -96,8 +94,7 @@ class TableProof:
         return ProofVerdict.EXACT if self.compared.exact else ProofVerdict.NOT_EXACT
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proof:
+class Proof(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the tables of a pipeline hold exactly what they must."""
 
     pipeline: str

@@ -15,7 +15,6 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import msgspec
 
@@ -76,8 +75,7 @@ SECONDS_OF_SILENCE = 10
 """Between two lines about the same wait."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class Waiting(msgspec.Struct, frozen=True, kw_only=True):
     """What is told while a living lease is waited for."""
 
     stream: str

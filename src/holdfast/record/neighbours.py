@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.record.documents import RecordError
 from holdfast.record.generations import Generation, read_generations
@@ -14,8 +15,7 @@ from holdfast.storage.read import Reader
 _READERS = 16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conflict:
+class Conflict(msgspec.Struct, frozen=True, kw_only=True):
     """Another stream that has what this one would use."""
 
     stream: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from enum import StrEnum, unique
 from functools import partial
+
+import msgspec
 
 from holdfast.errors import HoldfastError
 from holdfast.record.documents import read_document
@@ -42,8 +43,7 @@ _ENDS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnreadRun:
+class UnreadRun(msgspec.Struct, frozen=True, kw_only=True):
     """A run whose file cannot be read."""
 
     epoch: int
@@ -52,8 +52,7 @@ class UnreadRun:
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunHistory:
+class RunHistory(msgspec.Struct, frozen=True, kw_only=True):
     """What the record says of its runs."""
 
     runs: tuple[Run | UnreadRun, ...] = ()

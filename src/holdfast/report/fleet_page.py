@@ -7,13 +7,13 @@ and are not to be trusted. The page has no script and loads nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.report.template import render
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
+class Share(msgspec.Struct, frozen=True, kw_only=True):
     """How many checkpoints have a verdict."""
 
     verdict: str
@@ -21,8 +21,7 @@ class Share:
     number: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Owner:
+class Owner(msgspec.Struct, frozen=True, kw_only=True):
     """The checkpoints of one owner."""
 
     name: str
@@ -31,8 +30,7 @@ class Owner:
     unsafe: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """One checkpoint."""
 
     verdict: str
@@ -51,8 +49,7 @@ class Entry:
     """The text to paste into a ticket."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Across:
+class Across(msgspec.Struct, frozen=True, kw_only=True):
     """Something that several checkpoints show together."""
 
     name: str
@@ -63,8 +60,7 @@ class Across:
     """How many locations are not shown."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Changes:
+class Changes(msgspec.Struct, frozen=True, kw_only=True):
     """Checkpoints that changed in one way since an earlier scan."""
 
     title: str
@@ -72,8 +68,7 @@ class Changes:
     more: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Busy:
+class Busy(msgspec.Struct, frozen=True, kw_only=True):
     """A checkpoint that writes much."""
 
     path: str
@@ -82,8 +77,7 @@ class Busy:
     size: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FleetPage:
+class FleetPage(msgspec.Struct, frozen=True, kw_only=True):
     """Everything on the page."""
 
     title: str

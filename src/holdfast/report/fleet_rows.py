@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from heapq import nlargest, nsmallest
+
+import msgspec
 
 from holdfast.fleet.across import AcrossCheckpoints
 from holdfast.fleet.compare import ChangeKind, FleetDiff
@@ -44,15 +45,16 @@ _NOT_CHECKED = (
 )
 
 
-@dataclass(slots=True)
-class PageBuilder:
+class PageBuilder(msgspec.Struct):
     """Takes rows one by one; what it keeps does not grow with safe checkpoints."""
 
-    across: AcrossCheckpoints = field(default_factory=AcrossCheckpoints)
-    _verdicts: Counter[Verdict] = field(default_factory=Counter)
-    _owners: dict[str, Counter[Verdict]] = field(default_factory=lambda: defaultdict(Counter))
-    _worst: list[FleetRow] = field(default_factory=list)
-    _busy: list[FleetRow] = field(default_factory=list)
+    across: AcrossCheckpoints = msgspec.field(default_factory=AcrossCheckpoints)
+    _verdicts: Counter[Verdict] = msgspec.field(default_factory=Counter)
+    _owners: dict[str, Counter[Verdict]] = msgspec.field(
+        default_factory=lambda: defaultdict(Counter)
+    )
+    _worst: list[FleetRow] = msgspec.field(default_factory=list)
+    _busy: list[FleetRow] = msgspec.field(default_factory=list)
     _seen_ms: int = 0
     _state_unread: int = 0
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.report.template import render
 
@@ -27,8 +28,7 @@ _VERDICTS = {"NOT_CHECKED": "not checked"}
 _FEW_SECTIONS = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
+class Bar(msgspec.Struct, frozen=True, kw_only=True):
     """A batch that a driver ran."""
 
     lane: str
@@ -39,8 +39,7 @@ class Bar:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DriverRow:
+class DriverRow(msgspec.Struct, frozen=True, kw_only=True):
     """One driver."""
 
     number: int
@@ -55,8 +54,7 @@ class DriverRow:
     bars: Sequence[Bar]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class Line(msgspec.Struct, frozen=True, kw_only=True):
     """One check of the result."""
 
     check: str
@@ -64,8 +62,7 @@ class Line:
     told: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class Section(msgspec.Struct, frozen=True, kw_only=True):
     """One drill."""
 
     title: str
@@ -79,8 +76,7 @@ class Section:
     checks: Sequence[Line]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class Page(msgspec.Struct, frozen=True, kw_only=True):
     """All drills of one command."""
 
     title: str

@@ -10,7 +10,6 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.machinery import PathFinder
@@ -19,6 +18,8 @@ from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
 from typing import TYPE_CHECKING, overload
+
+import msgspec
 
 from holdfast.evidence.case import Case
 from holdfast.redact import redact
@@ -32,8 +33,7 @@ _METADATA = (".dist-info", ".egg-info", "EGG-INFO")
 _OUR_CODE = re.compile(r"HF[0-9]{3}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Catalogue:
+class Catalogue(msgspec.Struct, frozen=True, kw_only=True):
     """What to judge with."""
 
     rules: tuple[Rule, ...]

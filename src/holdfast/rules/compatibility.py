@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from holdfast.grades import Confidence, Severity
 from holdfast.rules.rule import Finding
@@ -24,8 +25,7 @@ class Compatibility(StrEnum):
     """Spark refuses the code, or loses, duplicates or alters data."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedQuery:
+class RecordedQuery(msgspec.Struct, frozen=True, kw_only=True):
     """A query that a program would have started."""
 
     sources: tuple[str, ...]
@@ -42,8 +42,7 @@ class RecordedQuery:
     """The line of the program that would have started it; None when it was not run."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamCheck:
+class StreamCheck(msgspec.Struct, frozen=True, kw_only=True):
     """What was found of one stream."""
 
     stream: str
@@ -66,8 +65,7 @@ class StreamCheck:
         return Compatibility.WITH_NOTES if self.findings else Compatibility.COMPATIBLE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodeCheck:
+class CodeCheck(msgspec.Struct, frozen=True, kw_only=True):
     """What was found of a pipeline or of a program."""
 
     name: str

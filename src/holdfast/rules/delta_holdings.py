@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+
+import msgspec
 
 from holdfast.checkpoint.metadata import QueryMetadata
 from holdfast.checkpoint.offsets import OffsetEntry
@@ -24,8 +25,7 @@ _WRITING = ("WRITE", "STREAMING UPDATE", "COPY INTO")
 """Operations that write rows; a commit need not say how many."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Holding:
+class Holding(msgspec.Struct, frozen=True, kw_only=True):
     """What a Delta table holds of the query of a case."""
 
     output: DeltaOutput

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.evidence.case import Case
 from holdfast.formats.logged_paths import parse_logged_path
@@ -14,8 +15,7 @@ _SOURCE = re.compile(r"FileSource\[(?P<path>.*)\]", re.DOTALL)
 _GLOB = re.compile(r"[*?\[{]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OtherPath:
+class OtherPath(msgspec.Struct, frozen=True, kw_only=True):
     """A source of files that reads another path than its log holds."""
 
     source: str

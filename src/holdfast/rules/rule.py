@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import wraps
 from importlib import import_module
+
+import msgspec
 
 from holdfast.evidence.case import Case
 from holdfast.evidence.error_causes import Cause
@@ -54,8 +55,7 @@ class Needs(StrEnum):
     """The history of the query in Spark's event log: `--event-log`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """What one rule found."""
 
     code: str
@@ -100,8 +100,7 @@ class Finding:
         return f"{self.code} {self.name}: {self.what} {self.how}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """One rule of the catalogue."""
 
     code: str

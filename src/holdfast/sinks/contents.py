@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from holdfast.ledger.row import LedgerRow
 from holdfast.proof.row_hash import quoted
@@ -26,8 +27,7 @@ def no_row(_: str) -> LedgerRow | None:
     return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SinkContents:
+class SinkContents(msgspec.Struct, frozen=True, kw_only=True):
     """What a sink holds of a stream; to be compared with what it must hold."""
 
     row: LedgerRow | None

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from importlib import import_module
 from typing import Any, ClassVar
+
+import msgspec
 
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.complete import StrictABC
@@ -22,8 +23,7 @@ ONLY: Part = ("", 0)
 """The part of a source that has a single one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Amount:
+class Amount(msgspec.Struct, frozen=True, kw_only=True):
     """How much lies between two offsets."""
 
     number: int
@@ -38,20 +38,18 @@ class Behind(Enum):
     FAILS = "fails"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartTime:
+class StartTime(msgspec.Struct, frozen=True, kw_only=True):
     """When a source was first started, which is no position in it."""
 
     epoch_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DescribedSource:
+class DescribedSource(msgspec.Struct, frozen=True, kw_only=True):
     """A source as the progress of a batch describes it, in the words of a contract."""
 
     name: str
     """As Spark names it in a plan: `kafka orders`, `FileSource[/in]`, `delta`."""
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Those that the description tells."""
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import msgspec
+
 from holdfast.checkpoint.sources.read import SourceLog
 from holdfast.errors import HoldfastError
 from holdfast.record.contracts import Contract
@@ -37,8 +39,7 @@ class NotProbed(Found):
     """A sentence without a full stop: `--source 0=… does not say where the table is`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceProbe:
+class SourceProbe(msgspec.Struct, frozen=True, kw_only=True):
     """One source of the query, looked at."""
 
     source: str
@@ -55,8 +56,7 @@ class SourceProbe:
     """What that follows from: `sensors keeps records for 7 days`; empty when it is not known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceLooks:
+class SourceLooks(msgspec.Struct, frozen=True, kw_only=True):
     """Where the sources of one query are, and what is known of them."""
 
     given: Mapping[str, str]
@@ -90,8 +90,7 @@ class SourceLooks:
         return open_reader(location, self.options)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Question(msgspec.Struct, frozen=True, kw_only=True):
     """What one source is asked."""
 
     source: str

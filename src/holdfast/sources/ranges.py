@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
+
+import msgspec
 
 from holdfast.checkpoint.text import canonical, parse_json_object
 from holdfast.complete import StrictABC
@@ -80,8 +81,7 @@ class SourceRange(StrictABC, abstract=True):
         return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoRange:
+class NoRange(msgspec.Struct, frozen=True, kw_only=True):
     """It is not known what a source gave between two positions."""
 
     source: str

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from holdfast.storage.read import Reader
 
@@ -16,14 +18,13 @@ OptionValue = bool | float | int | str | None
 """What an option of a source may be."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """One stream that a function reads, as it named it."""
 
     format: str | None = None
     """None: the session's default, or a table's own."""
     schema: StructType | str | None = None
-    options: dict[str, OptionValue] = field(default_factory=dict)
+    options: dict[str, OptionValue] = msgspec.field(default_factory=dict)
     path: str | None = None
     table: str | None = None
     name: str | None = None
@@ -50,8 +51,7 @@ class NoBatchForm:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
+class Opening(msgspec.Struct, frozen=True, kw_only=True):
     """What is needed to open a range of a source as a batch."""
 
     spark: SparkSession

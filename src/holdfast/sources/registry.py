@@ -7,10 +7,11 @@ made known by `register`. It is not looked for: what stands in a checkpoint load
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import TypeVar
+
+import msgspec
 
 from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.checkpoint.read import Checkpoint
@@ -21,8 +22,7 @@ from holdfast.sources.kind import DescribedSource, Offset, SourceKind, StartTime
 AnyOffset = TypeVar("AnyOffset", bound=Offset)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Row:
+class _Row(msgspec.Struct, frozen=True, kw_only=True):
     """One kind: where it is, and by what it is recognised before it is imported."""
 
     package: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -14,8 +15,7 @@ TAG = "__holdfast_late"
 """A column of the sources: rows up to this event time were dropped as late."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceNode:
+class SourceNode(msgspec.Struct, frozen=True, kw_only=True):
     """One source of a plan."""
 
     columns: frozenset[int]
@@ -23,8 +23,7 @@ class SourceNode:
     display_name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StaticSide:
+class StaticSide(msgspec.Struct, frozen=True, kw_only=True):
     """Data of a streaming query that is not a stream."""
 
     display_name: str
@@ -53,15 +52,13 @@ class Made(StrEnum):
     """Its last digits depend on the order of rows."""
 
 
-@dataclass(frozen=True, slots=True)
-class NotDecided:
+class NotDecided(msgspec.Struct, frozen=True):
     """Why the rows alone do not decide what a query with state gives."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Aggregation:
+class Aggregation(msgspec.Struct, frozen=True, kw_only=True):
     """One aggregation."""
 
     columns: Mapping[str, Made]
@@ -71,8 +68,7 @@ class Aggregation:
     output_mode: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deduplication:
+class Deduplication(msgspec.Struct, frozen=True, kw_only=True):
     """`dropDuplicates`, or `dropDuplicatesWithinWatermark`."""
 
     keys: tuple[str, ...]
@@ -88,8 +84,7 @@ class Deduplication:
 StateShape = Aggregation | Deduplication
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OnTime:
+class OnTime(msgspec.Struct, frozen=True, kw_only=True):
     """A query with state over the rows that were not late."""
 
     df: DataFrame
@@ -104,8 +99,7 @@ class OnTime:
     """What it gives of times of which it is not known which rows were late; None without."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Times:
+class Times(msgspec.Struct, frozen=True, kw_only=True):
     """Event times that decide what is compared."""
 
     closed_ms: int | None = None
@@ -114,8 +108,7 @@ class Times:
     """Up to where it is not known which rows were late; None when all is known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriterOptions:
+class WriterOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What a chain of `df.writeStream` has set."""
 
     df: DataFrame

@@ -8,10 +8,11 @@ boto3, which is loaded then and only then.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from holdfast.errors import ConfigError, MissingExtraError
 
@@ -39,8 +40,7 @@ LIFETIME = timedelta(minutes=10)
 """botocore renews credentials that expire in less than this, so none is used after it expired."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AwsProfile:
+class AwsProfile(msgspec.Struct, frozen=True, kw_only=True):
     """A profile in `~/.aws`."""
 
     name: str

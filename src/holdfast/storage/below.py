@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from holdfast.storage.location import Location
 from holdfast.storage.read import FileInfo, Listing, Page, Reader, WalkPage

@@ -14,9 +14,11 @@ import re
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TypeVar
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.errors import HoldfastError
 from holdfast.storage.below import reader_of_file
@@ -53,8 +55,7 @@ class CopyRefusedError(HoldfastError):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tree:
+class Tree(msgspec.Struct, frozen=True, kw_only=True):
     """All files below a location."""
 
     count: int
@@ -63,8 +64,7 @@ class Tree:
     """SHA-256 of the sorted paths, each with its size and its ETag, or its time without one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class Progress(msgspec.Struct, frozen=True, kw_only=True):
     """How far a copy is, in files."""
 
     found_there: int = 0

@@ -6,15 +6,15 @@ import heapq
 import posixpath
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
+
+import msgspec
 
 from holdfast.storage.location import Location
 from holdfast.storage.read import PAGE_ENTRIES, FileInfo, Listing, Page, WalkPage, cut_page
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """What a directory holds: a file, or another directory."""
 
     info: FileInfo

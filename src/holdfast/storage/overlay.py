@@ -8,10 +8,12 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from heapq import merge
 from operator import attrgetter
 from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.clock import now
 from holdfast.errors import WriteError
@@ -19,8 +21,7 @@ from holdfast.storage.location import Location
 from holdfast.storage.read import PAGE_ENTRIES, FileInfo, Listing, Page, Reader, WalkPage, cut_page
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OverlayChange:
+class OverlayChange(msgspec.Struct, frozen=True, kw_only=True):
     """One file that is not as it was before the rehearsal."""
 
     path: str
@@ -31,16 +32,14 @@ class OverlayChange:
     """Its size in the rehearsal; None if it was deleted."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Elsewhere:
+class _Elsewhere(msgspec.Struct, frozen=True):
     """A file that another reader reads."""
 
     reader: Reader
     path: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Held:
+class _Held(msgspec.Struct, frozen=True, kw_only=True):
     """A file of the overlay: its bytes, or the file elsewhere that it is a copy of."""
 
     info: FileInfo

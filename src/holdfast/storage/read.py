@@ -7,10 +7,11 @@ in `holdfast.storage.write`, that only the packages allowed to change things may
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from heapq import nsmallest
 from typing import Protocol
+
+import msgspec
 
 from holdfast.storage.location import Location
 
@@ -27,8 +28,7 @@ def moment(seconds: float) -> datetime:
         return datetime.fromtimestamp(0, tz=UTC)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileInfo:
+class FileInfo(msgspec.Struct, frozen=True, kw_only=True):
     """One file as a listing shows it."""
 
     path: str
@@ -38,24 +38,21 @@ class FileInfo:
     """The store's name for this content; None where a store has none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
+class Listing(msgspec.Struct, frozen=True, kw_only=True):
     """One directory: its files, and the names of the directories in it; both sorted."""
 
     files: tuple[FileInfo, ...]
     directories: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page(Listing):
+class Page(Listing, frozen=True, kw_only=True):
     """One page of a directory."""
 
     next_after: str | None
     """Where the next page begins, as the `after` to list it with; None if this is the last."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WalkPage:
+class WalkPage(msgspec.Struct, frozen=True, kw_only=True):
     """The first files below a directory, at any depth, sorted by path."""
 
     files: tuple[FileInfo, ...]

@@ -6,15 +6,15 @@ A new scheme is its module, with what opens it, and one row here. Everything els
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.storage.azure import azure_bucket, azure_url
 
 _HADOOP = "hdfs dfs -"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scheme:
+class Scheme(msgspec.Struct, frozen=True, kw_only=True):
     """One scheme of storage."""
 
     name: str

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast import clock
 from holdfast.checkpoint.unparsed import Unparsed
@@ -39,8 +40,7 @@ Given = Mapping[str, tuple[str, ...]]
 """The nonces that are given, by the code that they accept."""
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(msgspec.Struct, frozen=True):
     """The findings that the operator has accepted."""
 
     findings: tuple[Finding, ...] = ()

@@ -7,8 +7,10 @@ themselves, to learn which source of the checkpoint is which, and once with thei
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.errors import ConfigError
 from holdfast.sources.ranges import Ranges, SourceRange
@@ -44,8 +46,7 @@ Tag = Callable[[SourcePart], Make | NoBatchForm]
 _OTHER_SESSION = "its function reads a stream other than by the session it is given"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchForm:
+class BatchForm(msgspec.Struct, frozen=True, kw_only=True):
     """A stream as a batch job."""
 
     df: DataFrame
@@ -63,8 +64,7 @@ class BatchForm:
         return (*self.doubts, *(side.doubt for side in self.sides))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeptState:
+class KeptState(msgspec.Struct, frozen=True, kw_only=True):
     """What a query with state has done to its rows."""
 
     shape: StateShape

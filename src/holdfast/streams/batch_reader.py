@@ -8,8 +8,10 @@ order, batch DataFrames that hold exactly a range of each.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.errors import ConfigError
 from holdfast.sinks.session import reader_of
@@ -31,8 +33,7 @@ _SHORT = ("csv", "json", "orc", "parquet", "text", "xml")
 Open = Callable[[Reading], "DataFrame"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourcePart:
+class SourcePart(msgspec.Struct, frozen=True, kw_only=True):
     """A range of one source, as a batch."""
 
     source: str
@@ -133,8 +134,7 @@ class StreamReader:
         return self._open(Reading(table=tableName, options=options, name=self._name))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Noted:
+class Noted(msgspec.Struct, frozen=True, kw_only=True):
     """One stream that a function has read."""
 
     reading: Reading
@@ -143,12 +143,11 @@ class Noted:
     """As they stand in the plan of the stream alone."""
 
 
-@dataclass(slots=True)
-class Notes:
+class Notes(msgspec.Struct):
     """What a function reads, in the order in which it reads it."""
 
     spark: SparkSession
-    noted: list[Noted] = field(default_factory=list)
+    noted: list[Noted] = msgspec.field(default_factory=list)
 
     def open(self, reading: Reading) -> DataFrame:
         """Open a stream as it is, and note it."""
@@ -159,8 +158,7 @@ class Notes:
         return df
 
 
-@dataclass(slots=True)
-class Batches:
+class Batches(msgspec.Struct):
     """Opens batch DataFrames in the place of streams, one after the other."""
 
     dataframes: Sequence[Make]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast import clock
 from holdfast.checkpoint.layout import STATE
@@ -49,8 +51,7 @@ class BatchRefusedError(HoldfastError):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchWriter:
+class BatchWriter(msgspec.Struct, frozen=True, kw_only=True):
     """Writes the batches of one started stream."""
 
     query: RunningQuery

@@ -7,9 +7,11 @@ a backfill has written, are the stream's too.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.checkpoint.layout import COMMITS, Kind, parse_name
 from holdfast.checkpoint.text import canonical
@@ -48,8 +50,7 @@ Backfilled = tuple[int, str, str]
 """The generation of a backfill, where it begins, and up to where a sink holds it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Doubt:
+class Doubt(msgspec.Struct, frozen=True):
     """Why a table may rightly differ from what was computed again."""
 
     sentence: str
@@ -57,8 +58,7 @@ class Doubt:
     """The differences that it can be the cause of."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Covered:
+class Covered(msgspec.Struct, frozen=True, kw_only=True):
     """A stream as a batch job over everything that a sink must hold."""
 
     form: BatchForm
@@ -75,8 +75,7 @@ class Covered:
         return sum(found) if found else None
 
 
-@dataclass(slots=True, kw_only=True)
-class Coverages:
+class Coverages(msgspec.Struct, kw_only=True):
     """The batch jobs of one stream; its sinks are at one position as a rule."""
 
     spark: SparkSession
@@ -84,7 +83,7 @@ class Coverages:
     place: Place
     began: str | None = None
     """Where it began to read, as somebody says; None without."""
-    _known: dict[tuple[object, ...], Covered | NoBatchForm] = field(default_factory=dict)
+    _known: dict[tuple[object, ...], Covered | NoBatchForm] = msgspec.field(default_factory=dict)
 
     def of(self, held: SinkContents) -> Covered | NoBatchForm:
         """Return the job that gives what must be in a sink, or why there is none.

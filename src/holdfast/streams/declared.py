@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from holdfast.sinks.sink import SinkSpec
 from holdfast.spark.errors import spark_errors
@@ -17,8 +18,7 @@ Build = Callable[[Any], "DataFrame"]
 """From a Spark session, or what stands for one, to a streaming DataFrame."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Declared:
+class Declared(msgspec.Struct, frozen=True, kw_only=True):
     """One stream of a pipeline, as it was declared."""
 
     name: str

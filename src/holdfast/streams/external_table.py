@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 
 def _as_it_is(expected: Any) -> Any:
     return expected
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExternalTable:
+class ExternalTable(msgspec.Struct, frozen=True, kw_only=True):
     """A table, and how the rows of a stream become its rows.
 
     Args:

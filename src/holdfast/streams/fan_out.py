@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from holdfast.errors import HoldfastError
 from holdfast.events import emit
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
     from holdfast.storage.write import Writer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rows:
+class Rows(msgspec.Struct, frozen=True, kw_only=True):
     """The rows of a batch, as every sink gets them."""
 
     frame: DataFrame
@@ -54,8 +54,7 @@ class OtherColumnsError(HoldfastError):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchSpool:
+class BatchSpool(msgspec.Struct, frozen=True, kw_only=True):
     """Gives the rows of a batch to several sinks."""
 
     record: Writer

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.events import emit
 from holdfast.events.starts import Fenced, GenerationReady, Judged, QueryChanged
@@ -40,8 +41,7 @@ from holdfast.streams.refusal import (
 from holdfast.streams.source_probes import SourceProbes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class Checked(msgspec.Struct, frozen=True, kw_only=True):
     """What a start knows once it may go on."""
 
     evidence: StreamEvidence
@@ -49,8 +49,7 @@ class Checked:
     sources: tuple[SourceProbe, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Guard:
+class Guard(msgspec.Struct, frozen=True, kw_only=True):
     """One start of a stream, from its lease to its fence: check, open, fence."""
 
     place: Place

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from holdfast.errors import ConfigError, without_our_frames
 from holdfast.sinks.sink import SinkSpec, as_sinks
@@ -79,8 +80,7 @@ def _read(writer: DataStreamWriter) -> WriterOptions:
     return told
 
 
-@dataclass(frozen=True, slots=True)
-class GuardedWriter:
+class GuardedWriter(msgspec.Struct, frozen=True):
     """A chain that is started as a guarded stream."""
 
     _start: Start

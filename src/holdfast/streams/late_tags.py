@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from holdfast.ledger.batch_history import PlannedBatch, is_late_everywhere_alike
 from holdfast.sources.delta.kind import DeltaOffset
@@ -31,8 +32,7 @@ _SLASHES = ("^([^:/]+):/+", "")
 """`file:/in` is `file:///in`: a log and a scan write it in different ways."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LateTags:
+class LateTags(msgspec.Struct, frozen=True, kw_only=True):
     """Opens ranges whose rows know their watermark, in a hidden column."""
 
     spark: SparkSession

@@ -8,13 +8,13 @@ each has a place where it began to read, and one where it ended for this sink.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.record.generations import CLONED, RESET, REWOUND, UNDONE, Generation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Life:
+class Life(msgspec.Struct, frozen=True, kw_only=True):
     """What a sink holds of one checkpoint: from where it began to read up to an end."""
 
     generation: Generation
@@ -36,8 +36,7 @@ class Life:
         return bool(self.began) or (opened.opened_as in (RESET, CLONED) and opened.first_batch > 0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lineage:
+class Lineage(msgspec.Struct, frozen=True, kw_only=True):
     """Where the rows of a sink come from."""
 
     lives: tuple[Life, ...]

@@ -9,10 +9,10 @@ it. Nothing is ever created in an adopted checkpoint.
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from holdfast import clock
 from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS
@@ -73,8 +73,7 @@ class SharedCheckpointError(HoldfastError):
         super().__init__(what=f"{stream} was not started; nothing was written.", why=why, how=how)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(msgspec.Struct, frozen=True, kw_only=True):
     """Where a stream is."""
 
     stream: str

@@ -7,8 +7,9 @@ where it is given, tells more. What neither tells is *unknown*.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from holdfast import clock
 from holdfast.errors import ConfigError, without_our_frames

@@ -13,13 +13,13 @@ import sysconfig
 import threading
 import traceback
 from collections.abc import Iterable
-from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import msgspec
+from msgspec.structs import replace
 
 from holdfast.errors import HoldfastError
 from holdfast.rules.compatibility import StreamCheck

@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.errors import HoldfastError
 from holdfast.proof.tables import coordinates, prove_tables
@@ -70,8 +72,7 @@ def prove_streams(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Prover:
+class _Prover(msgspec.Struct, frozen=True):
     """Proves one stream."""
 
     spark: SparkSession

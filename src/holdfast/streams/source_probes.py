@@ -6,8 +6,9 @@ A source that does not answer is not looked at: that is logged, and the start go
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from holdfast import clock
 from holdfast.errors import HoldfastError
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceProbes:
+class SourceProbes(msgspec.Struct, frozen=True, kw_only=True):
     """How to ask the sources of one start."""
 
     df: DataFrame

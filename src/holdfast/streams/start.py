@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -101,8 +100,7 @@ def _write(df: DataFrame, trigger: dict[str, Any] | None, output_mode: str) -> D
     return writer.trigger(**trigger) if trigger else writer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Start:
+class Start(msgspec.Struct, frozen=True, kw_only=True):
     """A start of a stream: what was asked for, and the way from there to a running query."""
 
     df: DataFrame

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.errors import ConfigError
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Batches:
+class Batches(msgspec.Struct, frozen=True, kw_only=True):
     """The batches that a table holds."""
 
     checkpoint: Reader

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
 from holdfast.clock import now
@@ -26,8 +26,7 @@ EVERY_PHASE = "every-phase"
 Build = Callable[..., Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What the kills did to a stream."""
 
     drilled: Sequence[Drilled]
@@ -50,8 +49,7 @@ class Outcome:
             pytest.fail("\n".join(["A restart is not exact.", *told, f"See {self.timelines}"]))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamDrill:
+class StreamDrill(msgspec.Struct, frozen=True, kw_only=True):
     """Drills a stream: called with the function that starts it."""
 
     directory: Path

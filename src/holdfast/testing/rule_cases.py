@@ -23,10 +23,10 @@ from __future__ import annotations
 import pickle
 import tomllib
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from datetime import timedelta
 
 import msgspec
+from msgspec.structs import replace
 
 from holdfast.checkpoint import read_checkpoint
 from holdfast.evidence.case import Case

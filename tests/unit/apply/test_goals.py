@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from holdfast.apply.apply import apply_plan
 from holdfast.apply.errors import InterruptedPlanError, StalePlanError, StreamRunsError
@@ -217,7 +219,7 @@ def test_a_move_takes_the_ledger_along(bench: Bench) -> None:
 
 def test_a_stream_that_was_moved_gets_a_deleted_checkpoint_back(bench: Bench) -> None:
     bench.apply(bench.planned(Request(goal="move", target=str(bench.home / "elsewhere"))))
-    moved = replace(bench, at="elsewhere")
+    moved = dataclasses.replace(bench, at="elsewhere")
     delete(moved)
     moved.apply(moved.planned(Request(goal="resume")))
     there = moved.files()

@@ -7,10 +7,10 @@ import json
 import stat
 import tarfile
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from holdfast.bundle.manifest import MANIFEST, decode
 from holdfast.bundle.open import open_checkpoint

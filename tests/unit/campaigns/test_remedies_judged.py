@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from campaigns.remedies.families import find_remedies
 from campaigns.remedies.remedy import (
@@ -46,7 +47,7 @@ def never(*_: object) -> CarriedOut:
 
 REMEDY = Remedy(name="deleted", code="HF606", goal="resume", carry_out=never)
 DONE = CarriedOut(command="", plan=PLAN, difference=EXACT)
-REPEATS = replace(
+REPEATS = dataclasses.replace(
     DONE,
     plan=msgspec.structs.replace(PLAN, needs=NEEDS),
     difference=replace(EXACT, duplicated=2),
@@ -62,12 +63,12 @@ def test_what_ends_as_it_says_is_fine(done: CarriedOut) -> None:
 @pytest.mark.parametrize(
     "done",
     [
-        replace(DONE, difference=replace(EXACT, missing=1)),
-        replace(DONE, difference=replace(EXACT, duplicated=1)),
-        replace(DONE, difference=replace(EXACT, foreign=1)),
-        replace(DONE, plan=msgspec.structs.replace(PLAN, goal="reset")),
-        replace(REPEATS, plan=PLAN),
-        replace(REPEATS, repeats=1),
+        dataclasses.replace(DONE, difference=replace(EXACT, missing=1)),
+        dataclasses.replace(DONE, difference=replace(EXACT, duplicated=1)),
+        dataclasses.replace(DONE, difference=replace(EXACT, foreign=1)),
+        dataclasses.replace(DONE, plan=msgspec.structs.replace(PLAN, goal="reset")),
+        dataclasses.replace(REPEATS, plan=PLAN),
+        dataclasses.replace(REPEATS, repeats=1),
     ],
     ids=["lost", "duplicated", "altered", "another goal", "not asked", "another number"],
 )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from msgspec.structs import replace
 
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.main import VERBS, run

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from holdfast.checkpoint import read_checkpoint
 from holdfast.evidence.cost import CheckpointCost, find_cost

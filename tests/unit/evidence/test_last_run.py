@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from holdfast.checkpoint.read import read_checkpoint
 from holdfast.evidence.last_run import LastRun, match_sources, run_in_checkpoint

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
+
+from msgspec.structs import replace
 
 from holdfast.checkpoint import read_checkpoint
 from holdfast.evidence.neighbours import find_neighbours

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from holdfast.checkpoint import Checkpoint, read_checkpoint
 from holdfast.checkpoint.state import StateFileKind

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from holdfast.checkpoint import read_checkpoint
 from holdfast.checkpoint.read import read_checkpoint_near

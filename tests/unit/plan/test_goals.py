@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from holdfast.plan.plan_file import NoPlan, Plan
 from holdfast.plan.steps import DiscardTree, PutFile

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import shlex
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 from holdfast import plan
 from holdfast.checkpoint.offsets import OffsetEntry, parse_offset_entry

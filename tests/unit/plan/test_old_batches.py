@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from holdfast.ids import BatchId
 from holdfast.ledger.coverage import Coverage, read_coverage

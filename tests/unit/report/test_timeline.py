@@ -3,9 +3,9 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from holdfast.report.timeline import Bar, DriverRow, Line, Page, Section, render_timelines
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from holdfast.evidence.case import Case
 from holdfast.evidence.guard_record import GuardRecord

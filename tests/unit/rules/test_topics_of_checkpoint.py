@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from msgspec.structs import replace
 
 from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.evidence.stream import StreamEvidence

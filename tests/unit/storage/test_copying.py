@@ -1,15 +1,16 @@
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from obstore.store import MemoryStore
 
 from holdfast.errors import ReadError, WriteError
@@ -69,7 +70,7 @@ def source(request: pytest.FixtureRequest, tmp_path: Path) -> Writer:
     made: dict[str, Writer] = {
         "memory": MemoryStorage(),
         "disk": open_writer(str(tmp_path / "from")),
-        "bucket": ObjectWriter(replace(PLACE, path="from"), MemoryStore()),
+        "bucket": ObjectWriter(dataclasses.replace(PLACE, path="from"), MemoryStore()),
     }
     for path, data in FILES.items():
         made[request.param].put(path, data)
@@ -201,7 +202,7 @@ def test_a_copy_is_read_again_whatever_its_size(scheme: Any) -> None:
             self.files[to] = bytes(len(self.files[to]))
 
     target = Later()
-    target.location = replace(PLACE, scheme=scheme)
+    target.location = dataclasses.replace(PLACE, scheme=scheme)
     with pytest.raises(CopyRefusedError):
         finish(MemoryStorage({"state/1.zip": b"1" * 2 * LARGE_BYTES}), target)
 
@@ -294,7 +295,7 @@ def test_a_bucket_that_lists_without_order_is_an_error_or_listed_by_directory() 
     store.location = PLACE
     with pytest.raises(ReadError, match="not in order"):
         list_tree(store)
-    store.location = replace(PLACE, bucket="lake--use1-az4--x-s3")
+    store.location = dataclasses.replace(PLACE, bucket="lake--use1-az4--x-s3")
     assert list_tree(store).count == len(FILES)
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+import msgspec
 
 from holdfast.apply.journal import Journal
 from holdfast.apply.leases import Leases
@@ -20,18 +21,15 @@ from holdfast.plan.steps import Step
 S = TypeVar("S", bound=Step)
 
 
-@dataclass(frozen=True, slots=True)
-class NotDone:
+class NotDone(msgspec.Struct, frozen=True):
     """Everything is as the step expects it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(msgspec.Struct, frozen=True):
     """Everything is as the step leaves it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Drifted:
+class Drifted(msgspec.Struct, frozen=True):
     """Something else has changed it; the step must not be carried out."""
 
     why: str
@@ -40,8 +38,7 @@ class Drifted:
 StepState = NotDone | Done | Drifted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class Work(msgspec.Struct, frozen=True, kw_only=True):
     """One step of a plan that is carried out."""
 
     plan: Plan
@@ -66,8 +63,7 @@ class Work:
             self.leases.check()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Undoing:
+class Undoing(msgspec.Struct, frozen=True, kw_only=True):
     """One plan that is taken back."""
 
     plan: Plan
@@ -84,8 +80,7 @@ class Undoing:
         return f"It takes back step {number} of plan {self.plan.id}."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Undone:
+class Undone(msgspec.Struct, frozen=True, kw_only=True):
     """What takes one step back."""
 
     steps: tuple[Step, ...] = ()

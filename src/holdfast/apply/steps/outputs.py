@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import assert_never
+
+import msgspec
 
 from holdfast.ledger.output import (
     EmptyOutput,
@@ -34,8 +35,7 @@ def describe_output(output: Output, label: str) -> str:
             assert_never(output)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SinkGoingBack:
+class SinkGoingBack(msgspec.Struct, frozen=True, kw_only=True):
     """One sink that goes back."""
 
     step: SettleSink

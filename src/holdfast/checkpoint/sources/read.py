@@ -8,8 +8,10 @@ began; Iceberg keeps `offsets/0`. What else stands in directories is named and l
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from enum import Enum
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.checkpoint.checksums import is_sidecar, is_stale, sidecar_of
 from holdfast.checkpoint.file_log import MOST_LINE_BYTES
@@ -27,16 +29,14 @@ _LARGEST_VERIFIED = 64 << 20
 """In bytes: Hadoop's checksums of a larger file are not compared."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Beginning:
+class Beginning(msgspec.Struct, frozen=True, kw_only=True):
     """A file that says where the first run of a source began, in words of its own."""
 
     path: str
     raw: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceLog:
+class SourceLog(msgspec.Struct, frozen=True, kw_only=True):
     """What one source keeps."""
 
     name: str
@@ -204,8 +204,7 @@ def _lone_sidecars(named: list[tuple[Name, FileInfo]]) -> Iterator[str]:
             yield info.path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Checked:
+class _Checked(msgspec.Struct, frozen=True, kw_only=True):
     """What the files that Spark reads at every start say."""
 
     unparsed: tuple[Unparsed, ...] = ()

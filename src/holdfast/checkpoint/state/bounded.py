@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.checkpoint.layout import STATE, parse_name
 from holdfast.checkpoint.state.operators import OperatorMetadata
@@ -37,8 +38,7 @@ MOST_VERSIONS = 32
 """Commit entries that a start reads to learn which files of state format 2 count."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoundedState:
+class BoundedState(msgspec.Struct, frozen=True, kw_only=True):
     """The operators, and why their files were not looked at; None when they were."""
 
     operators: tuple[Operator, ...]
@@ -51,8 +51,7 @@ class BoundedState:
         return BatchId(max(min(versions) - 1, 0)) if versions else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Pages:
+class _Pages(msgspec.Struct, frozen=True):
     """What pages have shown."""
 
     pages: Mapping[str, WalkPage]

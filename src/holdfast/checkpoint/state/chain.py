@@ -8,15 +8,15 @@ the one whose unique id the commit of its batch names.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.checkpoint.state.files import StateFile, StateFileKind
 
 _MOST_NAMED = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chain:
+class Chain(msgspec.Struct, frozen=True, kw_only=True):
     """The files that Spark loads for a version of a store."""
 
     version: int
@@ -30,8 +30,7 @@ class Chain:
         return (*([] if self.base is None else [self.base]), *self.changes)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BrokenChain:
+class BrokenChain(msgspec.Struct, frozen=True, kw_only=True):
     """A version that cannot be loaded."""
 
     version: int

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.checkpoint.state.rows import short_key
 
@@ -11,8 +12,7 @@ _SPARE_EXAMPLES, _SPARE_ROWS = 10, 10_000
 """A row that is kept may be removed by a later file: so many more than are wanted are kept."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Question(msgspec.Struct, frozen=True, kw_only=True):
     """Which rows are wanted."""
 
     wanted: Callable[[bytes], bool] | None = None
@@ -26,8 +26,7 @@ class Question:
         return self.wanted is not None or self.most > 0
 
 
-@dataclass(slots=True, kw_only=True)
-class LiveRow:
+class LiveRow(msgspec.Struct, kw_only=True):
     """One row that is there."""
 
     key: bytes

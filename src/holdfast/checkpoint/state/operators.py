@@ -17,7 +17,6 @@ written: offline repartitioning leaves v1 alone, so the offset entries know bett
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import msgspec
 
@@ -38,8 +37,7 @@ class StoreInfo(msgspec.Struct, frozen=True, kw_only=True):
     """As they were when written: absolute URIs."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OperatorMetadata:
+class OperatorMetadata(msgspec.Struct, frozen=True, kw_only=True):
     """What one file of operator metadata says."""
 
     path: str

@@ -9,8 +9,9 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from holdfast.checkpoint.layout import STATE, Kind, parse_name, parse_number
 from holdfast.checkpoint.state.files import (
@@ -45,8 +46,7 @@ class Lister(Protocol):
         """Return every file below a directory."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Store:
+class Store(msgspec.Struct, frozen=True, kw_only=True):
     """One store in one partition."""
 
     partition: int
@@ -65,8 +65,7 @@ class Store:
         return sum(file.size_bytes for file in self.files) + sum(self.data_files.values())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operator:
+class Operator(msgspec.Struct, frozen=True, kw_only=True):
     """One operator with state."""
 
     operator_id: int
@@ -180,8 +179,7 @@ def numbers(names: Iterable[str]) -> list[int]:
     return sorted(number for name in names if (number := parse_number(name)) is not None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Partition:
+class _Partition(msgspec.Struct, frozen=True, kw_only=True):
     stores: tuple[Store, ...]
     described: tuple[str, ...]
     """Files below `_metadata`, checksums too."""

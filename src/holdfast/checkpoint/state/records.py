@@ -21,7 +21,6 @@ neither: a file that lost its last bytes is still whole.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import msgspec
 
@@ -48,8 +47,7 @@ class TooManyChangesError(Exception):
     """A file holds far more changes than one of its size can mean: reading on could take hours."""
 
 
-@dataclass(frozen=True, slots=True)
-class Put:
+class Put(msgspec.Struct, frozen=True):
     """A key that is there afterwards."""
 
     key: bytes
@@ -57,15 +55,13 @@ class Put:
     """None when values were not asked for, or the record only adds to the value before it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Removed:
+class Removed(msgspec.Struct, frozen=True):
     """A key that is gone afterwards."""
 
     key: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class RangeRemoved:
+class RangeRemoved(msgspec.Struct, frozen=True):
     """Every key from `first` up to, not including, `end` is gone afterwards."""
 
     first: bytes

@@ -16,7 +16,6 @@ from __future__ import annotations
 import io
 import struct
 import zlib
-from dataclasses import dataclass
 
 import msgspec
 
@@ -38,8 +37,7 @@ class DataFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     size_bytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RocksSnapshot:
+class RocksSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """What a zip says."""
 
     version: int

@@ -13,8 +13,9 @@ rows, rows with checksums. The settings that say so are pinned in the offset ent
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
+
+import msgspec
 
 from holdfast.checkpoint.state.operators import OperatorMetadata
 from holdfast.checkpoint.state.read import DEFAULT_STORE, Operator, Store
@@ -34,8 +35,7 @@ _VERSION = 0
 _WITH_FAMILIES = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowCodec:
+class RowCodec(msgspec.Struct, frozen=True, kw_only=True):
     """What decodes the rows of a store."""
 
     key: RowDecoder

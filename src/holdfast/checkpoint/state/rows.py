@@ -8,8 +8,9 @@ zip cannot be counted without opening RocksDB's data, and that is said.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from hashlib import blake2b
+
+import msgspec
 
 from holdfast.checkpoint.binary import BrokenBytesError
 from holdfast.checkpoint.state.chain import Chain
@@ -29,8 +30,7 @@ from holdfast.storage.read import Reader, read_chunks
 _LONGEST_KEY = 32
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotCounted:
+class NotCounted(msgspec.Struct, frozen=True, kw_only=True):
     """Rows that the files do not tell."""
 
     why: str

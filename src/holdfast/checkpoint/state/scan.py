@@ -9,7 +9,8 @@ rows they have. Memory holds the keys of one store; values are read and, but for
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.checkpoint.binary import BrokenBytesError
 from holdfast.checkpoint.state.chain import BrokenChain, files_by_version, find_chain
@@ -28,8 +29,7 @@ Problem = NotCounted | Unparsed
 _FAMILIES = "changelogs of column families are not followed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VersionRows:
+class VersionRows(msgspec.Struct, frozen=True, kw_only=True):
     """One version of a store."""
 
     version: int
@@ -39,8 +39,7 @@ class VersionRows:
     """Of the files of this version; for a RocksDB snapshot with the data files that it needs."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreScan:
+class StoreScan(msgspec.Struct, frozen=True, kw_only=True):
     """What is in a store."""
 
     versions: tuple[VersionRows, ...]
@@ -54,8 +53,7 @@ class StoreScan:
     damaged: tuple[Unparsed, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScannedStore:
+class ScannedStore(msgspec.Struct, frozen=True, kw_only=True):
     """A store that is to be read."""
 
     store: Store

@@ -17,7 +17,8 @@ Schemas are the JSON of Spark's `StructType`. A restart compares types, in order
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.checkpoint.binary import BrokenBytesError, ByteSource
 from holdfast.checkpoint.text import parse_json_object
@@ -27,8 +28,7 @@ DEFAULT_FAMILY = "default"
 _MOST_FAMILIES = 10_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnFamily:
+class ColumnFamily(msgspec.Struct, frozen=True, kw_only=True):
     """One kind of key and value; stores before v3 have exactly one."""
 
     name: str
@@ -38,8 +38,7 @@ class ColumnFamily:
     encoder: Mapping[str, object] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StateSchema:
+class StateSchema(msgspec.Struct, frozen=True, kw_only=True):
     """What one schema file says."""
 
     path: str

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Context, Decimal
 from functools import partial
 from re import fullmatch
+
+import msgspec
 
 _DEEPEST = 32
 _MOST_FIELDS = 10_000
@@ -28,16 +29,14 @@ _EPOCH_DAY = date(1970, 1, 1).toordinal()
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class NotDecoded:
+class NotDecoded(msgspec.Struct, frozen=True):
     """A value that is there and is not decoded."""
 
     what: str
     """The name of its type, or what is wrong with its bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fields:
+class Fields(msgspec.Struct, frozen=True):
     """A row or a struct: names and values, in order."""
 
     items: tuple[tuple[str, Value], ...]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+
+import msgspec
 
 MOST_CHARACTERS = 60_000
 """Of one answer, as JSON."""
@@ -13,11 +14,10 @@ _MOST_NOTES = 25
 _KEPT_FIELDS = ("format", "version", "holdfast", "verdict", "summary", "code", "what", "why", "how")
 
 
-@dataclass(slots=True)
-class _Cut:
+class _Cut(msgspec.Struct):
     items: int
     characters: int
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = msgspec.field(default_factory=list)
 
     def value(self, found: object, path: str = "") -> object:
         if isinstance(found, str):

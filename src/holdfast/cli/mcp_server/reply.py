@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+import msgspec
 
 from holdfast.cli.mcp_server.roots import Roots
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Serving:
+class Serving(msgspec.Struct, frozen=True, kw_only=True):
     """What a server may open, as the person who started it said."""
 
     roots: Roots
-    storage_options: Mapping[str, str] = field(default_factory=dict)
+    storage_options: Mapping[str, str] = msgspec.field(default_factory=dict)
     allows_apply: bool = False
 
     @property

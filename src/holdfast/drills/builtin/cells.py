@@ -11,6 +11,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from holdfast.drills.builtin.kinds import KINDS, Scene
 from holdfast.drills.builtin.places import DSN_NAME, ScratchSink
 from holdfast.drills.builtin.workload import (
@@ -61,8 +63,7 @@ STATES = {"rocksdb": _ROCKSDB, "rocksdb2": {**_ROCKSDB, f"{_STORE}checkpointForm
 _BOTH = ("delta", "postgres")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BuiltinStream:
+class BuiltinStream(msgspec.Struct, frozen=True, kw_only=True):
     """A kind of stream."""
 
     into: tuple[str, ...]
@@ -123,8 +124,7 @@ BUILTIN = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
     """One drill: a built-in stream, and the phase it is killed in."""
 
     stream: BuiltinStream

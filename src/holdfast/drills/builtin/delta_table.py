@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from holdfast.drills.history import Row
 from holdfast.storage import Reader
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """A table as of one commit."""
 
     version: int

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 import holdfast as hf
 from holdfast.drills.builtin.places import (
     DSN_NAME,
@@ -37,8 +39,7 @@ class Scene:
     stream: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SinkKind:
+class SinkKind(msgspec.Struct, frozen=True, kw_only=True):
     """A kind of sink, as drills know it."""
 
     name: str

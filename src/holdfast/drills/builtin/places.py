@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
+import msgspec
+
 from holdfast.drills.builtin.delta_table import DeltaTable
 from holdfast.drills.builtin.workload import Shape
 from holdfast.drills.drill import Seen
@@ -122,8 +124,7 @@ class ScratchPostgres:
                     connection.execute(query.encode(), [self.table])
 
 
-@dataclass(frozen=True, kw_only=True)
-class ScratchUserSink:
+class ScratchUserSink(msgspec.Struct, frozen=True, kw_only=True):
     """A sink of a user's own, in the drill's directory."""
 
     home: Path

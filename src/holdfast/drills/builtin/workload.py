@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from holdfast.drills.history import Row
 
@@ -20,8 +21,7 @@ _FIRST_FILE = 1_700_000_000
 """Their times: files are read in the order of these."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class Shape(msgspec.Struct, frozen=True, kw_only=True):
     """What a query makes of the rows; `programs/builtin.py` has the query of its name."""
 
     name: str

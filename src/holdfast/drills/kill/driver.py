@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, Self
 
+import msgspec
+
 from holdfast.drills.errors import DriverFailedError, KillDidNotFireError
 from holdfast.drills.kill.arming import arm
 from holdfast.drills.kill.entries import entries_since
@@ -30,8 +32,7 @@ _CHILD = Path(__file__).with_name("child.py")
 _SUPERVISE = [sys.executable, "-SE", str(Path(__file__).with_name("supervise.py"))]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
     """How a driver's run ended."""
 
     status: int

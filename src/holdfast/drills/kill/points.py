@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from holdfast.errors import ConfigError
 
 When = Literal["before", "after"]
 
 
-@dataclass(frozen=True, slots=True)
-class Rename:
+class Rename(msgspec.Struct, frozen=True):
     """The n-th rename to a path that ends with `target`, on local disk: `offsets/1`."""
 
     when: When
@@ -30,8 +30,7 @@ class Rename:
         return f"{self.when}:{self.target}:{self.nth}"
 
 
-@dataclass(frozen=True, slots=True)
-class Delete:
+class Delete(msgspec.Struct, frozen=True):
     """The n-th deletion of a path that ends with `target`, on local disk."""
 
     when: When
@@ -42,8 +41,7 @@ class Delete:
         return f"{self.when}-delete:{self.target}:{self.nth}"
 
 
-@dataclass(frozen=True, slots=True)
-class Send:
+class Send(msgspec.Struct, frozen=True):
     """The n-th time that a process sends these bytes, in one piece and unencrypted: `COMMIT`.
 
     `after` they are out the server does what they ask, and nobody hears of it.
@@ -57,8 +55,7 @@ class Send:
         return f"{self.when}-send:{self.what}:{self.nth}"
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(msgspec.Struct, frozen=True):
     """The n-th time the driver's Python code reaches this point of `holdfast.points`."""
 
     name: str

@@ -9,21 +9,21 @@ whose version is not higher than the one that the table holds.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import timedelta
+
+import msgspec
 
 STREAMING = "STREAMING UPDATE"
 """The operation that Spark's own Delta sink names in its commits."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutputCommit:
+class OutputCommit(msgspec.Struct, frozen=True, kw_only=True):
     """One commit of the table."""
 
     version: int
     operation: str = ""
     written_ms: int | None = None
-    transactions: Mapping[str, int] = field(default_factory=dict)
+    transactions: Mapping[str, int] = msgspec.field(default_factory=dict)
     """The batch that it sets for an application, by the application's id."""
     output_mode: str = ""
     """Of a streaming write: `Append`, `Complete` or `Update`; otherwise empty."""
@@ -43,8 +43,7 @@ class OutputCommit:
         return self.operation == STREAMING
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeltaOutput:
+class DeltaOutput(msgspec.Struct, frozen=True, kw_only=True):
     """What was found."""
 
     display_name: str
@@ -58,7 +57,7 @@ class DeltaOutput:
     created_ms: int | None = None
     commits: tuple[OutputCommit, ...] = ()
     """Newest first, without a gap."""
-    remembered: Mapping[str, int] = field(default_factory=dict)
+    remembered: Mapping[str, int] = msgspec.field(default_factory=dict)
     """Batches by application that the newest checksum file lists; older commits have set them."""
     knows_all: bool = False
     """Whether every transaction of the table is known."""

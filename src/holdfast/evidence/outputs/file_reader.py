@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
+
+import msgspec
 
 from holdfast.checkpoint.file_sink import (
     DIRECTORY,
@@ -47,8 +48,7 @@ class Whereabouts(Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(slots=True, kw_only=True)
-class _Listed:
+class _Listed(msgspec.Struct, kw_only=True):
     """What the log lists; filled entry by entry."""
 
     unlisted: dict[tuple[str, str], str]
@@ -61,10 +61,10 @@ class _Listed:
     """Files of another kind of store: the same directory can have two addresses."""
     first_ms: int | None = None
     last_ms: int | None = None
-    batches: list[SinkBatch] = field(default_factory=list)
-    unreadable: list[str] = field(default_factory=list)
-    unread: list[str] = field(default_factory=list)
-    _inside: dict[str, str | Whereabouts] = field(default_factory=dict)
+    batches: list[SinkBatch] = msgspec.field(default_factory=list)
+    unreadable: list[str] = msgspec.field(default_factory=list)
+    unread: list[str] = msgspec.field(default_factory=list)
+    _inside: dict[str, str | Whereabouts] = msgspec.field(default_factory=dict)
     """By directory as logged, where it is below the output."""
 
     def add(self, entry: SinkEntry) -> None:

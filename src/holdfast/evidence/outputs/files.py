@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SinkBatch:
+class SinkBatch(msgspec.Struct, frozen=True, kw_only=True):
     """One batch that has an entry of its own in the log."""
 
     batch: int
@@ -15,8 +14,7 @@ class SinkBatch:
     """When its newest file was written, by the store's clock; 0 when it has none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileOutput:
+class FileOutput(msgspec.Struct, frozen=True, kw_only=True):
     """What was found."""
 
     display_name: str

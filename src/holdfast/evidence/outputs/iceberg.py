@@ -7,11 +7,10 @@ above the newest one of the query in the history of `main`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IcebergWriter:
+class IcebergWriter(msgspec.Struct, frozen=True, kw_only=True):
     """What one streaming query has written."""
 
     query_id: str
@@ -30,8 +29,7 @@ class IcebergWriter:
     """The ids of the Spark applications that wrote its batches, each once, oldest first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IcebergOutput:
+class IcebergOutput(msgspec.Struct, frozen=True, kw_only=True):
     """What was found."""
 
     display_name: str

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from holdfast.evidence.outputs.delta import DeltaOutput
 from holdfast.evidence.outputs.files import FileOutput
 from holdfast.evidence.outputs.iceberg import IcebergOutput
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotRead:
+class NotRead(msgspec.Struct, frozen=True, kw_only=True):
     """An output that could not be looked at."""
 
     display_name: str

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from holdfast.formats.event_log.plans import PlanParts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryStarted:
+class QueryStarted(msgspec.Struct, frozen=True, kw_only=True):
     """A query was started."""
 
     query_id: str
@@ -19,8 +19,7 @@ class QueryStarted:
     """As Spark writes it, in UTC."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryEnded:
+class QueryEnded(msgspec.Struct, frozen=True, kw_only=True):
     """A run has ended: by itself, by `stop()`, or with an exception."""
 
     query_id: str
@@ -30,16 +29,14 @@ class QueryEnded:
     error_class: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryIdle:
+class QueryIdle(msgspec.Struct, frozen=True, kw_only=True):
     """A trigger that ran no batch."""
 
     query_id: str
     run_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceProgress:
+class SourceProgress(msgspec.Struct, frozen=True, kw_only=True):
     """What one source gave to a batch; offsets as the source writes them into the checkpoint."""
 
     description: str
@@ -49,8 +46,7 @@ class SourceProgress:
     rows: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StateProgress:
+class StateProgress(msgspec.Struct, frozen=True, kw_only=True):
     """One stateful operator after a batch."""
 
     operator: str
@@ -59,8 +55,7 @@ class StateProgress:
     is_rocksdb: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchProgress:
+class BatchProgress(msgspec.Struct, frozen=True, kw_only=True):
     """A batch that was committed."""
 
     query_id: str
@@ -78,8 +73,7 @@ class BatchProgress:
     watermark: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchBegun:
+class BatchBegun(msgspec.Struct, frozen=True, kw_only=True):
     """Spark began to run a batch: of the last one before a kill, nothing else is in the log."""
 
     run_id: str
@@ -87,13 +81,12 @@ class BatchBegun:
     checkpoint: str | None = None
     """Only the plans of stateful queries name it."""
     output_mode: str | None = None
-    settings: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = msgspec.field(default_factory=dict)
     plan: PlanParts | None = None
     """What its plan says of state; None if that was not read."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryDescribed:
+class QueryDescribed(msgspec.Struct, frozen=True, kw_only=True):
     """What `hf.record_queries` adds of a run, and Spark's own log does not have."""
 
     query_id: str
@@ -102,18 +95,16 @@ class QueryDescribed:
     output_mode: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApplicationFacts:
+class ApplicationFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What an application says of itself; an event has one of these, the others are empty."""
 
     spark: str | None = None
     application_id: str | None = None
     has_ended: bool = False
-    settings: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadEvent:
+class UnreadEvent(msgspec.Struct, frozen=True):
     """A line that is of such a class, and not of its form."""
 
     line: str

@@ -17,9 +17,10 @@ import posixpath
 import re
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
+
+import msgspec
 
 from holdfast.storage.read import FileInfo, Reader
 
@@ -33,8 +34,7 @@ _DELIVERED = re.compile(r"eventlog(?:-.+)?")
 _CODECS = re.compile(r"(?:\.(?:lz4|lzf|snappy|zstd|gz))?(?:\.inprogress)?$")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApplicationLog:
+class ApplicationLog(msgspec.Struct, frozen=True, kw_only=True):
     """The files of one application, or of one attempt of it, in the order of their events."""
 
     name: str
@@ -54,15 +54,13 @@ class ApplicationLog:
         return max((each.modified for each in self.files), default=datetime.fromtimestamp(0, UTC))
 
 
-@dataclass(slots=True)
-class _Rolling:
-    numbered: dict[int, FileInfo] = field(default_factory=dict)
+class _Rolling(msgspec.Struct):
+    numbered: dict[int, FileInfo] = msgspec.field(default_factory=dict)
     compacted_to: int | None = None
     is_open: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundLogs:
+class FoundLogs(msgspec.Struct, frozen=True, kw_only=True):
     """What is below a location."""
 
     logs: tuple[ApplicationLog, ...]

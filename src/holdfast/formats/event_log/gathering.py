@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from itertools import pairwise
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.formats.event_log.events import (
     ApplicationFacts,
@@ -71,10 +73,9 @@ class BatchRanges:
         return merged
 
 
-@dataclass(slots=True)
-class _Application:
+class _Application(msgspec.Struct):
     name: str
-    facts: ApplicationFacts = field(default_factory=ApplicationFacts)
+    facts: ApplicationFacts = msgspec.field(default_factory=ApplicationFacts)
     has_query: bool = False
 
 

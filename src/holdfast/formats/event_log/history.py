@@ -7,8 +7,9 @@ counted. What the log cannot tell is part of the value.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum, unique
+
+import msgspec
 
 from holdfast.formats.event_log.events import BatchProgress
 from holdfast.formats.event_log.plans import PlanParts
@@ -36,8 +37,7 @@ class RunEnding(StrEnum):
     """Killed, still running, or cut off with the log."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryRun:
+class QueryRun(msgspec.Struct, frozen=True, kw_only=True):
     """One start of the query."""
 
     query_id: str
@@ -72,7 +72,7 @@ class QueryRun:
     """Only the plans of stateful queries name it."""
     output_mode: str | None = None
     """Only the plans of queries that aggregate name it."""
-    settings: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Of the application, and over them those of the session; redacted."""
     has_session_settings: bool = False
     """Whether those of the session are among them."""
@@ -92,8 +92,7 @@ class QueryRun:
         return printable(f"{line[:_LONGEST_LINE]}{cause}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OtherQuery:
+class OtherQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Another query that the same logs tell of."""
 
     query_id: str
@@ -104,16 +103,14 @@ class OtherQuery:
     starts: int = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnreadFile:
+class UnreadFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file that was not read, or not to its end."""
 
     path: str
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventLogHistory:
+class EventLogHistory(msgspec.Struct, frozen=True, kw_only=True):
     """What the event logs at one location tell of a query."""
 
     location: str
@@ -161,8 +158,7 @@ class EventLogHistory:
         return len(self.batches) + self.older_batches
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotReadLog:
+class NotReadLog(msgspec.Struct, frozen=True, kw_only=True):
     """An event log that could not be looked at."""
 
     location: str

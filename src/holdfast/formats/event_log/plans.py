@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 UUID = rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _STATE_INFO_BEGINS = b"state info [ checkpoint = "
@@ -22,11 +23,10 @@ _WATERMARK = "EventTimeWatermark"
 _LONGEST_PARTS = 1 << 14
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanParts:
+class PlanParts(msgspec.Struct, frozen=True, kw_only=True):
     """What a printed plan says of state, without the numbers of columns."""
 
-    parts: Mapping[int, str] = field(default_factory=dict)
+    parts: Mapping[int, str] = msgspec.field(default_factory=dict)
     """By the id of a stateful operator, what it is computed from, as Spark prints it: aggregate
     functions, or the keys of both sides of a join."""
     watermarks: tuple[str, ...] = ()

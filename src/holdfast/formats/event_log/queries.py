@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.formats.event_log.events import BatchProgress, Event, QueryDescribed, QueryStarted
 from holdfast.formats.event_log.lines import Lines
@@ -15,8 +17,7 @@ MOST_QUERIES = 1_000
 """That are kept: those whose newest event is the newest."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoggedQuery:
+class LoggedQuery(msgspec.Struct, frozen=True, kw_only=True):
     """One query, as far as the logs name it."""
 
     query_id: str

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib import import_module
+
+import msgspec
 
 from holdfast.checkpoint.binary import BrokenBytesError
 from holdfast.checkpoint.state import codecs
@@ -32,8 +33,7 @@ _GZIP_WINDOW = 31
 """zlib's 15 bits, and 16 for the header of gzip."""
 
 
-@dataclass(slots=True)
-class Unpacking:
+class Unpacking(msgspec.Struct):
     """One file being read: iterate over it, then ask why it ended."""
 
     reader: Reader

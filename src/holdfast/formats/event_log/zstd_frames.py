@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.checkpoint.binary import BrokenBytesError
 
@@ -41,8 +42,7 @@ def take_whole_frames(chunks: Iterator[bytes]) -> Iterator[bytes]:
         raise BrokenBytesError(f"{len(rest):,} bytes are no zstd frame")
 
 
-@dataclass(slots=True)
-class _Scan:
+class _Scan(msgspec.Struct):
     """How far frames were looked at: each byte of a header once, however small the chunks are."""
 
     whole: int = 0

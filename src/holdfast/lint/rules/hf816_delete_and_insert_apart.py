@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.grades import Confidence, Severity
 from holdfast.lint.batch_functions import BatchFunction, Write
@@ -19,8 +20,7 @@ from holdfast.lint.volatile import name_of
 _CONNECTS = {"connect", "begin", "transaction", "getconn", "connection", "get_connection"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Delete:
+class _Delete(msgspec.Struct, frozen=True):
     call: ast.Call
     table: str
     by_spark: bool

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS, SOURCES
 from holdfast.checkpoint.offsets import OffsetEntry
@@ -24,8 +25,7 @@ from holdfast.storage.overlay import OverlayWriter
 from holdfast.storage.read import Reader
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cut:
+class Cut(msgspec.Struct, frozen=True, kw_only=True):
     """A checkpoint up to a batch."""
 
     batch: BatchId

@@ -9,7 +9,8 @@ not believed by their names: batches whose ranges the history has must fit.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.formats.delta_statistics import FileStatistics, Value, read_statistics
 from holdfast.sources.kind import Offset, Part
@@ -21,8 +22,7 @@ MOST_COMPARED = 20
 Ends = dict[Part, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownRange:
+class KnownRange(msgspec.Struct, frozen=True, kw_only=True):
     """A batch whose range is known, and the version of the table that has it."""
 
     version: int
@@ -31,15 +31,13 @@ class KnownRange:
     end: Offset
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoRange:
+class NoRange(msgspec.Struct, frozen=True, kw_only=True):
     """Why the files do not tell where a batch ended."""
 
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Columns:
+class _Columns(msgspec.Struct, frozen=True):
     topic: str | None
     partition: str
     offset: str

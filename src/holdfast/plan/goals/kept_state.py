@@ -7,7 +7,8 @@ batch is lost, the state that it has written is there, and the commit says which
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from holdfast import clock
 from holdfast.checkpoint.commits import CommitEntry

@@ -9,9 +9,9 @@ again: MirrorMaker writes few pairs, and offsets between two of them need not be
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 import msgspec
+from msgspec.structs import replace
 
 from holdfast.checkpoint.text import canonical
 from holdfast.plan.draft import Heading, new_plan_id, put_together
@@ -38,8 +38,7 @@ class OffsetSync(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Its name in the new cluster; the same when it is empty."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Translated:
+class _Translated(msgspec.Struct, frozen=True, kw_only=True):
     topic: str
     partition: int
     offset: int

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from holdfast.plan.goal import Option
 from holdfast.plan.requests import Request
@@ -38,8 +39,7 @@ class OutputChoice(StrEnum):
     """They stay, and the new generation adds to them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResetRequest:
+class ResetRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What was asked for."""
 
     start: str

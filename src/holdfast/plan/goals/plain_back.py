@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.checkpoint.layout import METADATA
 from holdfast.plan.draft import Draft, Heading, Part, new_plan_id, put_together
@@ -88,8 +89,7 @@ def plan_plain_replay(
     return _go_back(now, below, tree, back=back)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Back:
+class _Back(msgspec.Struct, frozen=True, kw_only=True):
     """Where a stream goes back to."""
 
     goal: str

@@ -7,7 +7,7 @@ the sink says which batch it holds. What is written is held against both; see `p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from holdfast.checkpoint.commits import CommitEntry
 from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS
@@ -33,8 +33,7 @@ from holdfast.storage.open import open_reader
 _SHOWN_PARTITIONS = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GivenBack:
+class GivenBack(msgspec.Struct, frozen=True, kw_only=True):
     """What gives a checkpoint back."""
 
     tree: NewTree

@@ -8,8 +8,9 @@ name: state, and sources that keep more in the checkpoint than an offset.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
+
+import msgspec
 
 from holdfast.checkpoint.offsets import PARTITIONS, OffsetEntry, OffsetMetadata
 from holdfast.checkpoint.read import Checkpoint
@@ -27,14 +28,13 @@ from holdfast.wording import batch_range, count
 _EVOLUTION = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownBatches:
+class KnownBatches(msgspec.Struct, frozen=True, kw_only=True):
     """The batches of a query whose ranges are known."""
 
     history: EventLogHistory
     by_number: Mapping[int, BatchProgress]
     """Each as its newest run had it."""
-    settings: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = msgspec.field(default_factory=dict)
     """What an offset entry says of the session."""
 
     @property

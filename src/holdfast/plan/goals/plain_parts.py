@@ -7,7 +7,6 @@ their named state. The new checkpoint is put in last: from then on Spark starts.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -33,11 +32,10 @@ _SETTLED = "The output is brought to the state that the new checkpoint goes on f
 _ASIDE = "Data and log of the file sink go together, and are kept."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewTree:
+class NewTree(msgspec.Struct, frozen=True, kw_only=True):
     """What a directory has afterwards."""
 
-    contents: Mapping[str, str] = field(default_factory=dict)
+    contents: Mapping[str, str] = msgspec.field(default_factory=dict)
     """What is written, by path."""
     leaves_out: tuple[str, ...] | None = None
     """Of what is there now: what does not stay; None: nothing stays."""

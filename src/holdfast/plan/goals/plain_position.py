@@ -9,7 +9,9 @@ are taken out of the table and their numbers are passed over.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.checkpoint.read import Checkpoint
 from holdfast.evidence.outputs.delta import DeltaOutput, OutputCommit
@@ -28,8 +30,7 @@ Offsets = tuple[str | None, ...]
 """Of each source, in the order of the query; None for one that had none yet."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResumePoint:
+class ResumePoint(msgspec.Struct, frozen=True, kw_only=True):
     """Where a stream goes on: after a batch that counts as committed."""
 
     number: int

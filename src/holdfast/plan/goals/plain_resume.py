@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
+
+from msgspec.structs import replace
 
 from holdfast.evidence.outputs.delta import DeltaOutput
 from holdfast.plan.draft import Draft, Heading, Part, new_plan_id, put_together

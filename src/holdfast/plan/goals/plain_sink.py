@@ -7,7 +7,8 @@ a batch that it has and the history has not must be found out before Spark is st
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.evidence.outputs.delta import DeltaOutput, OutputCommit
 from holdfast.evidence.outputs.files import FileOutput
@@ -22,8 +23,7 @@ Queries = Callable[[], tuple[LoggedQuery, ...]]
 """Every query of the event log: it is read only where a table has other writers."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reached:
+class Reached(msgspec.Struct, frozen=True, kw_only=True):
     """How far a sink has got."""
 
     number: int

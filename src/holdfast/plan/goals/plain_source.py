@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast import clock
 from holdfast.formats.event_log.events import BatchProgress
@@ -23,8 +24,7 @@ from holdfast.sources.registry import parse_offset
 _TABLE = re.compile(r"DeltaSource\[(?P<place>.+)\]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourcesNow:
+class SourcesNow(msgspec.Struct, frozen=True, kw_only=True):
     """What the sources of a stream can still give."""
 
     lost: tuple[str, ...] = ()

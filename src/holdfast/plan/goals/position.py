@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from holdfast.checkpoint.layout import SOURCES
 from holdfast.checkpoint.sources.files import FileEntry
@@ -34,16 +35,15 @@ _NOT_EARLIEST = "its startingOffsets are not earliest"
 _STARTING = ("startingVersion", "startingTimestamp")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Position:
+class Position(msgspec.Struct, frozen=True, kw_only=True):
     """Where a new generation begins."""
 
     shown: str
     offsets: Mapping[str, object] | None = None
     """Of each source; None when the options of the sources decide."""
-    files: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Files of the new checkpoint that the position needs, by path."""
-    inputs: Mapping[str, Sequence[InputFile]] = field(default_factory=dict)
+    inputs: Mapping[str, Sequence[InputFile]] = msgspec.field(default_factory=dict)
     """What file sources have read before it, by source: the record keeps it too."""
     changes: tuple[Change, ...] = ()
     preconditions: tuple[Precondition, ...] = ()

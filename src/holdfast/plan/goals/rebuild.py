@@ -10,7 +10,9 @@ now, so its digest is another.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.checkpoint.commits import CommitEntry
 from holdfast.checkpoint.layout import COMMITS, OFFSETS, SOURCES
@@ -39,8 +41,7 @@ from holdfast.plan.world import SinkNow, StreamNow
 from holdfast.storage.overlay import OverlayWriter
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rebuilt:
+class Rebuilt(msgspec.Struct, frozen=True, kw_only=True):
     """What puts a checkpoint right, and where the stream then goes on."""
 
     steps: tuple[Step, ...]

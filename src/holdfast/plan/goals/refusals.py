@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from shlex import quote
+
+from msgspec.structs import replace
 
 from holdfast.plan.goal import command_of
 from holdfast.plan.plan_file import NoPlan

@@ -10,7 +10,8 @@ sinks, and the state that the batches have written.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from holdfast.checkpoint.layout import COMMITS, OFFSETS
 from holdfast.checkpoint.offsets import OffsetEntry

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.evidence.case import Case

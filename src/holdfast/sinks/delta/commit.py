@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from holdfast.sinks.delta.merge import VIEW, merge_source, merge_statement
 from holdfast.spark.exact_parquet import exact_timestamps
@@ -29,8 +30,7 @@ COMMITTING = (
 """The settings under which Delta commits; left behind, they make it leave out other commits."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Identity:
+class Identity(msgspec.Struct, frozen=True, kw_only=True):
     """Who commits, and what."""
 
     app: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from holdfast.checkpoint.text import parse_json_object, whole_number
 from holdfast.formats.delta_log import Commit

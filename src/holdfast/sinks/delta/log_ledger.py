@@ -18,7 +18,9 @@ that in the fence's place, and then a batch may be there twice.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.errors import HoldfastError
 from holdfast.formats.delta_log import (
@@ -75,8 +77,7 @@ def transaction_version(generation: int, epoch: int, slot: int) -> int:
     return (generation << _EPOCH_BITS + _SLOT_BITS) + (epoch << _SLOT_BITS) + slot
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerState:
+class LedgerState(msgspec.Struct, frozen=True, kw_only=True):
     """What the log of a table says of one stream."""
 
     newest: int

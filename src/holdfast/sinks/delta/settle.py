@@ -7,8 +7,9 @@ stream's, the table is not settled.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from holdfast.checkpoint.text import parse_json_object
 from holdfast.formats.delta_files import find_missing_file
@@ -35,8 +36,7 @@ _WIDER = {"byte": "short", "short": "integer", "integer": "long", "float": "doub
 """Types that hold every value of another one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowsSource:
+class RowsSource(msgspec.Struct, frozen=True, kw_only=True):
     """Where the rows come from that a table gets."""
 
     version: int | None
@@ -45,8 +45,7 @@ class RowsSource:
     """Whether they are added to the rows that are there, and do not take their place."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settling:
+class Settling(msgspec.Struct, frozen=True, kw_only=True):
     """One table that is brought to a named state for a stream."""
 
     target: Target

@@ -7,8 +7,9 @@ both the stream and another writer have changed the table.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from holdfast.formats.delta_files import FileChanges, read_file_changes
 from holdfast.formats.delta_log import Commit, walk_back
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 _NONE = FileChanges(added=(), removes_data=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class Opened(msgspec.Struct, frozen=True, kw_only=True):
     """The commit that opened a generation, and what came after it."""
 
     version: int

@@ -8,8 +8,9 @@ gave it the id.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
+
+from msgspec.structs import replace
 
 from holdfast.formats.delta_log import newest_version, walk_back
 from holdfast.sinks.delta.ledger import DeltaLedgerStore

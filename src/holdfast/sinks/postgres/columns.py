@@ -9,8 +9,9 @@ row.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from holdfast.errors import HoldfastError
 from holdfast.sinks.postgres import modifiers
@@ -54,8 +55,7 @@ class TableError(HoldfastError):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class Column(msgspec.Struct, frozen=True, kw_only=True):
     """A column of the table."""
 
     kind: str

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from holdfast.proof.row_hash import quoted
 from holdfast.sinks.contents import BEYOND, SinkContents, newest_by_key, nullable
@@ -99,8 +101,7 @@ def _other_streams(
     return find_other_streams(connection, stream, target.oid)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Rows:
+class _Rows(msgspec.Struct, frozen=True, kw_only=True):
     """Reads the rows of one table as a DataFrame."""
 
     sink: Postgres

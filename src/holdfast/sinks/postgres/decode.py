@@ -16,8 +16,9 @@ import json
 import struct
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 EPOCH_DAYS = 10_957
 """From 1970-01-01 to 2000-01-01, where PostgreSQL's days begin."""
@@ -30,8 +31,7 @@ _BASE_DIGITS = 4
 _LAST_YEAR_OF_FOUR_DIGITS = 9_999
 
 
-@dataclass(frozen=True, slots=True)
-class Beyond:
+class Beyond(msgspec.Struct, frozen=True):
     """A value that the stream's type cannot hold."""
 
     display_name: str

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -33,8 +33,7 @@ Array = Any
 """A `pyarrow.Array`, which has no types of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fixed:
+class Fixed(msgspec.Struct, frozen=True):
     """A type all of whose values have as many bytes."""
 
     width: int
@@ -44,8 +43,7 @@ class Fixed:
     """What stands for NULL while the others are encoded."""
 
 
-@dataclass(frozen=True, slots=True)
-class Varying:
+class Varying(msgspec.Struct, frozen=True):
     """A type whose values differ in length."""
 
     encode: Callable[[Array], Array]

@@ -9,8 +9,9 @@ there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from holdfast.ledger.row import NO_BATCH
 from holdfast.sinks.postgres.ledger_rows import STORAGE, pin_storage
@@ -58,8 +59,7 @@ def pin(connection: psycopg.Connection, row: LedgerRow, table: Table) -> None:
             keep_witness(connection, row, table, storage=found.storage)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
+class _Found(msgspec.Struct, frozen=True, kw_only=True):
     """What the ledger row says of the table, and its storage now."""
 
     pinned: str | None

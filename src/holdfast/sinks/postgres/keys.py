@@ -9,8 +9,9 @@ do not take part. A deferrable one does, and PostgreSQL then refuses every batch
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from holdfast.sinks.postgres.columns import Column, TableError
 from holdfast.sinks.postgres.target import Key, quote
@@ -39,8 +40,7 @@ GROUP BY i.indexrelid, i.indrelid, i.indimmediate, x.relname
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Index:
+class _Index(msgspec.Struct, frozen=True, kw_only=True):
     """A unique index on exactly the keys."""
 
     name: str

@@ -7,8 +7,9 @@ table with the constraints of the real one, in a transaction that is rolled back
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from holdfast.ledger.output import EmptyOutput, ExchangeOutput, RestoreOutput
 from holdfast.sinks.postgres.put_back import find_triggers, fit, say_barred
@@ -75,8 +76,7 @@ def find_ledger_obstacle(connection: psycopg.Connection) -> str | None:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
     """One way to settle a table that is tried."""
 
     connection: psycopg.Connection

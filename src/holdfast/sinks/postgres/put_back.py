@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from holdfast.ledger.output import CannotSettleError
 from holdfast.sinks.postgres.target import quote
@@ -36,8 +37,7 @@ WHERE c.oid IN ({_TREE}) AND NOT t.tgisinternal AND t.tgenabled IN ('O', 'A')
 ORDER BY t.tgparentid <> 0, c.oid, t.tgname"""  # noqa: S608 - no value in it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Column:
+class _Column(msgspec.Struct, frozen=True, kw_only=True):
     """One column of a table, or of a copy."""
 
     kind: str
@@ -45,8 +45,7 @@ class _Column:
     must_be_given: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fit:
+class Fit(msgspec.Struct, frozen=True, kw_only=True):
     """How a copy fits its table as it is now."""
 
     columns: tuple[str, ...] = ()

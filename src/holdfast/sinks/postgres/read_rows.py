@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from holdfast.sinks.postgres.decode import Beyond, Decode, find_decoder
 from holdfast.sinks.postgres.target import quote
@@ -34,8 +35,7 @@ _SENT_BY = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadColumn:
+class ReadColumn(msgspec.Struct, frozen=True, kw_only=True):
     """One column of a table, and how it is read."""
 
     name: str
@@ -97,8 +97,7 @@ def _values(
     return (*kept, json.dumps(beyond, sort_keys=True))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadTask:
+class ReadTask(msgspec.Struct, frozen=True, kw_only=True):
     """What a task needs to read a table; sent to the executor."""
 
     dsn: Secret

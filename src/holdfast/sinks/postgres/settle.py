@@ -7,8 +7,9 @@ done is written into `holdfast.settled`: by it, an undo finds the rows of a gene
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from holdfast.events import emit
 from holdfast.events.starts import SinkSettled
@@ -44,8 +45,7 @@ class LedgerRowChangedError(Exception):
     """The ledger row is not the one that was named: the transaction is taken back."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settling:
+class Settling(msgspec.Struct, frozen=True, kw_only=True):
     """One table that is brought to a named state, within the transaction there is."""
 
     connection: psycopg.Connection

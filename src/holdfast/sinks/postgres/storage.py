@@ -8,11 +8,10 @@ the table, or a partition that stays in use, is emptied or replaced.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Relation:
+class Relation(msgspec.Struct, frozen=True, kw_only=True):
     """One line: a table or a partition."""
 
     oid: str

@@ -15,8 +15,9 @@ from __future__ import annotations
 import importlib.util
 import pickle
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from holdfast.errors import HoldfastError, missing_extra
 from holdfast.ledger.decide import Apply, Decision, Reason, Refuse, Skip, decide
@@ -44,8 +45,7 @@ class PartialBatchError(Exception):
     """The rows that came are not as many as were counted; nothing was committed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class Task(msgspec.Struct, frozen=True, kw_only=True):
     """What a task needs to write a batch; sent to the executor."""
 
     dsn: Secret

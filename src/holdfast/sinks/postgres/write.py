@@ -6,8 +6,9 @@ Runs on the driver, or in one task on an executor: the standard library, pyarrow
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from holdfast.events import emit
 from holdfast.events.batches import (
@@ -43,8 +44,7 @@ LOCK_TIMEOUT_MS = 60_000
 IDLE_TIMEOUT_MS = 60_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class Written(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a batch."""
 
     decision: Decision
@@ -93,8 +93,7 @@ def write_batch(
     return Written(decision=decision, rows=rows)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchTransaction:
+class BatchTransaction(msgspec.Struct, frozen=True, kw_only=True):
     """The atomic step of one batch: what is done inside its transaction."""
 
     connection: psycopg.Connection

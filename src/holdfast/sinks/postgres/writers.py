@@ -9,8 +9,9 @@ deleted such a row, or a dump was restored, the rows cannot be told apart, and n
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
 
 from holdfast.ledger.store import Since
 
@@ -48,8 +49,7 @@ class Life(NamedTuple):
     generation: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Writers:
+class Writers(msgspec.Struct, frozen=True, kw_only=True):
     """The transactions of one generation in a table, and what is known since its opening."""
 
     own: tuple[int, ...] = ()
@@ -57,8 +57,7 @@ class Writers:
     since: Since
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Opening:
+class _Opening(msgspec.Struct, frozen=True, kw_only=True):
     """How a generation was opened in a table, and what the ledger counts since."""
 
     last_batch: int

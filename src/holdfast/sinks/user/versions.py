@@ -6,7 +6,6 @@ Kept as one text beside the ledger row, and written in the same transactions.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -44,8 +43,7 @@ class VersionLog(msgspec.Struct, frozen=True, kw_only=True):
         return self.batches[max(self.batches)] if self.batches else None
 
 
-@dataclass(frozen=True, slots=True)
-class Versions:
+class Versions(msgspec.Struct, frozen=True):
     """Reads and writes the versions of one stream, within the transaction there is."""
 
     sink: Sink

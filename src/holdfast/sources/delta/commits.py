@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from urllib.parse import unquote
+
+import msgspec
 
 from holdfast.checkpoint.text import parse_json, parse_json_object, whole_number
 from holdfast.formats.delta_log import Commit, parse_commit
@@ -15,8 +16,7 @@ _WRITTEN = ("numUpdatedRows", "numOutputRows")
 _DELETED = ("numDeletedRows", "numTargetRowsDeleted")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadCommit:
+class ReadCommit(msgspec.Struct, frozen=True, kw_only=True):
     """A commit, with the paths of its files."""
 
     commit: Commit

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+import msgspec
+
 from holdfast.sources.probe import Found
 
 
@@ -20,8 +22,7 @@ class SchemaChange(StrEnum):
     """It sets the columns, and what they were before is not known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceCommit:
+class SourceCommit(msgspec.Struct, frozen=True, kw_only=True):
     """One commit of the table; files and rows are those that change data."""
 
     version: int

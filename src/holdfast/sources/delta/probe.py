@@ -8,11 +8,13 @@ known.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+from msgspec.structs import replace
 
 from holdfast.checkpoint.text import parse_json_object
 from holdfast.errors import ReadError
@@ -192,7 +194,7 @@ class _Probe:
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             there = pool.map(lambda each: self._table.stat(each[1]), sample)
             gone = [version for (version, _), info in zip(sample, there, strict=True) if not info]
-        return replace(
+        return dataclasses.replace(
             found,
             files=len(files),
             files_checked=len(sample),

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from holdfast.formats.delta_files import FileChanges, read_file_changes
 from holdfast.sources.delta.kind import DeltaOffset
 from holdfast.sources.kind import Offset
@@ -114,8 +116,7 @@ def delta_range(
     return DeltaRange(table_id=end.table_id, after=after, through=through)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Table:
+class _Table(msgspec.Struct, frozen=True, kw_only=True):
     location: str
     table_id: str
     display_name: str

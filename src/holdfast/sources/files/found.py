@@ -9,14 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
+import msgspec
+
 from holdfast.sources.probe import Found
 
 MAX_FILE_AGE = timedelta(days=7)
 """Spark's `maxFileAge`, by default: a file that is older than the newest one by more is ignored."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
+class Listed(msgspec.Struct, frozen=True, kw_only=True):
     """What is in the directories of the logged files, and not in the log."""
 
     files: int = 0
@@ -30,8 +31,7 @@ class Listed:
     """Whether everything in those directories was listed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LookedAt:
+class LookedAt(msgspec.Struct, frozen=True, kw_only=True):
     """What became of some of the files in the log."""
 
     files: int = 0
@@ -46,6 +46,9 @@ class LookedAt:
 
     def __str__(self) -> str:
         return f"{self.looked:,} of {self.files:,} looked at"
+
+
+_NOTHING_LOOKED_AT, _NOTHING_LISTED = LookedAt(), Listed()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,15 +74,15 @@ class FileSource(Found):
     newest_path: str = ""
     future_ms: int = 0
     """How far the highest timestamp was in the future when it was looked at; 0 when it was not."""
-    pending: LookedAt = LookedAt()
+    pending: LookedAt = _NOTHING_LOOKED_AT
     """Files of batches that are not committed: a restart reads them."""
-    read: LookedAt = LookedAt()
+    read: LookedAt = _NOTHING_LOOKED_AT
     """The other files of the log, of which a sample is looked at."""
     repeated: int = 0
     """Files that are in the log under two schemes or authorities."""
     odd_paths: int = 0
     """Paths in the log that Spark does not write; they were not opened."""
-    listed: Listed = Listed()
+    listed: Listed = _NOTHING_LISTED
     """What is in the directories beside the logged files."""
     unreadable: tuple[str, ...] = ()
     """Files of the log that were not understood, each with the reason."""

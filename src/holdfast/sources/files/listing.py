@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from holdfast.checkpoint.file_sink import DIRECTORY
 from holdfast.checkpoint.sources.files import parse_file_log
@@ -23,11 +24,10 @@ PAGES = 3
 """Of each directory; a page has 1,000 files."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Listings:
+class Listings(msgspec.Struct, kw_only=True):
     """What is in some of the directories of logged files."""
 
-    modified_ms: dict[tuple[str, str], int] = field(default_factory=dict)
+    modified_ms: dict[tuple[str, str], int] = msgspec.field(default_factory=dict)
     """Of each file, by the location of its directory and its name."""
     is_whole: bool = True
     """Whether all directories were listed, and completely."""

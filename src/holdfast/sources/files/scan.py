@@ -7,8 +7,9 @@ Spark reads the newest compact file of the log and the plain files above it. A l
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from random import Random
+
+import msgspec
 
 from holdfast.checkpoint.layout import SOURCES
 from holdfast.checkpoint.sources.files import FileEntry, parse_file_log
@@ -32,8 +33,7 @@ MOST_ROOTS = 8
 Logged = tuple[LoggedPath, FileEntry]
 
 
-@dataclass(slots=True, kw_only=True)
-class LogScan:
+class LogScan(msgspec.Struct, kw_only=True):
     """What the log says; filled entry by entry."""
 
     done: int
@@ -45,12 +45,12 @@ class LogScan:
     """The entry with the highest timestamp."""
     last: LoggedPath | None = None
     """The entry that was written last."""
-    needed: list[Logged] = field(default_factory=list)
+    needed: list[Logged] = msgspec.field(default_factory=list)
     needed_files: int = 0
-    sample: list[Logged] = field(default_factory=list)
+    sample: list[Logged] = msgspec.field(default_factory=list)
     """Of the other entries: every one is in it with the same probability."""
-    roots: dict[str, None] = field(default_factory=dict)
-    directories: dict[str, None] = field(default_factory=dict)
+    roots: dict[str, None] = msgspec.field(default_factory=dict)
+    directories: dict[str, None] = msgspec.field(default_factory=dict)
     """Locations of directories with logged files."""
     common: str | None = None
     """The directory that all files with the last root are in."""
@@ -59,8 +59,8 @@ class LogScan:
     odd_paths: int = 0
     """Paths that are not ones Spark writes; they are not opened."""
     unparsed: tuple[Unparsed, ...] = ()
-    _compared: dict[tuple[str, int], str] = field(default_factory=dict)
-    _random: Random = field(default_factory=lambda: Random(0))  # noqa: S311 - a sample, no secret
+    _compared: dict[tuple[str, int], str] = msgspec.field(default_factory=dict)
+    _random: Random = msgspec.field(default_factory=lambda: Random(0))  # noqa: S311 - a sample, no secret
 
     def add(self, entry: FileEntry) -> None:
         """Take one entry."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
+
 from holdfast.sources.iceberg.kind import BEFORE_THE_FIRST
 from holdfast.sources.probe import Found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IcebergChange:
+class IcebergChange(msgspec.Struct, frozen=True, kw_only=True):
     """One snapshot that a resume reads."""
 
     snapshot_id: int

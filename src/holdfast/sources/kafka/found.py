@@ -10,14 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+import msgspec
+
 from holdfast.sources.probe import Found
 
 _FOREVER_MS = 1000 * 365 * 24 * 3_600_000
 """A thousand years: some write the largest number instead of -1."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KafkaPartition:
+class KafkaPartition(msgspec.Struct, frozen=True, kw_only=True):
     """One partition: what the checkpoint needs of it, and what the broker has."""
 
     number: int
@@ -55,8 +56,7 @@ class KafkaPartition:
         return self.needed is not None and self.latest is not None and self.needed < self.latest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KafkaTopic:
+class KafkaTopic(msgspec.Struct, frozen=True, kw_only=True):
     """One topic."""
 
     name: str
@@ -168,8 +168,7 @@ class KafkaSource(Found):
         return max(min(known) - now, timedelta(0))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KafkaQuery:
+class KafkaQuery(msgspec.Struct, frozen=True, kw_only=True):
     """What the options of a query say of how it reads Kafka; None for what is not known."""
 
     subscribed: frozenset[str] | None = None

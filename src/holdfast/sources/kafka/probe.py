@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Protocol
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast import clock
 from holdfast.printable import printable
@@ -33,8 +35,7 @@ Place = tuple[str, int]
 """A topic and a partition of it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicAnswer:
+class TopicAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What a broker says of one topic."""
 
     topic_id: str | None
@@ -44,8 +45,7 @@ class TopicAnswer:
     retention_bytes: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordTime:
+class RecordTime(msgspec.Struct, frozen=True, kw_only=True):
     """The first record that is found from an offset on."""
 
     offset: int
@@ -70,10 +70,9 @@ class KafkaClient(Protocol):
         """Return the first record from each offset on, as far as they can be read in time."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Times:
-    oldest_needed: Mapping[Place, RecordTime] = field(default_factory=dict)
-    last_read: Mapping[Place, RecordTime] = field(default_factory=dict)
+class _Times(msgspec.Struct, frozen=True, kw_only=True):
+    oldest_needed: Mapping[Place, RecordTime] = msgspec.field(default_factory=dict)
+    last_read: Mapping[Place, RecordTime] = msgspec.field(default_factory=dict)
 
 
 def probe_kafka(

@@ -10,13 +10,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
-from pyspark.sql.streaming.listener import StreamingQueryListener
+from pyspark import SparkContext
+from pyspark.sql.streaming.listener import JStreamingQueryListener, StreamingQueryListener
 
 from holdfast.formats.event_log.parsing import DESCRIBED, EVENT_CLASS, hide_setting
 from holdfast.redact import redact
 from holdfast.spark.errors import unplanned
 
 if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.listener import (
         QueryIdleEvent,
@@ -33,12 +35,34 @@ _RECORDED = (_SQL, "spark.app.name", "spark.master")
 """Settings that can matter for a restart; credentials have other names."""
 
 
+class _ProgressAsText(JStreamingQueryListener):
+    """Takes the progress of a query as one text.
+
+    PySpark asks the JVM for each field of it, with some hundred questions for a batch.
+    """
+
+    def onQueryProgress(self, jevent: JavaObject) -> None:  # noqa: N802
+        """Take a batch."""
+        self.pylistener.take_progress(jevent.progress().json())
+
+    def onQueryIdle(self, jevent: JavaObject) -> None:  # noqa: N802
+        """Take nothing."""
+
+
 class QueryListener(StreamingQueryListener):
     """Hands every event on as a line. It is called by Spark, and never raises."""
 
     def __init__(self, take: Callable[[bytes], None]) -> None:
         """Hand events on to a function, which must not wait."""
         self._take = take
+        self._in_jvm: JavaObject | None = None
+
+    @property
+    def _jlistener(self) -> JavaObject:
+        if self._in_jvm is None:
+            wrap = SparkContext._jvm.PythonStreamingQueryListenerWrapper
+            self._in_jvm = wrap(_ProgressAsText(self))
+        return self._in_jvm
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802
         """Take a start; Spark waits for this."""
@@ -47,7 +71,11 @@ class QueryListener(StreamingQueryListener):
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
         """Take a batch."""
-        progress = msgspec.json.decode(event.progress.json)
+        self.take_progress(event.progress.json)
+
+    def take_progress(self, text: str) -> None:
+        """Take a batch, as Spark writes it into its event log."""
+        progress = msgspec.json.decode(text)
         if "addBatch" not in progress.get("durationMs", ()):
             return  # a trigger that ran no batch: an idle query would fill the record
         for each in (*progress.get("sources", ()), progress.get("sink") or {}):

@@ -19,8 +19,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from holdfast.spark.classic.jvm import Java, jvm_of
 from holdfast.spark.classic.plan import each
@@ -93,8 +94,7 @@ _IMPLICIT_CASTS: dict[str, frozenset[str]] = {
 """Casts that Spark added. ANSI mode adds others than these, and then the query is another one."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProvenExpressions:
+class ProvenExpressions(msgspec.Struct, frozen=True):
     """The expressions that are on the list."""
 
     user_cast: Java

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from holdfast.sources.kafka.kind import KafkaOffset, Partitions
 from holdfast.sources.kafka.probe import CannotAskError, KafkaClient, TopicAnswer
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Available:
+class Available(msgspec.Struct, frozen=True, kw_only=True):
     """The offsets that a topic has, per topic and partition."""
 
     earliest: Partitions

@@ -7,9 +7,10 @@ that are there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from holdfast.checkpoint.layout import OFFSETS, SOURCES
 from holdfast.checkpoint.offsets import OffsetEntry, parse_offset_entry
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownBeginning:
+class UnknownBeginning(msgspec.Struct, frozen=True):
     """Why it is not known where a stream began."""
 
     reason: str

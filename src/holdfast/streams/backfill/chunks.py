@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from holdfast.sources.ranges import NoRange, read_ranges
 from holdfast.storage.read import Reader
@@ -21,8 +22,7 @@ _NOT_FOR_A_RANGE = ("startingversion", "failondataloss")
 silently."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chunks:
+class Chunks(msgspec.Struct, frozen=True, kw_only=True):
     """A range, cut into chunks of about the same size."""
 
     start: Position
@@ -34,8 +34,7 @@ class Chunks:
         return boundary(self.start, self.end, number=number, chunks=self.count)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChunkReader:
+class ChunkReader(msgspec.Struct, frozen=True, kw_only=True):
     """Reads any part of a range as the stream would."""
 
     spark: SparkSession

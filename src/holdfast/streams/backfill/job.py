@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import msgspec
 
@@ -76,8 +75,7 @@ def open_job(prepared: Prepared, lease: Lease, check: Callable[[], None]) -> Bac
     return BackfillJob(prepared=prepared, lease=lease, check=check, binding=binding)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BackfillJob:
+class BackfillJob(msgspec.Struct, frozen=True, kw_only=True):
     """A backfill that has its lease."""
 
     prepared: Prepared

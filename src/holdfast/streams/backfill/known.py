@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from shlex import quote
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from holdfast.ledger.row import LedgerRow
 from holdfast.ledger.store import LedgerStore, Unreadable
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
 _START_FIRST = "Start the stream and let it run a batch; then backfill it."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownStream:
+class KnownStream(msgspec.Struct, frozen=True, kw_only=True):
     """A stream that can be backfilled."""
 
     spark: SparkSession

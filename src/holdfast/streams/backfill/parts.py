@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.sources.kind import ONLY, Offset
 from holdfast.streams.backfill.available import Available
 from holdfast.streams.backfill.positions import Position
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartRange:
+class PartRange(msgspec.Struct, frozen=True, kw_only=True):
     """One partition of a topic, or one source of another kind."""
 
     display_name: str
@@ -23,8 +23,7 @@ class PartRange:
     """How many of it are gone for good."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourcePart:
+class SourcePart(msgspec.Struct, frozen=True, kw_only=True):
     """What a backfill reads of one source."""
 
     source: str

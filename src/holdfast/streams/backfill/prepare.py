@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from holdfast import clock
 from holdfast.errors import ConfigError
 from holdfast.record.backfills import (
@@ -64,8 +66,7 @@ class BackfillRequest:
             raise ConfigError(f"A chunk of {self.chunk} is not one: give a number from 1.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BackfillProgress:
+class BackfillProgress(msgspec.Struct, frozen=True, kw_only=True):
     """How far a backfill has got."""
 
     name: str
@@ -80,8 +81,7 @@ class BackfillProgress:
     """Of those that this run has written; 0 before the first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     """A backfill that is ready to run."""
 
     known: KnownStream

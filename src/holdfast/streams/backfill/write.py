@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from holdfast.errors import HoldfastError
 from holdfast.events import emit
@@ -38,8 +40,7 @@ class ChunkRefusedError(HoldfastError):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChunkWriter:
+class ChunkWriter(msgspec.Struct, frozen=True, kw_only=True):
     """Writes the chunks of one run."""
 
     prepared: Prepared
