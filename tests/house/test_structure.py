@@ -92,6 +92,15 @@ def test_annotations_with_any_become_fewer() -> None:
     assert any_annotations("src") <= 200
 
 
+def test_values_are_structs() -> None:
+    """Defining a dataclass takes 1.4 ms, a struct 0.04: commands define over a hundred classes.
+
+    What is left has abstract bases, cached properties, or fields that are not compared.
+    """
+    sources = (path.read_text() for path in python_files("src"))
+    assert sum(source.count("\n@dataclass") for source in sources) <= 43
+
+
 def test_the_example_runs_without_the_lab() -> None:
     """A team copies it, and `python -m examples.sensors` runs where only the wheel is installed."""
     for path in python_files("examples"):
