@@ -16,8 +16,10 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyspark
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from holdfast.spark_versions import DELTA_SESSION
@@ -220,3 +222,16 @@ def start_session(directory: Path, settings: Mapping[str, str]) -> SparkSession:
     """Return a Spark session inside this process; the process can have only one JVM."""
     os.environ.update(environment(directory, settings, log_level="error"))
     return SparkSession.builder.getOrCreate()
+
+
+def end_jvm(spark: SparkSession) -> None:
+    """Stop a session together with its JVM, as the end of a driver does; another can be started.
+
+    A session that is stopped leaves the threads of its state stores: they go on uploading.
+    """
+    gateway: Any = SparkContext._gateway  # noqa: SLF001 - Python has no other way
+    spark.stop()
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait()
+    SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001 - the same

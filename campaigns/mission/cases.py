@@ -28,7 +28,7 @@ from holdfast.proof.multiset import Difference
 from holdfast.storage.open import open_reader
 from lab import S3, Kafka, Postgres
 from lab.s3 import ACCESS_KEY, REGION, SECRET_KEY
-from lab.spark import start_session
+from lab.spark import end_jvm, start_session
 
 STREAM = "sensor-raw-ingest"
 STREAMS = (
@@ -96,7 +96,7 @@ class Bench:
         try:
             yield spark
         finally:
-            spark.stop()
+            end_jvm(spark)
 
 
 def plan_reset(sensors: Sensors, file: Path) -> tuple[Plan, str]:

@@ -42,7 +42,7 @@ from holdfast.plan.plan_file import decode_plan
 from holdfast.proof.multiset import Difference
 from lab import S3, Kafka, Postgres
 from lab.s3 import ACCESS_KEY, REGION, SECRET_KEY
-from lab.spark import start_session
+from lab.spark import end_jvm, start_session
 
 _DATABASE = frozenset({"latest", "product_usage"})
 
@@ -162,8 +162,8 @@ class Mission:
         return [part for word in plan.words for part in ("--allow", word)]
 
     def end_drivers(self) -> None:
-        """Let the session end and another begin: Spark uploads state while the old one lives."""
-        self.spark.stop()
+        """Let the JVM end and another begin: Spark uploads state while the old one lives."""
+        end_jvm(self.spark)
         self.spark = self.bench.session()
 
     def apply(self, before: Everything) -> str:
@@ -236,7 +236,7 @@ def play(bench: Bench, store: str) -> Mission:
     mission.end_drivers()
     mission.undo(journal, before)
     mission.goes_on(before, new=rest)
-    mission.spark.stop()
+    end_jvm(mission.spark)
     return mission
 
 
