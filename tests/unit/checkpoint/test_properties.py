@@ -44,7 +44,7 @@ from tests.fuzz.parsers import ALL, DATA_FILE, LEFTOVER, Parser
 from tests.fuzz.specimens import Specimen
 from tests.fuzz.trials import try_parser
 
-some = settings(max_examples=20, deadline=None)
+some = settings(max_examples=20)
 """Of each property; the whole of it is what the archives and `python -m tests.fuzz` are for."""
 PATHS = {
     "delta": "state/0/0/7.delta",

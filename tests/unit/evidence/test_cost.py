@@ -122,8 +122,7 @@ def test_data_files_without_sound_times_are_not_known() -> None:
 
 def test_a_checkpoint_without_a_commit_costs_nothing_that_is_known() -> None:
     reader = open_archive("4.2-killed-offsets").checkpoint
-    checkpoint = read_checkpoint(reader)
-    object.__setattr__(checkpoint, "commits", {})
+    checkpoint = replace(read_checkpoint(reader), commits={})
     cost = find_cost(checkpoint, reader.walk())
     assert cost.batches == 0
     assert all(part.files is None for part in cost.parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.lint.check import check_file
@@ -31,14 +31,12 @@ f = f; f.writeStream.option(*o).options(p).foreachBatch(partial(f)).toTable(**t)
 """
 
 
-@settings(deadline=None)
 @given(st.binary())
 def test_any_bytes(content: bytes) -> None:
     for name in ("job.py", "book.ipynb"):
         check_file(name, b"# writeStream\n" + content)
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_lines_of_a_job_cut_and_shuffled(data: st.DataObject) -> None:
     lines = data.draw(st.permutations(JOB.splitlines()))
