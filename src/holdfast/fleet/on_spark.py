@@ -60,15 +60,21 @@ def scan_fleet(  # noqa: PLR0913 - one argument per option of the command
         ConfigError: No location was given.
         LocationError: A location is not one that Holdfast can read.
     """
-    named = () if isinstance(paths, str) else tuple(map(parse_location, dict.fromkeys(paths)))
-    if isinstance(locations, str) or isinstance(paths, str) or not (locations or named):
-        raise ConfigError(
-            "scan_fleet needs a list of locations, such as ['s3://lake/checkpoints']."
-        )
+    named = _parse_paths(locations, paths)
     options, left_out = dict(storage_options or {}), tuple(exclude)
     request = FleetRequest(locations=tuple(locations), options=options, depth=depth, owner=owner)
     request = replace(request, exclude=left_out, requests=requests)
     return scan_by_spark(spark, request, slices=slices, named=named)
+
+
+def _parse_paths(locations: Sequence[str], paths: Iterable[str]) -> tuple[Location, ...]:
+    is_list = not isinstance(locations, str) and not isinstance(paths, str)
+    named = tuple(map(parse_location, dict.fromkeys(paths))) if is_list else ()
+    if not (is_list and (locations or named)):
+        raise ConfigError(
+            "scan_fleet needs a list of locations, such as ['s3://lake/checkpoints']."
+        )
+    return named
 
 
 def scan_by_spark(
