@@ -10,6 +10,7 @@ from __future__ import annotations
 import posixpath
 import re
 from enum import Enum
+from functools import lru_cache
 
 import msgspec
 
@@ -69,6 +70,7 @@ def number_to_spark(name: str) -> int | None:
     return number if -_LARGEST - 1 <= number <= _LARGEST else None
 
 
+@lru_cache(maxsize=8_192)
 def parse_name(path: str) -> Name:
     """Say what a file in a log's directory is."""
     name = posixpath.basename(path)

@@ -41,9 +41,14 @@ class _ProgressAsText(JStreamingQueryListener):
     PySpark asks the JVM for each field of it, with some hundred questions for a batch.
     """
 
+    def __init__(self, listener: QueryListener) -> None:
+        """Hand everything on to a listener."""
+        super().__init__(listener)
+        self._listener = listener
+
     def onQueryProgress(self, jevent: JavaObject) -> None:  # noqa: N802
         """Take a batch."""
-        self.pylistener.take_progress(jevent.progress().json())
+        self._listener.take_progress(jevent.progress().json())
 
     def onQueryIdle(self, jevent: JavaObject) -> None:  # noqa: N802
         """Take nothing."""
@@ -60,8 +65,9 @@ class QueryListener(StreamingQueryListener):
     @property
     def _jlistener(self) -> JavaObject:
         if self._in_jvm is None:
-            wrap = SparkContext._jvm.PythonStreamingQueryListenerWrapper
-            self._in_jvm = wrap(_ProgressAsText(self))
+            jvm = SparkContext._jvm
+            assert jvm is not None
+            self._in_jvm = jvm.PythonStreamingQueryListenerWrapper(_ProgressAsText(self))
         return self._in_jvm
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802
