@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 import psycopg
 import pytest
@@ -45,6 +45,7 @@ class Plain:
     home: Path
     sink: str
     dsn: str
+    has_state: bool = False
     added: int = 0
     applied: list[str] = field(default_factory=list)
 
@@ -69,8 +70,9 @@ class Plain:
     def run(self) -> None:
         """Run the program until it has read everything; it is the same before and after a plan."""
         read = self.spark.readStream.format("text").option("maxFilesPerTrigger", 1)
+        rows = read.load(str(self.home / "in"))
         writer = (
-            read.load(str(self.home / "in"))
+            (rows.dropDuplicates() if self.has_state else rows)
             .writeStream.option("checkpointLocation", str(self.checkpoint))
             .trigger(availableNow=True)
         )
@@ -121,7 +123,8 @@ class Plain:
         }
 
 
-Make = Callable[[str], Plain]
+class Make(Protocol):
+    def __call__(self, sink: str, *, has_state: bool = False) -> Plain: ...
 
 
 @pytest.fixture
@@ -134,8 +137,8 @@ def make(
     with psycopg.connect(dsn) as connection:
         connection.execute("CREATE TABLE orders (value text)")
 
-    def run_twice(sink: str) -> Plain:
-        found = Plain(spark=spark, home=tmp_path, sink=sink, dsn=dsn)
+    def run_twice(sink: str, *, has_state: bool = False) -> Plain:
+        found = Plain(spark=spark, home=tmp_path, sink=sink, dsn=dsn, has_state=has_state)
         for number in (1, 2):
             found.add(f"a{number}", f"b{number}", "same")
             found.run()
@@ -168,6 +171,16 @@ def test_a_reset_is_exact_and_taken_back_before_and_after_a_run(make: Make, sink
     assert plain.tree() == before
     plain.run()
     assert plain.rows() == ALL + Counter(["a3"])
+
+
+def test_a_stream_with_state_begins_after_its_reset(make: Make) -> None:
+    """Spark 4 refuses to begin where `state` has anything in it, be it an empty directory."""
+    plain = make("delta", has_state=True)
+    assert (plain.checkpoint / "state/0/0").is_dir()
+    plain.apply(plain.plan(RESET))
+    assert not (plain.checkpoint / "state").exists()
+    plain.run()
+    assert plain.rows() == Counter(ALL.keys())
 
 
 @pytest.mark.parametrize("request_", [REWIND, REPLAY], ids=["rewind", "replay"])

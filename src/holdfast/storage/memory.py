@@ -83,6 +83,9 @@ class MemoryStorage:
         """Delete a file; one that is not there is no error."""
         self.files.pop(path, None)
 
+    def remove_empty_directories(self) -> None:
+        """Remove nothing: there are no directories."""
+
     def copy(self, source: str, target: str) -> None:
         """Copy a file to another path."""
         self.copy_from(self, source, to=target)

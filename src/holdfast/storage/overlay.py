@@ -163,6 +163,9 @@ class OverlayWriter:
         with self._lock:
             self._over[path] = None
 
+    def remove_empty_directories(self) -> None:
+        """Remove nothing: a directory that gets empty here is not listed."""
+
     def copy(self, source: str, target: str) -> None:
         """Copy a file to another path; one that is below is not read."""
         self.copy_from(self, source, to=target)

@@ -42,6 +42,15 @@ class Writer(Reader, Protocol):
             WriteError: The store did not delete it.
         """
 
+    def remove_empty_directories(self) -> None:
+        """Remove the directories below the location that hold no file, also not further down.
+
+        A store without directories has none. Nobody else may write there meanwhile.
+
+        Raises:
+            WriteError: The store did not remove one.
+        """
+
     def copy(self, source: str, target: str) -> None:
         """Copy a file to another path below the same location, replacing what is there.
 

@@ -59,6 +59,16 @@ class LocalWriter(LocalReader):
             if attempt.target.parent.is_dir():
                 attempt.sync_directory()
 
+    def remove_empty_directories(self) -> None:
+        """Remove the directories below the location that hold no file, also not further down."""
+        top = self.inside("")
+        for directory, _, _ in os.walk(top, topdown=False):
+            below = Path(directory)
+            if below != top and not any(below.iterdir()):
+                with _Attempt(self.location.join(str(below.relative_to(top))), below) as attempt:
+                    below.rmdir()
+                    attempt.sync_directory()
+
     def copy(self, source: str, target: str) -> None:
         """Copy a file to another path below the same location, replacing what is there."""
         self.copy_from(self, source, to=target)

@@ -51,6 +51,9 @@ class ObjectWriter(ObjectReader):
             except FileNotFoundError:
                 return
 
+    def remove_empty_directories(self) -> None:
+        """Remove nothing: a bucket has no directories."""
+
     def copy(self, source: str, target: str) -> None:
         """Copy a file to another path below the same location, replacing what is there."""
         with self._writing(target):

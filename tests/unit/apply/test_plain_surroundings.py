@@ -61,6 +61,15 @@ def test_a_file_that_comes_into_a_held_checkpoint_is_not_deleted(plain: PlainStr
     assert now == plain.look()
 
 
+def test_an_emptied_checkpoint_has_no_directories_left(plain: PlainStream) -> None:
+    """Spark does not begin a query where `offsets`, `commits` or `state` has anything in it."""
+    (plain.checkpoint / "state/0/1").mkdir(parents=True)
+    (plain.checkpoint / "state/0/1/1.delta").write_text("rows")
+    quieten(plain.home)
+    plain.apply(plain.plan(RESET))
+    assert [each.name for each in plain.checkpoint.iterdir() if each.is_dir()] == []
+
+
 def test_an_output_that_was_half_emptied_is_not_taken_for_empty(plain: PlainStream) -> None:
     log, part = "lake/orders/_spark_metadata/0", "lake/orders/part-0.parquet"
     plan = kill_when(plain, RESET, log, has=part)

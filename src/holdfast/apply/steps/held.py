@@ -192,6 +192,8 @@ def _empty(step: HeldStep, work: Work, kept: Reader | None) -> None:
         if path != step.marker and is_known:
             work.check()
             there.delete(path)
+    # Spark 4 does not begin a query whose `state` has anything in it, be it an empty directory.
+    there.remove_empty_directories()
 
 
 def _fill(step: FillTree, work: Work) -> None:

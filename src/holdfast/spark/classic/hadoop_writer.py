@@ -85,6 +85,23 @@ class HadoopWriter(HadoopReader):
         with self._asking(WriteError, path):
             self._files.delete(self._path(path), False)
 
+    def remove_empty_directories(self) -> None:
+        """Remove the directories below the location that hold no file, also not further down."""
+        for entry in self.entries(""):
+            if entry.is_directory:
+                self._remove_if_empty(entry.info.path)
+
+    def _remove_if_empty(self, directory: str) -> bool:
+        """Remove a directory without files, and those in it; return whether it is gone."""
+        left = [
+            entry
+            for entry in self.entries(directory)
+            if not entry.is_directory or not self._remove_if_empty(entry.info.path)
+        ]
+        if not left:
+            self.delete(directory)
+        return not left
+
     def copy(self, source: str, target: str) -> None:
         """Copy a file to another path below the same location, replacing what is there."""
         self.copy_from(self, source, to=target)
