@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import click
 from pyspark.sql import SparkSession
@@ -181,9 +182,20 @@ class Mission:
         self.show("the plan is carried out", code == ExitCode.DONE)
         empty = all(not rows for rows in rows_of(self.spark, self.sensors).values())
         self.show("every table is empty", empty)
+        self.remove_markers(said)
         found = re.search(r"^Undo: holdfast undo (\S+)$", said, re.MULTILINE)
         assert found is not None, said
         return found[1]
+
+    def remove_markers(self, said: str) -> None:
+        """Do what a plan on S3 leaves to the person, with Spark's own client."""
+        places = re.findall(r"aws s3 rm --recursive s3://(\S+)\. ", said)
+        self.show("a plan on S3 names the old state", len(places) == 2 * (self.store == "s3"))
+        jvm: Any = self.spark._jvm  # noqa: SLF001 - Python has no other way
+        settings = self.spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 - the same
+        for each in places:
+            path = jvm.org.apache.hadoop.fs.Path(f"s3a://{each}")
+            path.getFileSystem(settings).delete(path, True)
 
     def undo(self, journal: str, before: Everything) -> None:
         """Take the plan back, as a user would, and compare with what was there before."""

@@ -57,6 +57,9 @@ class Scheme(msgspec.Struct, frozen=True, kw_only=True):
     mover: str = ""
     """The command that moves a file, where the store has no directories."""
     directory_mover: str = ""
+    directory_remover: str = ""
+    """The command that removes a directory with the objects by which Spark's client marks it: their
+    names end in a slash, and no client of ours can name them."""
 
 
 def _without_default_port(_: str, host: str) -> str:
@@ -89,6 +92,7 @@ SCHEMES: dict[str, Scheme] = {
         spark_url=lambda host, _: f"s3a://{host}",
         mover="aws s3 mv",
         directory_mover="aws s3 mv --recursive",
+        directory_remover="aws s3 rm --recursive",
     ),
     "gs": Scheme(
         name="gs",
@@ -98,6 +102,7 @@ SCHEMES: dict[str, Scheme] = {
         lists_in_order=True,
         mover="gcloud storage mv",
         directory_mover="gcloud storage mv",
+        directory_remover="gcloud storage rm --recursive",
     ),
     "az": Scheme(
         name="az",

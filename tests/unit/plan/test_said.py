@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import logging
 from threading import Event
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from holdfast.plan import world
 from holdfast.plan.goals.outputs import OutputChoice, ResetRequest
+from holdfast.plan.goals.plain_parts import start_again
 from holdfast.plan.goals.prove_next import say_proof
 from holdfast.plan.world import SinkNow, StreamNow
+from holdfast.storage.location import parse_location
 from tests.unit.plan.streams_on_disk import OnDisk, disk
 
 __all__ = ["disk"]
@@ -99,3 +103,23 @@ def test_a_proof_is_a_next_step_only_where_it_can_compare(
     said = proof_of(now, output)
     assert (PROVE in said) is is_compared
     assert any(each.startswith(f"Compare {STREAM} yourself") for each in said) is not is_compared
+
+
+@pytest.mark.parametrize(
+    ("place", "is_stateful", "command"),
+    [
+        ("s3a://lake/cp", True, "aws s3 rm --recursive s3://lake/cp/state"),
+        ("gs://lake/cp", True, "gcloud storage rm --recursive gs://lake/cp/state"),
+        ("s3a://lake/cp", False, None),
+        ("/lake/cp", True, None),
+    ],
+)
+def test_what_marks_directories_in_a_bucket_is_left_to_a_person(
+    place: str, is_stateful: bool, command: str | None
+) -> None:
+    checkpoint = SimpleNamespace(location=parse_location(place))
+    now = SimpleNamespace(stream=STREAM, is_stateful=is_stateful, checkpoint=checkpoint)
+    *before, last = start_again([cast(StreamNow, now)])
+    assert last.startswith("Start the programs as before")
+    assert len(before) == (command is not None)
+    assert all(f": {command}. " in each for each in before)

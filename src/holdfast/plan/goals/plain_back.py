@@ -27,6 +27,7 @@ from holdfast.plan.goals.plain_parts import (
     restored,
     roots_of,
     settle,
+    start_again,
 )
 from holdfast.plan.goals.plain_reset import plain_reset_part
 from holdfast.plan.goals.position import FRESH
@@ -121,7 +122,7 @@ def _go_back(
         goal=back.goal,
         summary=f"{now.stream}, which Holdfast does not guard, {back.shown}.",
         undo="The checkpoints and the outputs as they were: both are kept.",
-        afterwards=("Start the programs as before: nothing in them has to change.",),
+        afterwards=start_again(below),
     )
     return hold_first(put_together(heading, (now, *below), tuple(parts), plan_id=plan_id))
 

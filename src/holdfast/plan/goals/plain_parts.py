@@ -6,11 +6,12 @@ their named state. The new checkpoint is put in last: from then on Spark starts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from shlex import quote
 
 import msgspec
 
-from holdfast.checkpoint.layout import METADATA
+from holdfast.checkpoint.layout import METADATA, STATE
 from holdfast.ids import BatchId, QueryId
 from holdfast.ledger.coverage import NOTHING_READ
 from holdfast.ledger.output import EmptyOutput, Output, RestoreOutput
@@ -30,6 +31,25 @@ _HELD = (
 )
 _SETTLED = "The output is brought to the state that the new checkpoint goes on from."
 _ASIDE = "Data and log of the file sink go together, and are kept."
+
+
+def start_again(begun_anew: Iterable[StreamNow]) -> tuple[str, ...]:
+    """Return what is left to do before the programs run, with those that begin anew.
+
+    Spark 4.2 does not begin a query with state whose `state` lists anything, be it a directory
+    without files. On S3 and Google Cloud Storage those are objects of their own.
+    """
+    return (
+        *(
+            f"Before {each.stream} starts, remove what marks directories in its old state: "
+            f"{remover} {quote(str(each.checkpoint.location.join(STATE)))}. Spark does not begin "
+            "beside it (STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY). The state itself is kept with "
+            "the old checkpoint."
+            for each in begun_anew
+            if each.is_stateful and (remover := each.checkpoint.location.kind.directory_remover)
+        ),
+        "Start the programs as before: nothing in them has to change.",
+    )
 
 
 class NewTree(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,6 +20,7 @@ from holdfast.plan.goals.plain_parts import (
     refuse_plain,
     roots_of,
     settle,
+    start_again,
 )
 from holdfast.plan.goals.position import FRESH, HERE, Position, find_position
 from holdfast.plan.goals.refusals import named
@@ -44,7 +45,7 @@ def plan_plain_reset(streams: tuple[StreamNow, ...], request: ResetRequest) -> P
         goal="reset",
         summary=f"Reset of {names}, which Holdfast does not guard.",
         undo="The checkpoints and the outputs as they were: both are kept.",
-        afterwards=("Start the programs as before: nothing in them has to change.",),
+        afterwards=start_again(streams),
     )
     return hold_first(put_together(heading, streams, tuple(parts), plan_id=plan_id))
 
