@@ -18,7 +18,7 @@ from holdfast.cli.status_line import status_line
 from holdfast.errors import ConfigError
 from holdfast.fleet.across import IDLE_DAYS
 from holdfast.fleet.compare import compare_scans, is_worse
-from holdfast.fleet.files import file_for, read_rows
+from holdfast.fleet.files import file_for, has_scan, read_rows
 from holdfast.fleet.paths import read_locations
 from holdfast.fleet.request import DEPTH, WORKERS, FleetRequest
 from holdfast.fleet.run import FleetScan, Scanner, run_scan
@@ -134,7 +134,7 @@ def scan(
     --to names, and Spark is not needed.
     """
     request = _request(asked)
-    scanner = _scanner(request, asked)
+    scanner = _scanner(request, asked, to=to)
     target = None if to is None else file_for(to)
     with status_line() as show:
         found = run_scan(
@@ -186,7 +186,7 @@ def _request(asked: _Asked) -> FleetRequest:
     )
 
 
-def _scanner(request: FleetRequest, asked: _Asked) -> Scanner:
+def _scanner(request: FleetRequest, asked: _Asked, *, to: str | None) -> Scanner:
     """Return what scans.
 
     Raises:
@@ -195,7 +195,10 @@ def _scanner(request: FleetRequest, asked: _Asked) -> Scanner:
     since, paths = asked["since"], asked["paths"]
     named = () if paths is None else read_locations(paths)
     if not asked["by_spark"]:
-        earlier = {} if since is None else {row.location: row for row in read_rows(since)}
+        # The first of the scans that a directory will keep has none before it.
+        is_first = since is not None and since == to and not has_scan(since)
+        rows = () if since is None or is_first else read_rows(since)
+        earlier = {row.location: row for row in rows}
         return FleetScanner(request, named=named, earlier=earlier)
     if since:
         raise ConfigError("--since is for a scan without Spark: leave --spark out.")

@@ -89,6 +89,11 @@ def _write_lines(path: str, rows: Iterable[FleetRow]) -> Iterator[FleetRow]:
             yield row
 
 
+def has_scan(directory: str) -> bool:
+    """Return whether a directory keeps a scan."""
+    return any(Path(directory).glob(f"{_PREFIX}*"))
+
+
 def newest_file(source: str) -> Path:
     """Return the file of a scan; of a directory, the newest one in it.
 

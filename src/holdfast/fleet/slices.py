@@ -6,6 +6,7 @@ slice. A checkpoint gets the same row whichever way it was found.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
@@ -40,7 +41,7 @@ class FleetSlices(msgspec.Struct, frozen=True, kw_only=True):
     """Where the tasks begin, and the rows of what the driver could not search."""
 
     places: tuple[str, ...]
-    """Each a `SlicePlace` as JSON."""
+    """Each a `SlicePlace` as JSON in ASCII: a name on disk need not be UTF-8."""
     request: FleetRequest
     """Of every task; its locations are complete."""
 
@@ -67,7 +68,7 @@ def slice_search(
     request = replace(request, locations=starts)
     scanner = FleetScanner(request)
     works = chain(scanner.frontier(slices * PER_SLICE), map(scanner.work_at, named))
-    places = tuple(msgspec.json.encode(_place(each)).decode() for each in works)
+    places = tuple(json.dumps(msgspec.to_builtins(_place(each))) for each in works)
     return FleetSlices(places=places, request=request)
 
 
@@ -78,7 +79,7 @@ def scan_places(request: FleetRequest, places: Iterable[str]) -> Iterator[FleetR
         request: How to scan.
         places: As `FleetSlices` has them.
     """
-    known = [msgspec.json.decode(each, type=SlicePlace) for each in places]
+    known = [msgspec.convert(json.loads(each), SlicePlace) for each in places]
     scanner = FleetScanner(request)
     yield from scanner.run_from([_work(scanner, each) for each in known])
 

@@ -147,3 +147,11 @@ def test_scans_of_two_fleets_have_nothing_in_common(
         capsys, "fleet", "diff", str(tmp_path / "one.jsonl"), str(tmp_path / "two.jsonl")
     )
     assert out.splitlines()[1].startswith("The two scans have no checkpoint in common")
+
+
+def test_the_daily_command_works_on_the_first_day(scan: Call, tmp_path: Path) -> None:
+    lake, scans = write_to(tmp_path / "lake", MIXED), tmp_path / "scans"
+    daily = (lake, "--since", scans, "--to", scans)
+    assert "not changed" not in scan(*daily)[1][0]
+    assert scan(*daily)[1][0].endswith(" 2 had not changed since the earlier scan.")
+    assert scan(lake, "--since", tmp_path / "sacns", "--to", scans)[0] == ExitCode.USAGE

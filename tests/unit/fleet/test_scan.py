@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from holdfast.errors import ReadError
@@ -163,3 +164,15 @@ def test_long_locations_are_not_taken_for_each_other() -> None:
     rows = list(scanner_of(stored({f"{deep}/{n}": (KAFKA, every()) for n in "ab"})).run())
     assert len({row.location for row in rows}) == 2
     assert {row.location[-2:] for row in rows} == {"/a", "/b"}
+
+
+def test_a_name_that_is_not_utf_8_crosses_to_a_task(tmp_path: Path) -> None:
+    place = tmp_path / os.fsdecode(b"caf\xe9")
+    write_to(place, FLEET)
+    cut = slice_search(FleetRequest(locations=(str(tmp_path),)), slices=4)
+    assert all(each.isascii() for each in cut.places)
+    rows = [row for part in cut.cut(4) for row in scan_places(cut.request, part)]
+    assert sorted(row.verdict for row in rows) == sorted(
+        [Verdict.SAFE, Verdict.REPEATS, Verdict.FAILS]
+    )
+    assert all(row.location.startswith(f"{tmp_path}/caf\\udce9/team-") for row in rows)
