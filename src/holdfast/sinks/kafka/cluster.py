@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
-from holdfast.sinks.kafka.failures import NO_TOPIC, name_of
+from holdfast import clock
+from holdfast.sinks.kafka.failures import NO_TOPIC, name_of, timed_out
 from holdfast.sinks.kafka.settings import Settings, client_settings
 
 if TYPE_CHECKING:
@@ -21,6 +23,9 @@ Answer = TypeVar("Answer")
 
 ANSWER_S = 10.0
 """How long one question may take."""
+_PAUSE_S = 0.05
+_NOT_YET = NO_TOPIC | {"LEADER_NOT_AVAILABLE", "NOT_LEADER_FOR_PARTITION"}
+"""What brokers answer that have not heard of a new topic yet."""
 LEDGER_SETTINGS = {
     "cleanup.policy": "compact",
     # What a row has replaced is removed within hours, and not when a segment has 1 GiB.
@@ -129,7 +134,7 @@ class Cluster:
         return {name: str(each.value) for name, each in answer.items()}
 
     def create_ledger(self, topic: str) -> None:
-        """Create a ledger topic, unless it is there.
+        """Create a ledger topic, unless it is there, and wait until the brokers know of it.
 
         Raises:
             KafkaException: It cannot be created.
@@ -144,6 +149,26 @@ class Cluster:
         except KafkaException as error:
             if name_of(error) != "TOPIC_ALREADY_EXISTS":
                 raise
+        self._wait_for(topic)
+
+    def _wait_for(self, topic: str) -> None:
+        """Wait until a topic that was created can be described, and its ends asked for."""
+        from confluent_kafka import KafkaException
+
+        until = clock.monotonic() + ANSWER_S
+        while True:
+            try:
+                found = self.find(topic)
+                if topic in found:
+                    self.settings_of(topic)
+                    self.ends(found[topic])
+                    return
+            except KafkaException as error:
+                if name_of(error) not in _NOT_YET:
+                    raise
+            if clock.monotonic() > until:
+                raise timed_out()
+            time.sleep(_PAUSE_S)
 
     def names(self) -> Iterable[str]:
         """Return the names of all topics that this client may see."""

@@ -7,7 +7,7 @@ then until a commit, no other producer of the id has committed anything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -104,15 +104,11 @@ class Transactions:
                 self.drop()
             raise
 
-    def flush(self, *, check: Callable[[], None] = lambda: None) -> None:
-        """Wait until the broker has everything that was sent; what it refuses fails the commit.
-
-        Args:
-            check: Called every second; what it raises ends the waiting.
-        """
+    def flush(self) -> None:
+        """Wait until the broker has everything that was sent; what it refuses fails the commit."""
         producer = self.open()
         while producer.flush(_STEP_S) and not self.took_too_long:
-            check()
+            pass
 
     def drop(self) -> None:
         """Let the producer go, whatever state it is in; nothing more is sent."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,8 @@ from holdfast.events.batches import (
 )
 from holdfast.ledger.decide import Apply, Decision, Refuse, decide
 from holdfast.ledger.row import advance
-from holdfast.sinks.kafka.columns import records_of
+from holdfast.sinks.kafka.columns import NO_PARTITION, records_of
+from holdfast.sinks.kafka.failures import KafkaRefusedError
 from holdfast.sinks.table_changed import TableChangedError
 
 if TYPE_CHECKING:
@@ -63,12 +64,13 @@ def write_batch(
         emit(StepOpened(**step.at))
         found = ledger.read()
         decision = decide(None if found is None else found.row, attempt)  # S3
+        partitions: Collection[int] = ()
         if found is not None and not isinstance(decision, Refuse):
-            step.check_topics(found)
+            partitions = step.check_topics(found)
         emit(Decided(**step.at, decision=decision.word))
         if found is None or not isinstance(decision, Apply):
             return decision  # nothing is sent: there is nothing to commit
-        rows = step.send(producer, batches, before_commit)  # S4
+        rows = step.send(producer, batches, partitions)  # S4
         emit(RowsWritten(**step.at))
         step.check_topics(found)
         ledger.put(ledger.advanced(found, advance(found.row, attempt)))  # S5
@@ -91,27 +93,33 @@ class _Step:
         """What its events say of the batch."""
         return fields_of(self.attempt)
 
-    def check_topics(self, found: LedgerRecord) -> None:
-        """See that both topics are those that the row was written into."""
-        changed = self.ledger.find_change(found.pins, *self.ledger.topics())
+    def check_topics(self, found: LedgerRecord) -> Collection[int]:
+        """See that both topics are those of the row; return the partitions of the first."""
+        data, ledger = self.ledger.topics()
+        changed = self.ledger.find_change(found.pins, data, ledger)
         if changed is not None:
             raise TableChangedError(self.sink.display_name, self.attempt.batch_id, why=changed)
+        return data.partitions
 
     def send(
-        self, producer: Producer, batches: Iterable[RecordBatch], before_commit: BeforeCommit
+        self, producer: Producer, batches: Iterable[RecordBatch], partitions: Collection[int]
     ) -> int:
         """Send all rows and wait until the broker has them; return how many."""
         rows = 0
         for batch in batches:
-            self._send(producer, batch)
+            self._send(producer, batch, {*partitions, NO_PARTITION})
             rows += batch.num_rows
             emit(RowsSent(**self.at, rows=rows))
-        self.ledger.transactions.flush(check=lambda: before_commit(0))
+        self.ledger.transactions.flush()
         return rows
 
-    def _send(self, producer: Producer, batch: RecordBatch) -> None:
+    def _send(self, producer: Producer, batch: RecordBatch, partitions: Collection[int]) -> None:
         topic, produce = self.sink.topic, producer.produce
         for value, key, partition, headers in records_of(batch):
+            if partition not in partitions:
+                raise KafkaRefusedError(
+                    self.sink.display_name, self.attempt.batch_id, name="_UNKNOWN_PARTITION"
+                )
             while True:
                 try:
                     produce(topic, value, key, partition, headers=headers)
