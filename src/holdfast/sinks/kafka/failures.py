@@ -76,7 +76,7 @@ class BatchUnknownError(HoldfastError):
         self.name = name
         super().__init__(
             what=f"It is not known whether batch {batch_id} is in {shown}.",
-            why=f"Kafka answered {name}, and the ledger could not be asked in time.",
+            why=f"Kafka answered {name}. The ledger is asked before the batch is sent again.",
             how="Start the stream again: Spark runs the batch again, and the ledger decides.",
         )
 

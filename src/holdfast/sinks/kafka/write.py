@@ -64,18 +64,12 @@ def write_batch(
         emit(StepOpened(**step.at))
         found = ledger.read()
         decision = decide(None if found is None else found.row, attempt)  # S3
-        partitions: Collection[int] = ()
-        if found is not None and not isinstance(decision, Refuse):
-            partitions = step.check_topics(found)
+        if found is not None and not isinstance(decision, Refuse | Apply):
+            step.check_topics(found)
         emit(Decided(**step.at, decision=decision.word))
         if found is None or not isinstance(decision, Apply):
             return decision  # nothing is sent: there is nothing to commit
-        rows = step.send(producer, batches, partitions)  # S4
-        emit(RowsWritten(**step.at))
-        step.check_topics(found)
-        ledger.put(ledger.advanced(found, advance(found.row, attempt)))  # S5
-        emit(LedgerAdvanced(**step.at))
-        before_commit(rows)
+        step.apply(producer, batches, found, before_commit=before_commit)
     emit(Committed(**step.at))  # S6
     return decision
 
@@ -92,6 +86,23 @@ class _Step:
     def at(self) -> BatchFields:
         """What its events say of the batch."""
         return fields_of(self.attempt)
+
+    def apply(
+        self,
+        producer: Producer,
+        batches: Iterable[RecordBatch],
+        found: LedgerRecord,
+        *,
+        before_commit: BeforeCommit,
+    ) -> None:
+        """Send the rows and the ledger record, and wait until the broker has them."""
+        rows = self.send(producer, batches, self.check_topics(found))  # S4
+        emit(RowsWritten(**self.at))
+        self.check_topics(found)
+        row = advance(found.row, self.attempt)
+        self.ledger.put(self.ledger.advanced(found, row))  # S5
+        emit(LedgerAdvanced(**self.at))
+        before_commit(rows)
 
     def check_topics(self, found: LedgerRecord) -> Collection[int]:
         """See that both topics are those of the row; return the partitions of the first."""
