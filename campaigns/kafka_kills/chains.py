@@ -14,7 +14,7 @@ from campaigns.kills import postgres_points
 from campaigns.streams.driven import Driven
 from holdfast.drills.builtin.cells import STATES
 from holdfast.drills.drill import Drilled, run_drill
-from holdfast.drills.kill import Driver, Named, Point
+from holdfast.drills.kill import Driver, Named, Point, Rename
 from holdfast.drills.polling_reader import polling_reader
 from lab import Kafka
 from lab.spark import environment
@@ -30,6 +30,25 @@ class Chain:
 
 
 CHAINS: dict[str, Chain] = {
+    "sample": Chain(
+        shape="appended",
+        points=(
+            Named("G3"),
+            Named("fenced"),  # the fence is at the broker, and not committed
+            Named("G5"),
+            Named("S2"),
+            Named("copying"),
+            Named("S4"),
+            Named("S5"),  # everything is at the broker, and not committed
+            Named("S6"),
+            Named("S7"),  # of the replay, which is skipped
+            Rename("before", "commits/0"),
+            Named("S5", nth=2),
+            Named("S6"),
+            Named("G3"),
+            Named("fenced"),
+        ),
+    ),
     "append": Chain(shape="appended", points=postgres_points.STATELESS),
     "counts": Chain(
         shape="counts",
