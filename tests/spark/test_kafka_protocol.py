@@ -12,7 +12,8 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from holdfast.ids import BatchId
-from holdfast.ledger import Apply, LedgerRow, Reason, Refuse, Skip
+from holdfast.ledger import NO_BATCH, Apply, LedgerRow, Reason, Refuse, Skip
+from holdfast.ledger.output import CannotSettleError, EmptyOutput, KeepOutput
 from holdfast.sinks.collect import TooLargeError
 from holdfast.sinks.kafka.failures import BatchTooLargeError, KafkaRefusedError
 from holdfast.sinks.kafka.record import transactional_id
@@ -136,6 +137,21 @@ def test_a_fence_finds_the_batch_that_was_committed_before_it(
     assert other.write(mine, numbered(0)) == Skip()
     assert into.ids() == batches(1)
     other.close()
+
+
+def test_a_plan_may_keep_the_records_and_never_take_them_back(
+    into: Into, writer: KafkaWriter
+) -> None:
+    assert writer.write(into.attempt(0), numbered(0)) == Apply()
+    before = writer.ledger.read(STREAM)
+    assert isinstance(before, LedgerRow)
+    new = replace(before, generation=2, epoch=2, nonce="n2", last_batch=NO_BATCH, digest=None)
+    taken = EmptyOutput(kept="holdfast.kept_1")
+    with pytest.raises(CannotSettleError, match="cannot be taken back"):
+        writer.ledger.settle(before, new, taken)
+    assert writer.ledger.settle(before, new, KeepOutput())
+    assert writer.ledger.read(STREAM) == new
+    assert into.ids() == batches(1)
 
 
 def test_another_producer_with_the_same_transactional_id_only_costs_a_repetition(

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from holdfast import clock
+from holdfast.sinks.kafka.failures import timed_out
 
 if TYPE_CHECKING:
     from confluent_kafka import Producer
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 
 INIT_S = 30.0
 """How long a broker may take to fence older producers, and to end their transactions."""
+_COMMIT_S = 60.0
+"""How long a commit may take; after that only the ledger knows."""
 _STEP_S = 1.0
+_STALLED_S = 30.0
 _ABORT_S = 10.0
 _SENDING: dict[str, object] = {
     "enable.idempotence": True,
@@ -93,7 +97,7 @@ class Transactions:
         try:
             producer.begin_transaction()
             yield producer
-            producer.commit_transaction(self.timeout_s)
+            producer.commit_transaction(_COMMIT_S)
         except KafkaException:
             self.drop()
             raise
@@ -105,10 +109,18 @@ class Transactions:
             raise
 
     def flush(self) -> None:
-        """Wait until the broker has everything that was sent; what it refuses fails the commit."""
+        """Wait until the broker has everything that was sent; what it refuses fails the commit.
+
+        Raises:
+            KafkaException: For half a minute it took nothing.
+        """
         producer = self.open()
-        while producer.flush(_STEP_S) and not self.took_too_long:
-            pass
+        left, since = len(producer), clock.monotonic()
+        while (waiting := producer.flush(_STEP_S)) > 0:
+            now = clock.monotonic()
+            left, since = (waiting, now) if waiting < left else (left, since)
+            if now - since > _STALLED_S:
+                raise timed_out()
 
     def drop(self) -> None:
         """Let the producer go, whatever state it is in; nothing more is sent."""
