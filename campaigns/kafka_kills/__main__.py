@@ -17,7 +17,8 @@ from pathlib import Path
 import click
 
 from campaigns.kafka_kills.chains import CHAINS, PAUSES, pause, run_chain
-from campaigns.kafka_kills.processes import PARTITIONS, TOPIC, run_processes
+from campaigns.kafka_kills.looks import PARTITIONS, TOPIC
+from campaigns.kafka_kills.processes import run_processes
 from campaigns.outcome import describe, describe_bound, kills_of
 from holdfast.drills.history import History
 from lab import Kafka

@@ -16,15 +16,15 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 
+from campaigns.kafka_kills.looks import PARTITIONS, ROWS, TOPIC, judge, reader
 from holdfast import points
 from holdfast.ids import BatchId, QueryId
 from holdfast.ledger import NO_BATCH, Attempt, Binding, LedgerRow, Refuse
@@ -32,15 +32,12 @@ from holdfast.sinks import collect
 from holdfast.sinks.kafka.sink import Kafka
 from holdfast.sinks.kafka.writer import resolve_writer
 from holdfast.sinks.postgres import large
-from lab.topics import read_topic
 
-STREAM, TOPIC = "killed", "killed_out"
-ROWS, PARTITIONS = 200, 2
+STREAM = "killed"
 POINTS = ("fenced", "S2", "S3", "copying", "S4", "S5", "S6", "noted")
 REFUSED = 3
 """How a process ends that was replaced."""
 _BINDING = Binding(query_id=QueryId("6f0c"), checkpoint="s3://lake/streams/killed")
-_FORK = get_context("fork")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,65 +187,6 @@ def _batch(number: int) -> Any:
 def ended(pid: int) -> int:
     """Wait for a process; return its status, or the negative signal that ended it."""
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-
-
-def is_exact(servers: str, *, batches: int | None) -> str:
-    """Say what a `read_committed` consumer finds wrong; empty if nothing is.
-
-    Args:
-        servers: The broker.
-        batches: So many must be there; None: any number, complete in each partition.
-    """
-    found: dict[int, list[int]] = {each: [] for each in range(PARTITIONS)}
-    for partition, _, value in read_topic(servers, TOPIC):
-        found[partition].append(int(value or b"-1"))
-    for partition, ids in found.items():
-        here = len(ids) // (ROWS // PARTITIONS)
-        wanted = batches if batches is not None else here
-        expected = Counter(each for each in range(wanted * ROWS) if each % PARTITIONS == partition)
-        if Counter(ids) != expected:
-            return f"partition {partition}: {len(ids)} records, not those of {wanted} batches"
-    return ""
-
-
-def judge(servers: str, *, batches: int | None) -> None:
-    """Look once, in a process of its own: forked children must not inherit a client's threads.
-
-    Raises:
-        AssertionError: What is there is not exact.
-    """
-    with _FORK.Pool(1) as pool:
-        wrong = pool.apply(is_exact, (servers,), {"batches": batches})
-    assert not wrong, wrong
-
-
-@contextmanager
-def reader(servers: str) -> Iterator[Callable[[], tuple[int, str]]]:
-    """Look again and again beside the writers; gives what returns the looks, and what was wrong."""
-    looks, stop = _FORK.Value("i", 0), _FORK.Event()
-    wrong = _FORK.Queue()
-    given = {"looks": looks, "stop": stop, "wrong": wrong}
-    process = _FORK.Process(target=_look_on, args=(servers,), kwargs=given, daemon=True)
-    process.start()
-
-    def result() -> tuple[int, str]:
-        stop.set()
-        process.join(60)
-        return int(looks.value), "" if wrong.empty() else str(wrong.get())
-
-    try:
-        yield result
-    finally:
-        stop.set()
-
-
-def _look_on(servers: str, *, looks: Any, stop: Any, wrong: Any) -> None:
-    while not stop.wait(0.1):
-        said = is_exact(servers, batches=None)
-        looks.value += 1
-        if said:
-            wrong.put(said)
-            return
 
 
 def draw(choose: random.Random) -> Strike:

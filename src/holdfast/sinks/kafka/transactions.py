@@ -8,7 +8,7 @@ then until a commit, no other producer of the id has committed anything.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from holdfast import clock
@@ -94,19 +94,27 @@ class Transactions:
 
         producer = self.open()
         self._since = clock.monotonic()
+        with ExitStack() as undone:
+            undone.callback(self._abort)
+            try:
+                producer.begin_transaction()
+                yield producer
+                producer.commit_transaction(_COMMIT_S)
+            except KafkaException:
+                self.drop()
+                raise
+            undone.pop_all()
+
+    def _abort(self) -> None:
+        """End the transaction, unless the producer is gone: then the next one's init does."""
+        from confluent_kafka import KafkaException
+
+        if self._producer is None:
+            return
         try:
-            producer.begin_transaction()
-            yield producer
-            producer.commit_transaction(_COMMIT_S)
+            self._producer.abort_transaction(_ABORT_S)
         except KafkaException:
             self.drop()
-            raise
-        except BaseException:
-            try:
-                producer.abort_transaction(_ABORT_S)
-            except KafkaException:  # the next producer's init ends it
-                self.drop()
-            raise
 
     def flush(self) -> None:
         """Wait until the broker has everything that was sent; what it refuses fails the commit.
