@@ -10,8 +10,9 @@ import pytest
 from holdfast.errors import ConfigError
 from holdfast.fleet.compare import compare_scans, is_worse
 from holdfast.fleet.paths import read_locations
+from holdfast.fleet.request import FleetRequest
 from holdfast.fleet.rows import FleetRow
-from holdfast.fleet.scan import FleetRequest, FleetScanner
+from holdfast.fleet.scan import FleetScanner
 from holdfast.judgement.judge import Verdict
 from tests.unit.cli.test_inspect_directory import stored, write_to
 from tests.unit.evidence.damaged import every, remove
