@@ -68,7 +68,9 @@ class Place:
         return int(self.finished.read_text()) if self.finished.exists() else 0
 
     def note(self, batch: int) -> None:
-        """Note a batch as finished."""
+        """Note a batch as finished, unless a later driver has: as Spark's log does."""
+        if batch < self.next_batch():
+            return
         draft = self.finished.with_suffix(f".{os.getpid()}")
         draft.write_text(str(batch + 1))
         draft.rename(self.finished)
