@@ -10,13 +10,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 import holdfast as hf
-from holdfast.fleet.files import file_for, write_rows
 from holdfast.fleet.on_spark import _by_map, rows_of
 from holdfast.fleet.request import FleetRequest
 from holdfast.fleet.rows import FleetRow
 from holdfast.fleet.scan import FleetScanner
 from holdfast.fleet.slices import slice_search
-from holdfast.judgement.judge import Verdict
 from tests.unit.cli.test_inspect_directory import stored, write_to
 from tests.unit.evidence.damaged import every, remove, rewrite
 
@@ -58,21 +56,3 @@ def test_spark_gives_the_rows_of_a_scan_without_it(spark: SparkSession, lake: st
 
 def test_an_empty_place_is_an_empty_table(spark: SparkSession, tmp_path: Path) -> None:
     assert hf.scan_fleet(spark, [str(tmp_path)]).count() == 0
-
-
-def test_named_checkpoints_are_scanned_and_a_scan_can_be_appended_to_a_table(
-    spark: SparkSession, lake: str, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    named = [f"{lake}/team-1/deep/gap", f"{lake}/alone", f"{lake}/alone"]
-    found = {row.location: row.verdict for row in rows_of(hf.scan_fleet(spark, [], paths=named))}
-    assert found == dict.fromkeys(named, Verdict.FAILS)
-    scans = tmp_path_factory.mktemp("scans")
-    for number in (1, 2):
-        file = file_for(str(scans / f"{number}.parquet"))
-        assert (
-            len(list(write_rows(file, FleetScanner(FleetRequest(locations=(lake,))).run()))) == 15
-        )
-        scan = spark.read.parquet(str(file))
-        scan.write.format("delta").mode("append").save(str(scans / "table"))
-    kept = Counter(map(without_times, rows_of(spark.read.format("delta").load(f"{scans}/table"))))
-    assert (kept.total(), len(kept), {*kept.values()}) == (30, 15, {2})
