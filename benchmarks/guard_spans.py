@@ -11,7 +11,7 @@ from typing import Any, Self
 from msgspec.structs import replace
 
 from holdfast import points
-from holdfast.sinks.postgres import collect
+from holdfast.sinks import collect
 from holdfast.spark.classic import plan
 from holdfast.streams.batches import BatchWriter
 

@@ -32,7 +32,7 @@ from holdfast.evidence.overview import Overview, overview_of
 from holdfast.evidence.wording import source_kind
 from holdfast.fleet.rows import FleetRow
 from holdfast.fleet.shallow import ShallowReader
-from holdfast.fleet.values import now_ms, short, short_location
+from holdfast.fleet.values import judged_by, now_ms, short, short_location
 from holdfast.judgement.advice import advise
 from holdfast.judgement.brief import say_in_short
 from holdfast.judgement.judge import Judgement, Verdict, judge
@@ -120,7 +120,7 @@ def judge_checkpoint(
         judged = judge(case, catalogue_among_many(case))
         row = _row_of(found, reader, judged, record_requests=requests)
         so_far = _verdict_so_far(judged)
-        return msgspec.structs.replace(row, so_far=so_far) if so_far else row
+        return msgspec.structs.replace(row, so_far=so_far, judged_by=judged_by(spark))
     except HoldfastError as error:
         return unread_row(found, error.why, remedy=error.how, reader=reader)
     except Exception as error:  # noqa: BLE001 - one hostile checkpoint must not end the scan of 10,000

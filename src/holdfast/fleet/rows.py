@@ -82,6 +82,8 @@ class FleetRow(msgspec.Struct, frozen=True, kw_only=True):
     """The generation that replaced this checkpoint: it is not started again."""
     fingerprint: str = ""
     """Changes when the listing changes; empty if it was not listed completely."""
+    judged_by: str = ""
+    """The version of Holdfast that judged it, and the version of Spark that was asked for."""
     judged_ms: int
     """When it was read and judged. Older than `seen_ms` if nothing has moved since."""
     seen_ms: int

@@ -34,7 +34,7 @@ from holdfast.fleet.look import (
 from holdfast.fleet.request import FleetRequest, FleetWalk
 from holdfast.fleet.rows import FleetRow
 from holdfast.fleet.shallow import ShallowReader
-from holdfast.fleet.values import find_owner, short_location
+from holdfast.fleet.values import find_owner, judged_by, short_location
 from holdfast.storage.below import SubdirReader
 from holdfast.storage.location import Location, parse_location
 from holdfast.storage.missing import refuse_missing
@@ -205,7 +205,8 @@ class FleetScanner:
         old = self._earlier.get(short_location(found.location))
         if old is None or work.candidate.replaced_by is not None:
             return None
-        if not can_carry_over(old, most=self._request.requests):
+        judge = judged_by(self._request.spark)
+        if not can_carry_over(old, most=self._request.requests, judge=judge):
             return None
         reader = ShallowReader(work.inside, most=self._request.requests)
         reader.look()

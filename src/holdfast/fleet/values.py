@@ -8,7 +8,9 @@ from shlex import quote
 from holdfast import clock
 from holdfast.printable import printable
 from holdfast.redact import redact
+from holdfast.spark_versions import SparkVersion, version_text
 from holdfast.storage.location import Location
+from holdfast.version import __version__
 
 _LONGEST = 400
 """Characters of a text in a row: names and reasons may come from anybody."""
@@ -19,6 +21,15 @@ _LONGEST_LOCATION = 20_000
 def now_ms() -> int:
     """Return the time of a row."""
     return round(clock.now().timestamp() * 1_000)
+
+
+def judged_by(spark: SparkVersion | None) -> str:
+    """Return who judges rows now: rules and predictions change with both versions.
+
+    Args:
+        spark: The version that was asked for; None by default.
+    """
+    return __version__ if spark is None else f"{__version__} for Spark {version_text(spark)}"
 
 
 def short(text: str, *, longest: int = _LONGEST) -> str:
