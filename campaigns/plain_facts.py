@@ -25,7 +25,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 
@@ -53,7 +53,7 @@ NAMES = (
     *("checkpoint", "query id", "source offsets", "sink", "output mode", "stateful operators"),
     *("state store", "Spark", "restarts"),
 )
-MESSAGES: Final = 20
+MESSAGES = 20
 SECONDS = 600.0
 
 
@@ -123,13 +123,10 @@ class Lab:
         for each in self.streams:
             rows = add_files(each.home / "in", self.rows)
         self.rows = rows
-        told = [
-            each.instruct(
-                ways[number % len(ways)],
-                self.messages if each.source == "kafka" else self.rows,
-            )
-            for number, each in enumerate(self.streams)
-        ]
+        told = []
+        for number, each in enumerate(self.streams):
+            last = self.messages if each.source == "kafka" else self.rows
+            told.append(each.instruct(ways[number % len(ways)], last))
         self.listen(told)
 
     def listen(self, told: Sequence[dict[str, str]]) -> None:
@@ -201,7 +198,7 @@ def _expected(stream: Stream) -> dict[str, str]:
     batch = rf"\(batch {max(stream.batches)}\)"
     shown = {
         "delta": rf"the Delta table {place} {batch}",
-        "files": rf"the file sink {place} {batch}",
+        "files": rf"the file output {place} \(batch {max(stream.batches)} of its newest writer\)",
         "kafka": rf".*[Kk]afka.* {batch}",
         "function": rf"ForeachBatchSink {batch}",
     }
@@ -230,10 +227,9 @@ def _wrong_offsets(stream: Stream, found: dict[str, Any]) -> Iterator[str]:
         if last != {"in": read}:
             yield f"{read} is not {last}"
         return
-    expected = {
-        "files": rf".*\b{last.get('logOffset', -1) + 1}\b.*",
-        "delta": rf".*\b{last.get('reservoirVersion')}\b.*",
-    }[stream.source]
+    expected = f"read up to sources/0/{last.get('logOffset')}"
+    if stream.source == "delta":
+        expected = rf".*\b{last.get('reservoirVersion')}\b.*"
     if [each for each in told if re.fullmatch(expected, each["position"])] != told or not told:
         yield f"{told} is not {last}"
 

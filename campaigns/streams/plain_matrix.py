@@ -1,6 +1,6 @@
 """One application with a plain stream for every source and sink, none of them guarded.
 
-    python plain_matrix.py HOME WAYS LAST [KAFKA]
+    python plain_matrix.py HOME WAYS KAFKA
 
 `WAYS` is JSON: for each stream its source, its sink, its operator and the way in which it ends. The
 streams run one after the other; those that are to be killed, or to end with the program, run on.
@@ -14,11 +14,11 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
-from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from campaigns.streams.plain_ends import (
     EXITED,
@@ -40,52 +40,59 @@ PROVIDERS = {
     DEDUPLICATED: "RocksDBStateStoreProvider",
     COUNTED: "HDFSBackedStateStoreProvider",
 }
+KAFKA = sys.argv[-1]
+"""The address of the broker: the last argument."""
 _PACKAGE = "org.apache.spark.sql.execution.streaming.state"
 
 
-def delta_append(writer: DataStreamWriter, home: Path) -> StreamingQuery:
+def delta_append(frame: DataFrame, home: Path, **trigger: Any) -> StreamingQuery:
     """Start it into a table."""
-    place = writer.format("delta").outputMode("append").option("path", str(home / "out"))
-    return place.option("checkpointLocation", str(home / "checkpoint")).start()
+    writer = frame.writeStream.format("delta").outputMode("append").trigger(**trigger)
+    writer = writer.option("path", str(home / "out"))
+    return writer.option("checkpointLocation", str(home / "checkpoint")).start()
 
 
-def delta_complete(writer: DataStreamWriter, home: Path) -> StreamingQuery:
+def delta_complete(frame: DataFrame, home: Path, **trigger: Any) -> StreamingQuery:
     """Start it into a table that each batch replaces."""
-    place = writer.format("delta").outputMode("complete").option("path", str(home / "out"))
-    return place.option("checkpointLocation", str(home / "checkpoint")).start()
+    writer = frame.writeStream.format("delta").outputMode("complete").trigger(**trigger)
+    writer = writer.option("path", str(home / "out"))
+    return writer.option("checkpointLocation", str(home / "checkpoint")).start()
 
 
-def files_append(writer: DataStreamWriter, home: Path) -> StreamingQuery:
+def files_append(frame: DataFrame, home: Path, **trigger: Any) -> StreamingQuery:
     """Start it into a directory."""
-    place = writer.format("parquet").outputMode("append").option("path", str(home / "out"))
-    return place.option("checkpointLocation", str(home / "checkpoint")).start()
+    writer = frame.writeStream.format("parquet").outputMode("append").trigger(**trigger)
+    writer = writer.option("path", str(home / "out"))
+    return writer.option("checkpointLocation", str(home / "checkpoint")).start()
 
 
-def kafka_append(writer: DataStreamWriter, home: Path) -> StreamingQuery:
+def kafka_append(frame: DataFrame, home: Path, **trigger: Any) -> StreamingQuery:
     """Start it into a topic."""
-    place = writer.format("kafka").outputMode("append").option("topic", "out")
-    return place.option("checkpointLocation", str(home / "checkpoint")).start()
+    writer = frame.writeStream.format("kafka").outputMode("append").trigger(**trigger)
+    writer = writer.option("topic", "out").option("kafka.bootstrap.servers", KAFKA)
+    return writer.option("checkpointLocation", str(home / "checkpoint")).start()
 
 
-def kafka_update(writer: DataStreamWriter, home: Path) -> StreamingQuery:
+def kafka_update(frame: DataFrame, home: Path, **trigger: Any) -> StreamingQuery:
     """Start it into a topic, with a row for each key that has changed."""
-    place = writer.format("kafka").outputMode("update").option("topic", "out")
-    return place.option("checkpointLocation", str(home / "checkpoint")).start()
+    writer = frame.writeStream.format("kafka").outputMode("update").trigger(**trigger)
+    writer = writer.option("topic", "out").option("kafka.bootstrap.servers", KAFKA)
+    return writer.option("checkpointLocation", str(home / "checkpoint")).start()
 
 
-def function_append(writer: DataStreamWriter, home: Path) -> StreamingQuery:
+def function_append(frame: DataFrame, home: Path, **trigger: Any) -> StreamingQuery:
     """Start it into a function."""
-    place = writer.foreachBatch(take).outputMode("append")
-    return place.option("checkpointLocation", str(home / "checkpoint")).start()
+    writer = frame.writeStream.foreachBatch(take).outputMode("append").trigger(**trigger)
+    return writer.option("checkpointLocation", str(home / "checkpoint")).start()
 
 
-def function_update(writer: DataStreamWriter, home: Path) -> StreamingQuery:
+def function_update(frame: DataFrame, home: Path, **trigger: Any) -> StreamingQuery:
     """Start it into a function, with a row for each key that has changed."""
-    place = writer.foreachBatch(take).outputMode("update")
-    return place.option("checkpointLocation", str(home / "checkpoint")).start()
+    writer = frame.writeStream.foreachBatch(take).outputMode("update").trigger(**trigger)
+    return writer.option("checkpointLocation", str(home / "checkpoint")).start()
 
 
-STARTED: dict[str, Callable[[DataStreamWriter, Path], StreamingQuery]] = {
+STARTED: dict[str, Callable[..., StreamingQuery]] = {
     each.__name__: each
     for each in (
         delta_append,
@@ -99,9 +106,9 @@ STARTED: dict[str, Callable[[DataStreamWriter, Path], StreamingQuery]] = {
 }
 
 
-def start(spark: SparkSession, home: Path, given: dict[str, str], *, kafka: str) -> StreamingQuery:
+def start(spark: SparkSession, home: Path, given: dict[str, str]) -> StreamingQuery:
     """Start one stream."""
-    frame = SOURCES[given["source"]](spark, home, kafka)
+    frame = SOURCES[given["source"]](spark, home, KAFKA)
     broken = F.col("value") == F.lit(given["fails_at"] if given["way"] == FAILED else "none")
     value = F.when(broken, F.raise_error(F.lit("told to fail"))).otherwise(F.col("value"))
     rows = frame.select(value.alias("value"))
@@ -111,19 +118,19 @@ def start(spark: SparkSession, home: Path, given: dict[str, str], *, kafka: str)
         rows = rows.groupBy("value").count()
     provider = f"{_PACKAGE}.{PROVIDERS[given['operator']]}"
     spark.conf.set("spark.sql.streaming.stateStore.providerClass", provider)
-    trigger = rows.writeStream.option("kafka.bootstrap.servers", kafka)
-    if given["way"] == FINISHED:
-        return STARTED[given["starter"]](trigger.trigger(availableNow=True), home)
     # Twelve of them run on beside each other: they must leave the processors to the next one.
-    return STARTED[given["starter"]](trigger.trigger(processingTime="2 seconds"), home)
+    trigger: dict[str, Any] = {"processingTime": "2 seconds"}
+    if given["way"] == FINISHED:
+        trigger = {"availableNow": True}
+    return STARTED[given["starter"]](rows, home, **trigger)
 
 
 def main() -> None:
     """Run every stream, and end in the way that was asked for."""
-    home, ways, kafka = Path(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3]
+    home, ways = Path(sys.argv[1]), json.loads(sys.argv[2])
     spark = SparkSession.builder.getOrCreate()
     for given in ways:
-        query = start(spark, home / given["name"], given, kafka=kafka)
+        query = start(spark, home / given["name"], given)
         error = run(query, given["way"])
         ids = {"query_id": str(query.id), "run_id": str(query.runId), "spark": spark.version}
         say("stream", name=given["name"], error=error, batches=batches_of(query), **ids)
