@@ -29,8 +29,9 @@ from benchmarks.fleet_lake import Planted, files_of, plant, verdict_of
 from benchmarks.large_checkpoint import LargeCheckpoint
 from benchmarks.measuring import exit_when_missed, peak_rss_mb, run_child
 from holdfast.fleet.files import file_for, read_rows, write_rows
+from holdfast.fleet.request import FleetRequest
 from holdfast.fleet.rows import FleetRow
-from holdfast.fleet.scan import FleetRequest, FleetScanner
+from holdfast.fleet.scan import FleetScanner
 from lab import S3
 from lab.s3 import ACCESS_KEY, BUCKET, REGION, SECRET_KEY
 from lab.scratch import scratch_directory

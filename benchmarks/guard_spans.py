@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 from holdfast import points
-from holdfast.sinks.postgres import collect
+from holdfast.sinks import collect
 from holdfast.spark.classic import plan
 from holdfast.streams.batches import BatchWriter
 

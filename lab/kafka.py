@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import ClassVar
 
@@ -101,9 +101,18 @@ class Kafka(Server):
 
     name: ClassVar[str] = "kafka"
 
-    def __init__(self, directory: Path | None = None) -> None:
+    def __init__(
+        self, directory: Path | None = None, *, properties: Mapping[str, str] | None = None
+    ) -> None:
+        """Choose its ports.
+
+        Args:
+            directory: Where it keeps its data.
+            properties: Of the broker, beside or instead of those that every broker here has.
+        """
         super().__init__(directory)
         self._broker, self._controller = free_ports(2)
+        self._more = properties or {}
 
     @property
     def address(self) -> str:
@@ -124,6 +133,7 @@ class Kafka(Server):
             return
         data = self.directory / "data"
         text = _PROPERTIES.format(broker=self._broker, controller=self._controller, data=data)
+        text += "".join(f"{name}={value}\n" for name, value in self._more.items())
         draft = properties.with_suffix(".draft")
         draft.write_text(text)
         cluster = ["-t", uuid.uuid4().hex[:22], "-c", str(draft)]

@@ -8,8 +8,12 @@ from pathlib import Path
 
 import msgspec
 
+from tests.docs.repair_root import make_root
+
 CASES = Path(__file__).with_name("cases")
 RECORDED = Path(__file__).parents[2] / "tests" / "checkpoints"
+GUARDED = "guarded"
+"""A guarded stream `readings`: its checkpoint and its record in `streams`, its table in `lake`."""
 PLACE = "{place}"
 """In texts of a case: the directory that it was made in."""
 
@@ -57,7 +61,7 @@ class AgentCase(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     situation: str
     """What a person tells the agent."""
     recorded: str
-    """The checkpoint that it is made from: `4.2-pending`."""
+    """The checkpoint that it is made from: `4.2-pending`; or `guarded`."""
     edits: tuple[Edit, ...] = ()
     arguments: dict[str, str | list[str]]
     """Of the tool `diagnose`."""
@@ -77,8 +81,11 @@ def make_case(case: AgentCase, place: Path) -> dict[str, str | list[str]]:
         case: Which.
         place: An empty directory.
     """
-    with tarfile.open(RECORDED / f"{case.recorded}.tar.xz") as archive:
-        archive.extractall(place, filter="data")
+    if case.recorded == GUARDED:
+        make_root(place)
+    else:
+        with tarfile.open(RECORDED / f"{case.recorded}.tar.xz") as archive:
+            archive.extractall(place, filter="data")
     (place / "answers.json").unlink(missing_ok=True)
     for sidecar in place.rglob(".*.crc"):
         sidecar.unlink()  # as on an object store, where Hadoop writes none

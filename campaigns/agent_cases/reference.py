@@ -16,7 +16,7 @@ from campaigns.agent_cases.case import AgentCase, make_case
 from campaigns.agent_cases.score import Step, Transcript
 
 _SRC = Path(__file__).parents[2] / "src"
-_FOR_FACTS = ("location", "sink")
+_FOR_FACTS = ("location", "root", "sink")
 _NOTE = "note"
 
 
@@ -46,7 +46,7 @@ async def _run_case(client: Client, case: AgentCase, place: Path) -> Transcript:
         steps=(Step(tool="facts"), Step(tool="diagnose")),
         verdict=verdict,
         goal=goal,
-        next=_next(verdict, goal, str(arguments["location"])),
+        next=_next(verdict, goal, _named(arguments)),
     )
 
 
@@ -71,8 +71,14 @@ def _deciding(found: Mapping[str, object]) -> dict[str, object] | None:
     return next(iter((*named, *grave)), None)
 
 
+def _named(arguments: Mapping[str, str | list[str]]) -> str:
+    """Return the stream as a command takes it."""
+    root = f" --root {arguments['root']}" if "root" in arguments else ""
+    return f"{arguments['location']}{root}"
+
+
 def _next(verdict: str, goal: str, location: str) -> str:
-    if verdict in {"not-known", "no-checkpoint"}:
+    if verdict == "not-known" or (verdict == "no-checkpoint" and goal == "none"):
         return f"holdfast diagnose {location} --probe"
     return {
         "resume": f"holdfast plan resume {location} -o plan.json",

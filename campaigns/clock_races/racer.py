@@ -32,7 +32,8 @@ from holdfast.ledger.decide import Refuse
 from holdfast.ledger.row import Attempt, Binding, LedgerRow
 from holdfast.record import release, take_lease, this_process
 from holdfast.record.leases import Lease, renew
-from holdfast.sinks.postgres import collect, large
+from holdfast.sinks import collect
+from holdfast.sinks.postgres import large
 from holdfast.sinks.postgres.ledger import PostgresLedgerStore
 from holdfast.sinks.postgres.sink import Postgres
 from holdfast.sinks.postgres.table import check_table

@@ -38,7 +38,7 @@ _SPEEDS = (
         "ledger_growth",
     ),
     *("look_cost", "postgres_speed", "restart_time", "start_requests", "store_cost"),
-    "version_cost",
+    *("version_cost", "fleet_speed", "fleet_on_spark"),
 )
 
 
@@ -77,6 +77,7 @@ RUNS = tuple(
         _modules("faults", "campaigns", _FAULTS),
         (
             _campaign("faults", "pipeline_kills", "--kills", "25", "--repairs", name="repairs-too"),
+            _campaign("judgements", "agent_cases", "reference", name="agent-cases"),
             _campaign("judgements", "prove_state", "faults", name="prove-state-faults"),
             _campaign("judgements", "prove_state", "random", name="prove-state-random"),
             _campaign("judgements", "prove_state", "kills", name="prove-state-kills"),

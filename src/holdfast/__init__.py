@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     )
     from holdfast.sinks.delta.sink import Delta
     from holdfast.sinks.foreach_batch import ForeachBatch
+    from holdfast.sinks.kafka.sink import Kafka
     from holdfast.sinks.postgres.sink import Postgres
     from holdfast.sinks.table_changed import TableChangedError
     from holdfast.sinks.user.sink import Sink
@@ -71,6 +72,7 @@ __all__ = [
     "ExternalTable",
     "ForeachBatch",
     "HoldfastError",
+    "Kafka",
     "LeaseHeldError",
     "LeaseLostError",
     "LocationError",
@@ -137,6 +139,7 @@ _HOMES = {
         "repairing": "apply_plan backfill continue_plan plan_undo read_plan rehearse_plan",
         "sinks.delta.sink": "Delta",
         "sinks.foreach_batch": "ForeachBatch",
+        "sinks.kafka.sink": "Kafka",
         "sinks.postgres.sink": "Postgres",
         "sinks.table_changed": "TableChangedError",
         "sinks.user.sink": "Sink",

@@ -11,8 +11,9 @@ from pyspark.sql import SparkSession
 
 import holdfast as hf
 from holdfast.fleet.on_spark import _by_map, rows_of
+from holdfast.fleet.request import FleetRequest
 from holdfast.fleet.rows import FleetRow
-from holdfast.fleet.scan import FleetRequest, FleetScanner
+from holdfast.fleet.scan import FleetScanner
 from holdfast.fleet.slices import slice_search
 from tests.unit.cli.test_inspect_directory import stored, write_to
 from tests.unit.evidence.damaged import every, remove, rewrite

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from holdfast.ledger.decide import Apply, Reason, Refuse, Skip
-from holdfast.sinks.postgres.collect import MAX_RESULT_SIZE
+from holdfast.sinks.collect import MAX_RESULT_SIZE
 from holdfast.sinks.postgres.large import BUDGET_SETTING, is_large
 from holdfast.sinks.postgres.ledger_rows import replace_row
 from holdfast.sinks.postgres.ledger_tables import ensure_tables

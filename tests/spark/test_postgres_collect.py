@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from holdfast.ledger import Apply, Skip
 from holdfast.proof.multiset import compare
-from holdfast.sinks.postgres.collect import (
+from holdfast.sinks.collect import (
     IncompleteBatchError,
     TooLargeError,
     _Stream,

@@ -42,7 +42,7 @@ class Batch:
 @pytest.fixture(autouse=True)
 def without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take the rows from a `Batch` instead of from Spark."""
-    path = "holdfast.sinks.postgres.collect.collected"
+    path = "holdfast.sinks.collect.collected"
     monkeypatch.setattr(path, lambda batch, **_: nullcontext(batch.toArrow().to_batches()))
     monkeypatch.setattr("holdfast.sinks.postgres.large.is_large", lambda _: False)
     monkeypatch.setattr("holdfast.sinks.postgres.large.budget_of", lambda _: 1 << 30)

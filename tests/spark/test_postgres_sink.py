@@ -17,8 +17,8 @@ from pyspark.sql.types import LongType, StructField, StructType
 from holdfast.errors import ConfigError
 from holdfast.ids import BatchId
 from holdfast.ledger import Apply, Reason, Refuse, Skip
+from holdfast.sinks.collect import TooLargeError
 from holdfast.sinks.postgres import fence, large
-from holdfast.sinks.postgres.collect import TooLargeError
 from holdfast.sinks.postgres.failures import LostAnswerError
 from holdfast.sinks.postgres.fence import session_name
 from holdfast.sinks.postgres.ledger_tables import ensure_tables
@@ -97,7 +97,7 @@ def without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
             raise TooLargeError
         yield batch.batches
 
-    monkeypatch.setattr("holdfast.sinks.postgres.collect.collected", collected)
+    monkeypatch.setattr("holdfast.sinks.collect.collected", collected)
     monkeypatch.setattr(large, "_look_there", looking)
 
 

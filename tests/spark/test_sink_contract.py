@@ -8,11 +8,14 @@ from typing import Any
 
 import psycopg
 import pytest
+from pyspark.sql import DataFrame
 
 import holdfast as hf
 from holdfast.sinks.sink import SinkSpec
+from holdfast.testing.sink_batches import Batches
 from holdfast.testing.sink_contract import SinkContract
-from lab import Postgres
+from lab import Kafka, Postgres
+from lab.topics import read_topic
 from tests.kinds.sqlite_sink import Sqlite, rows_in
 
 pytestmark = pytest.mark.sampled(10)
@@ -50,3 +53,29 @@ class TestSqlite(SinkContract):
     def rows(self, sink: Any, spark: Any) -> list[tuple[Any, ...]]:
         del spark
         return rows_in(sink)
+
+
+class Records(Batches):
+    """The batches of the contract as Kafka takes them: the id is the key."""
+
+    def frame(self, rows: list[Any]) -> DataFrame:
+        return super().frame(rows).selectExpr("cast(id as string) key", "name value")
+
+
+class TestKafka(SinkContract):
+    @pytest.fixture
+    def batches(self, spark: Any) -> Batches:
+        return Records(spark)
+
+    @pytest.fixture
+    def sink(self, kafka: Kafka, tmp_path: Path) -> SinkSpec:
+        topic = f"contract_{uuid.uuid4().hex[:12]}"
+        kafka.create_topic(topic, partitions=2)
+        (tmp_path / "servers").write_text(kafka.address)
+        return hf.Kafka(f"file:{tmp_path / 'servers'}", topic=topic)
+
+    def rows(self, sink: Any, spark: Any) -> list[tuple[Any, ...]]:
+        del spark
+        servers = Path(sink.servers.removeprefix("file:")).read_text()
+        found = read_topic(servers, sink.topic)
+        return [(int(key or 0), value and value.decode()) for _, key, value in found]

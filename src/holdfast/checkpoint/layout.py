@@ -11,6 +11,7 @@ import posixpath
 import re
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 
 from holdfast.ids import BatchId
 
@@ -69,6 +70,7 @@ def number_to_spark(name: str) -> int | None:
     return number if -_LARGEST - 1 <= number <= _LARGEST else None
 
 
+@lru_cache(maxsize=8_192)
 def parse_name(path: str) -> Name:
     """Say what a file in a log's directory is."""
     name = posixpath.basename(path)

@@ -18,10 +18,11 @@ from holdfast.cli.status_line import status_line
 from holdfast.errors import ConfigError
 from holdfast.fleet.across import IDLE_DAYS
 from holdfast.fleet.compare import compare_scans, is_worse
-from holdfast.fleet.files import file_for, read_rows
+from holdfast.fleet.files import file_for, has_scan, read_rows
 from holdfast.fleet.paths import read_locations
+from holdfast.fleet.request import DEPTH, WORKERS, FleetRequest
 from holdfast.fleet.run import FleetScan, Scanner, run_scan
-from holdfast.fleet.scan import DEPTH, WORKERS, FleetRequest, FleetScanner
+from holdfast.fleet.scan import FleetScanner
 from holdfast.fleet.shallow import MOST_REQUESTS
 from holdfast.judgement.judge import Verdict
 from holdfast.printable import printable
@@ -133,7 +134,7 @@ def scan(
     --to names, and Spark is not needed.
     """
     request = _request(asked)
-    scanner = _scanner(request, asked)
+    scanner = _scanner(request, asked, to=to)
     target = None if to is None else file_for(to)
     with status_line() as show:
         found = run_scan(
@@ -185,22 +186,25 @@ def _request(asked: _Asked) -> FleetRequest:
     )
 
 
-def _scanner(request: FleetRequest, asked: _Asked) -> Scanner:
+def _scanner(request: FleetRequest, asked: _Asked, *, to: str | None) -> Scanner:
     """Return what scans.
 
     Raises:
         ConfigError: An option was given that only a scan without Spark has.
     """
     since, paths = asked["since"], asked["paths"]
+    named = () if paths is None else read_locations(paths)
     if not asked["by_spark"]:
-        earlier = {} if since is None else {row.location: row for row in read_rows(since)}
-        named = () if paths is None else read_locations(paths)
+        # The first of the scans that a directory will keep has none before it.
+        is_first = since is not None and since == to and not has_scan(since)
+        rows = () if since is None or is_first else read_rows(since)
+        earlier = {row.location: row for row in rows}
         return FleetScanner(request, named=named, earlier=earlier)
-    if since or paths:
-        raise ConfigError("--since and --paths are for a scan without Spark: leave --spark out.")
+    if since:
+        raise ConfigError("--since is for a scan without Spark: leave --spark out.")
     from holdfast.fleet.on_spark import SparkScanner  # noqa: PLC0415 - on request
 
-    return SparkScanner(request)
+    return SparkScanner(request, named=named)
 
 
 def _show(lines: list[str], form: str) -> None:

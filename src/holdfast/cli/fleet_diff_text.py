@@ -16,6 +16,7 @@ _WORDS = {
     ChangeKind.NEW: "new",
     ChangeKind.RECOVERED: "recovered",
 }
+_ENDS = (ChangeKind.NEW, ChangeKind.GONE)
 _SHOWN = 20
 _WIDEST = 100
 
@@ -33,7 +34,16 @@ def render_diff(found: FleetDiff) -> list[str]:
         (f"  {each.change.value}", each.location, each.sentence[:_WIDEST])
         for each in found.changes[:_SHOWN]
     ]
-    lines = [first, *([""] if rows else []), *columns(rows)]
+    lines = [first, *_say_other_fleet(found), *([""] if rows else []), *columns(rows)]
     if len(found.changes) > _SHOWN:
         lines.append(f"  and {len(found.changes) - _SHOWN:,} more: --format json has all of them")
     return lines
+
+
+def _say_other_fleet(found: FleetDiff) -> list[str]:
+    """Say so if the scans have no checkpoint in common."""
+    ends = {kind: {e.location for e in found.changes if e.change is kind} for kind in _ENDS}
+    others = {each.location for each in found.changes}.difference(*ends.values())
+    if found.unchanged or others or not all(ends.values()):
+        return []
+    return ["The two scans have no checkpoint in common: are they of the same locations?"]

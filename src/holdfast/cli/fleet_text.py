@@ -6,9 +6,10 @@ from datetime import timedelta
 from pathlib import Path
 
 from holdfast.cli.table import columns
+from holdfast.fleet.request import FleetRequest
 from holdfast.fleet.rows import FleetFinding, FleetRow, FleetTotals
 from holdfast.fleet.run import FleetScan
-from holdfast.fleet.scan import FleetRequest
+from holdfast.fleet.values import diagnose_command
 from holdfast.judgement.judge import Verdict
 from holdfast.wording import count, duration
 
@@ -95,7 +96,12 @@ def _say_worst(found: FleetScan) -> list[str]:
     if not found.worst:
         return []
     rows = [
-        (f"  {_SHORT[row.so_far or row.verdict]}", row.path, row.decided_by or "", _said(row))
+        (
+            f"  {_SHORT[row.so_far or row.verdict]}",
+            _end_of(row.path),
+            row.decided_by or "",
+            _said(row),
+        )
         for row in found.worst[:_SHOWN]
     ]
     verdicts = found.totals.verdicts
@@ -103,6 +109,10 @@ def _say_worst(found: FleetScan) -> list[str]:
     others -= found.totals.state_unread
     more = [f"  and {others:,} more: --format json or --to has all of them"] if others else []
     return ["", "Worst first:", *columns(rows), *more]
+
+
+def _end_of(path: str) -> str:
+    return path if len(path) <= _WIDEST else f"…{path[1 - _WIDEST :]}"
 
 
 def _said(row: FleetRow) -> str:
@@ -127,5 +137,5 @@ def _say_findings(findings: tuple[FleetFinding, ...]) -> list[str]:
 def _say_next(found: FleetScan, target: Path | None) -> list[str]:
     lines = [] if target is None else [f"Rows: {target}"]
     if found.worst:
-        lines.append(f"For details: holdfast diagnose {found.worst[0].location}")
+        lines.append(f"For details: {diagnose_command(found.worst[0].location)}")
     return lines

@@ -48,9 +48,12 @@ def mcp(
     from holdfast.cli.mcp_server.server import serve  # noqa: PLC0415
     from holdfast.storage.options import parse_options  # noqa: PLC0415
 
+    named = Roots(roots, allows_connections=allow_connect)
+    for place in named.missing():
+        click.echo(f"holdfast mcp: the root {place} does not exist.", err=True)
     serve(
         Serving(
-            roots=Roots(roots, allows_connections=allow_connect),
+            roots=named,
             storage_options=parse_options(storage_options),
             allows_apply=allow_apply,
         )

@@ -66,6 +66,8 @@ def _in_state(checkpoint: Checkpoint) -> Iterator[Obstacle]:
 
 
 def _in_log(checkpoint: Checkpoint, log: str, newest: int) -> Iterator[Obstacle]:
+    if not (checkpoint.log_directories or checkpoint.foreign or checkpoint.lone_sidecars):
+        return
     directories = [each for each in checkpoint.log_directories if posixpath.dirname(each) == log]
     files = [
         each
@@ -120,6 +122,8 @@ def _unwritable(
 
 def _file_logs(checkpoint: Checkpoint) -> Iterator[SourceLog]:
     """Yield the logs of the file sources."""
+    if not checkpoint.sources:
+        return
     entry = checkpoint.newest_readable
     known = {
         each.source

@@ -28,7 +28,7 @@ from holdfast.checkpoint.state.rows import read_rocks_snapshot
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.evidence.state import Looked, loaded_stores, unique_ids
 from holdfast.evidence.state_checks import NO_MATCH, Verified, find_damage, verify_files
-from holdfast.storage.read import Reader
+from holdfast.storage.read import Reader, answers_at_once
 
 WORKERS = 16
 
@@ -69,6 +69,8 @@ def look_into_state(
         for ids in (unique_ids(checkpoint, operator),)
         for store in loaded_stores(checkpoint, operator)
     ]
+    if not places or (not rows and answers_at_once(reader)):
+        return tuple(_look_into_store(reader, look, rows=False) for look in places)
     with ThreadPoolExecutor(WORKERS) as pool:
         found = pool.map(lambda look: _look_into_store(reader, look, rows=rows), places)
         if not rows or not verify:

@@ -26,6 +26,8 @@ SHOWN = 5
 """Locations that a finding names."""
 _LEAST_DATED = 3
 _TEMPORARY = re.compile(r"(^|/)(tmp|temp|temporary|local_disk0|shm|scratch)(/|$)", re.IGNORECASE)
+_NO_LAG = ("unknown source", "files of Auto Loader")
+"""Sources whose newest position Holdfast cannot ask for."""
 _PUT_USD = 5e-6
 _HOURS = 730
 
@@ -41,11 +43,12 @@ class AcrossCheckpoints:
         """
         self._idle_ms = idle_days * DAY_MS
         self._idle_days = idle_days
-        self._by_query: dict[str, list[tuple[str, int | None, int | None]]] = defaultdict(list)
+        self._by_query: dict[str, dict[str, tuple[int | None, int | None]]] = defaultdict(dict)
         self._by_sink: dict[str, list[str]] = defaultdict(list)
         self._dated: dict[str, list[str]] = defaultdict(list)
         self._temporary: list[str] = []
         self._locations: set[str] = set()
+        self._without_lag: list[str] = []
         self._idle: list[tuple[int, str, int]] = []
         self._busy: list[tuple[float, str]] = []
 
@@ -56,13 +59,23 @@ class AcrossCheckpoints:
         place = row.location
         self._locations.add(place)
         if row.query_id:
-            self._by_query[row.query_id].append((place, row.newest_batch, row.newest_ms))
+            self._by_query[row.query_id][place] = row.newest_batch, row.newest_ms
         for sink in row.sinks:
             self._by_sink[sink].append(place)
+        self._add_place(row)
+        self._add_progress(row)
+
+    def _add_place(self, row: FleetRow) -> None:
+        place = row.location
         if changing_part(place) is not None:
             self._dated[place.rpartition("/")[0]].append(place)
         if _TEMPORARY.search(row.path) or changing_part(place) == "a random id":
             self._temporary.append(place)
+
+    def _add_progress(self, row: FleetRow) -> None:
+        place = row.location
+        if any(each.startswith(_NO_LAG) for each in row.sources):
+            self._without_lag.append(place)
         if row.idle_ms is not None and row.idle_ms > self._idle_ms:
             self._idle.append((row.idle_ms, place, row.size_bytes))
         if row.writes_per_hour:
@@ -77,6 +90,7 @@ class AcrossCheckpoints:
             self._one_per_run,
             self._in_temporary_places,
             self._without_life,
+            self._without_lag_data,
             self._busiest,
         )
         return tuple(each for kind in kinds for each in kind())
@@ -85,13 +99,13 @@ class AcrossCheckpoints:
         for query, found in sorted(self._by_query.items()):
             if len(found) < 2:
                 continue
-            places = sorted(place for place, _, _ in found)
-            is_copy = len({(batch, moment) for _, batch, moment in found}) == 1
-            batches = ", ".join(sorted({f"{batch}" for _, batch, _ in found}))
+            is_copy = len(set(found.values())) == 1
+            known = sorted({batch for batch, _ in found.values() if batch is not None})
+            batches = ", ".join(map(str, known)) or "not known"
             what = "are copies that end with the same batch" if is_copy else "have one query id"
             yield _finding(
                 "copied-checkpoint" if is_copy else "query-id-shared",
-                places,
+                sorted(found),
                 code=_code_of("query_id_shared"),
                 sentence=f"{_checkpoints(found)} {what}: {query}, newest batch {batches}. If they "
                 "write one sink, it skips the batches of the one that comes second.",
@@ -165,6 +179,17 @@ class AcrossCheckpoints:
                 f"{self._idle_days} days; the scan saw {size(total)} of files in them.",
                 what_to_do="Find out which query each belongs to before you retire it: without its "
                 "checkpoint a query begins again and repeats or loses data.",
+            )
+
+    def _without_lag_data(self) -> Iterator[FleetFinding]:
+        if self._without_lag:
+            yield _finding(
+                "no-lag-data",
+                sorted(self._without_lag),
+                sentence=f"{_checkpoints(self._without_lag)} with a source whose newest position "
+                "Holdfast cannot ask for. How far such a query is behind is not known.",
+                what_to_do="Watch the progress of the query: `holdfast inspect LOCATION "
+                "--event-log LOG` reads it from Spark's event log.",
             )
 
     def _busiest(self) -> Iterator[FleetFinding]:

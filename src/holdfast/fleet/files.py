@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from holdfast import clock
+from holdfast.confinement import refuse_outside
 from holdfast.errors import ConfigError, MissingExtraError
 from holdfast.fleet.rows import FleetRow, parse_row, to_record
 
@@ -33,7 +34,7 @@ def file_for(target: str) -> Path:
             a file of its own.
 
     Raises:
-        ConfigError: The file has another ending, or its directory does not exist.
+        ConfigError: The file has another ending, or its directory does not exist or cannot be made.
         MissingExtraError: Parquet is asked for and pyarrow is not installed.
     """
     path = Path(target)
@@ -45,19 +46,32 @@ def file_for(target: str) -> Path:
         return path
     if path.suffix and not path.is_dir():
         raise ConfigError(f"{path}: end the file in {PARQUET} or {LINES}, or name a directory.")
-    path.mkdir(parents=True, exist_ok=True)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(path, error) from error
     ending = PARQUET if has_pyarrow() else LINES
     return path / f"{_PREFIX}{clock.now():%Y%m%dT%H%M%S%f}{ending}"
 
 
 def write_rows(path: Path, rows: Iterable[FleetRow]) -> Iterator[FleetRow]:
-    """Write rows to a file while they pass by; it gets its name when they have ended."""
+    """Write rows to a file while they pass by; it gets its name when they have ended.
+
+    Raises:
+        ConfigError: It cannot be written.
+    """
     part = path.with_name(f".{path.name}.part")
     try:
         yield from _writer(path)(str(part), rows)
         part.replace(path)
+    except OSError as error:
+        raise _unwritable(path, error) from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def _unwritable(path: Path, error: OSError) -> ConfigError:
+    return ConfigError(f"{path} cannot be written: {error.strerror or error}.")
 
 
 def _writer(path: Path) -> Callable[[str, Iterable[FleetRow]], Iterator[FleetRow]]:
@@ -75,6 +89,11 @@ def _write_lines(path: str, rows: Iterable[FleetRow]) -> Iterator[FleetRow]:
             yield row
 
 
+def has_scan(directory: str) -> bool:
+    """Return whether a directory keeps a scan."""
+    return any(Path(directory).glob(f"{_PREFIX}*"))
+
+
 def newest_file(source: str) -> Path:
     """Return the file of a scan; of a directory, the newest one in it.
 
@@ -88,6 +107,7 @@ def newest_file(source: str) -> Path:
         raise ConfigError(f"There is no scan at {path}: write one with `holdfast fleet scan --to`.")
     found = [each for each in path.iterdir() if each.suffix in {PARQUET, LINES}]
     found = [each for each in found if not each.name.startswith(".")]
+    found = [each for each in found if each.name.startswith(_PREFIX)] or found
     if not found:
         raise ConfigError(f"{path} has no scan: write one with `holdfast fleet scan --to {path}`.")
     return max(found, key=lambda each: each.name)
@@ -101,9 +121,11 @@ def read_rows(source: str) -> Iterator[FleetRow]:
 
     Raises:
         ConfigError: It is not there, or is no scan.
+        OutsideRootsError: It may not be opened.
         MissingExtraError: It is Parquet, and pyarrow is not installed.
     """
     path = newest_file(source)
+    refuse_outside(path)
     try:
         for number, row in enumerate(_read(path), start=1):
             if row is None:

@@ -32,7 +32,7 @@ from holdfast.evidence.overview import Overview, overview_of
 from holdfast.evidence.wording import source_kind
 from holdfast.fleet.rows import FleetRow
 from holdfast.fleet.shallow import ShallowReader
-from holdfast.fleet.values import now_ms, short
+from holdfast.fleet.values import judged_by, now_ms, short, short_location
 from holdfast.judgement.advice import advise
 from holdfast.judgement.brief import say_in_short
 from holdfast.judgement.judge import Judgement, Verdict, judge
@@ -121,7 +121,7 @@ def judge_checkpoint(
         judged = judge(case, catalogue_among_many(case))
         row = _row_of(found, reader, judged, record_requests=requests)
         so_far = _verdict_so_far(judged)
-        return msgspec.structs.replace(row, so_far=so_far) if so_far else row
+        return msgspec.structs.replace(row, so_far=so_far, judged_by=judged_by(spark))
     except HoldfastError as error:
         return unread_row(found, error.why, remedy=error.how, reader=reader)
     except Exception as error:  # noqa: BLE001 - one hostile checkpoint must not end the scan of 10,000
@@ -163,10 +163,10 @@ def _row_of(
     metadata, record, now = checkpoint.metadata, judged.case.record, now_ms()
     sizes = [info.size_bytes for info in reader.files]
     return FleetRow(
-        location=short(str(found.location)),
+        location=short_location(found.location),
         path=found.shown_path,
         owner=found.owner,
-        stream=None if record is None else record.stream,
+        stream=None if record is None else short(record.stream),
         verdict=judged.verdict,
         is_certain=judged.is_certain,
         codes=tuple(dict.fromkeys(each.code for each in judged.findings))[:_MOST],
@@ -202,7 +202,7 @@ def unread_row(
     """Return the row of what could not be read, or not judged."""
     files, now = () if reader is None else reader.files, now_ms()
     return FleetRow(
-        location=short(str(found.location)),
+        location=short_location(found.location),
         path=found.shown_path,
         owner=found.owner,
         verdict=Verdict.UNKNOWN,
@@ -222,7 +222,7 @@ def replaced_row(found: FoundCheckpoint, generation: int) -> FleetRow:
     """Return the row of a checkpoint that is not started again."""
     now = now_ms()
     return FleetRow(
-        location=short(str(found.location)),
+        location=short_location(found.location),
         path=found.shown_path,
         owner=found.owner,
         verdict=Verdict.SAFE,

@@ -12,10 +12,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holdfast.errors import ConfigError
+from holdfast.fleet.request import DEPTH, FleetRequest, FleetWalk
 from holdfast.fleet.rows import FleetRow, parse_row
-from holdfast.fleet.scan import DEPTH, FleetRequest, FleetWalk
 from holdfast.fleet.shallow import MOST_REQUESTS
 from holdfast.fleet.slices import FleetSlices, scan_places, slice_search
+from holdfast.storage.location import Location, parse_location
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,6 +32,7 @@ def scan_fleet(  # noqa: PLR0913 - one argument per option of the command
     spark: SparkSession,
     locations: Sequence[str],
     *,
+    paths: Iterable[str] = (),
     storage_options: Mapping[str, str] | None = None,
     depth: int = DEPTH,
     exclude: Sequence[str] = (),
@@ -46,6 +48,7 @@ def scan_fleet(  # noqa: PLR0913 - one argument per option of the command
     Args:
         spark: The session whose executors read. Holdfast and pyarrow must be installed there.
         locations: Where to search: directories on a shared disk or in buckets.
+        paths: Checkpoints that need not be found, each by its location; not searched below.
         storage_options: Of the buckets; they win over the environment of the executors.
         depth: How many directories, one inside the other, are searched.
         exclude: Glob patterns of names or paths that are not searched.
@@ -57,23 +60,42 @@ def scan_fleet(  # noqa: PLR0913 - one argument per option of the command
         ConfigError: No location was given.
         LocationError: A location is not one that Holdfast can read.
     """
-    if isinstance(locations, str) or not locations:
-        raise ConfigError(
-            "scan_fleet needs a list of locations, such as ['s3://lake/checkpoints']."
-        )
+    named = _parse_paths(locations, paths)
     options, left_out = dict(storage_options or {}), tuple(exclude)
     request = FleetRequest(locations=tuple(locations), options=options, depth=depth, owner=owner)
     request = replace(request, exclude=left_out, requests=requests)
-    return scan_by_spark(spark, request, slices=slices)
+    return scan_by_spark(spark, request, slices=slices, named=named)
 
 
-def scan_by_spark(spark: SparkSession, request: FleetRequest, *, slices: int = SLICES) -> DataFrame:
+def _parse_paths(locations: Sequence[str], paths: Iterable[str]) -> tuple[Location, ...]:
+    is_list = not isinstance(locations, str) and not isinstance(paths, str)
+    named = tuple(map(parse_location, dict.fromkeys(paths))) if is_list else ()
+    if not (is_list and (locations or named)):
+        raise ConfigError(
+            "scan_fleet needs a list of locations, such as ['s3://lake/checkpoints']."
+        )
+    return named
+
+
+def scan_by_spark(
+    spark: SparkSession,
+    request: FleetRequest,
+    *,
+    slices: int = SLICES,
+    named: Iterable[Location] = (),
+) -> DataFrame:
     """Return the rows of a request as a DataFrame.
+
+    Args:
+        spark: The session whose executors read.
+        request: What to search, and how.
+        slices: How many tasks there are.
+        named: Checkpoints that need not be found.
 
     Raises:
         LocationError: A location is not one that Holdfast can read.
     """
-    found = slice_search(request, slices=slices)
+    found = slice_search(request, slices=slices, named=named)
     if int(spark.version.partition(".")[0]) >= _SINCE:
         return _by_data_source(spark, found, slices)
     return _by_map(spark, found, slices)
@@ -82,9 +104,10 @@ def scan_by_spark(spark: SparkSession, request: FleetRequest, *, slices: int = S
 class SparkScanner:
     """Scans as `FleetScanner` does, with the session of this process or a new one."""
 
-    def __init__(self, request: FleetRequest) -> None:
+    def __init__(self, request: FleetRequest, *, named: Iterable[Location] = ()) -> None:
         """Prepare; no session is started yet."""
         self._request = request
+        self._named = named
         self.walk = FleetWalk()
 
     def run(self) -> Iterator[FleetRow]:
@@ -96,15 +119,20 @@ class SparkScanner:
         from pyspark.sql import SparkSession
 
         spark = SparkSession.builder.appName("holdfast fleet scan").getOrCreate()
-        yield from rows_of(scan_by_spark(spark, self._request))
+        yield from rows_of(scan_by_spark(spark, self._request, named=self._named))
 
 
 def rows_of(df: DataFrame) -> Iterator[FleetRow]:
-    """Yield the rows of a DataFrame that `scan_fleet` returned."""
+    """Yield the rows of a DataFrame that `scan_fleet` returned.
+
+    Raises:
+        ConfigError: It has other rows.
+    """
     for each in df.collect():
         row = parse_row(each.asDict())
-        if row is not None:
-            yield row
+        if row is None:
+            raise ConfigError("The DataFrame has a row that is not one of a fleet scan.")
+        yield row
 
 
 def _by_data_source(spark: SparkSession, found: FleetSlices, slices: int) -> DataFrame:

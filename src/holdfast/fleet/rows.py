@@ -13,6 +13,8 @@ import msgspec
 from holdfast.judgement.judge import ATTENTION, Verdict
 
 DAY_MS = 86_400_000
+_LATEST_MS = 253_402_300_799_999
+"""The last moment of the year 9999."""
 
 
 class FleetRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,6 +82,8 @@ class FleetRow(msgspec.Struct, frozen=True, kw_only=True):
     """The generation that replaced this checkpoint: it is not started again."""
     fingerprint: str = ""
     """Changes when the listing changes; empty if it was not listed completely."""
+    judged_by: str = ""
+    """The version of Holdfast that judged it, and the version of Spark that was asked for."""
     judged_ms: int
     """When it was read and judged. Older than `seen_ms` if nothing has moved since."""
     seen_ms: int
@@ -167,6 +171,14 @@ def parse_row(record: Mapping[str, object]) -> FleetRow | None:
     """
     known = {name: record[name] for name in _FIELDS if record.get(name) is not None}
     try:
-        return msgspec.convert(known, FleetRow, strict=False)
+        row = msgspec.convert(known, FleetRow, strict=False)
     except msgspec.ValidationError:
         return None
+    return row if _is_possible(row) else None
+
+
+def _is_possible(row: FleetRow) -> bool:
+    """Return whether a scan can have written a row: files of scans are edited, too."""
+    times = (row.judged_ms, row.seen_ms, row.newest_ms or 0, row.written_ms or 0)
+    is_open = row.so_far is None or row.verdict is Verdict.UNKNOWN
+    return is_open and all(abs(each) <= _LATEST_MS for each in times)

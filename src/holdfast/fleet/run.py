@@ -10,8 +10,8 @@ from typing import Protocol
 from holdfast.clock import monotonic
 from holdfast.fleet.across import IDLE_DAYS, AcrossCheckpoints
 from holdfast.fleet.files import write_rows
+from holdfast.fleet.request import FleetWalk
 from holdfast.fleet.rows import FleetFinding, FleetRow, FleetTotals
-from holdfast.fleet.scan import FleetWalk
 from holdfast.fleet.summary import FleetSummary
 
 

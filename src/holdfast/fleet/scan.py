@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import islice
 from queue import SimpleQueue
@@ -31,50 +31,15 @@ from holdfast.fleet.look import (
     shows_checkpoint,
     unread_row,
 )
+from holdfast.fleet.request import FleetRequest, FleetWalk
 from holdfast.fleet.rows import FleetRow
-from holdfast.fleet.shallow import MOST_REQUESTS, ShallowReader
-from holdfast.fleet.values import find_owner, short
-from holdfast.spark_versions import SparkVersion
+from holdfast.fleet.shallow import ShallowReader
+from holdfast.fleet.values import find_owner, judged_by, short_location
 from holdfast.storage.below import SubdirReader
-from holdfast.storage.location import Location
+from holdfast.storage.location import Location, parse_location
+from holdfast.storage.missing import refuse_missing
 from holdfast.storage.open import open_reader
 from holdfast.storage.read import Listing, Reader
-
-WORKERS = 32
-"""Checkpoints that are read at the same time."""
-DEPTH = 8
-"""Directories below a location that are searched, one inside the other."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FleetRequest:
-    """What to scan, and how."""
-
-    locations: tuple[str, ...]
-    options: Mapping[str, str] = field(default_factory=dict)
-    """Of the stores, as `--storage-option` gives them."""
-    depth: int = DEPTH
-    exclude: tuple[str, ...] = ()
-    """Glob patterns of paths or names that are not searched."""
-    owner: str | None = None
-    """A regular expression; its first group, or all of what it matches, is the owner."""
-    spark: SparkVersion | None = None
-    """The version that will be started; by default the newest that can have written each."""
-    requests: int = MOST_REQUESTS
-    """The most that one checkpoint may cost."""
-    workers: int = WORKERS
-
-
-@dataclass(slots=True)
-class FleetWalk:
-    """What a scan did beside its rows; complete when the scan has ended."""
-
-    directories: int = 0
-    """Those that were searched and are no checkpoints."""
-    excluded: int = 0
-    too_deep: int = 0
-    """Directories that were not searched because of the depth limit."""
-    first_too_deep: str | None = None
 
 
 class FleetWork(NamedTuple):
@@ -118,6 +83,9 @@ class FleetScanner:
             earlier: The rows of an earlier scan by location: where nothing has moved since, one
                 listing is all that a checkpoint costs.
             open_at: Opens a reader of a location; by default the store that it names.
+
+        Raises:
+            LocationError: A location is not one that Holdfast can read.
         """
         self._request = request
         self._named = iter(named)
@@ -126,6 +94,7 @@ class FleetScanner:
         self._readers: dict[str, Reader] = {}
         self._open_at = open_at or (lambda place: open_reader(place, request.options))
         self._owner = None if request.owner is None else re.compile(request.owner)
+        self._starts = dict.fromkeys(str(parse_location(each)) for each in request.locations)
         self.walk = FleetWalk()
 
     def run(self) -> Iterator[FleetRow]:
@@ -143,7 +112,7 @@ class FleetScanner:
         return self._readers[location]
 
     def _roots(self) -> list[FleetWork]:
-        readers = map(self.reader_of, self._request.locations)
+        readers = map(self.reader_of, self._starts)
         return [FleetWork(reader, CheckpointCandidate(""), 0) for reader in readers]
 
     def frontier(self, enough: int) -> list[FleetWork]:
@@ -169,7 +138,7 @@ class FleetScanner:
         if work.candidate.is_missing:
             return None
         try:
-            listing = work.inside.list()
+            listing = _list(work)
             is_leaf = is_checkpoint(work.inside, listing)
             return None if is_leaf else self._below(work, listing)
         except HoldfastError:
@@ -184,7 +153,7 @@ class FleetScanner:
         most = 2 * self._request.workers
         try:
             while True:
-                waiting[:0] = map(self._work_at, islice(self._named, max(most - len(waiting), 0)))
+                waiting[:0] = map(self.work_at, islice(self._named, max(most - len(waiting), 0)))
                 while waiting and running < most:
                     pool.submit(self._look, waiting.pop()).add_done_callback(ended.put)
                     running += 1
@@ -214,14 +183,14 @@ class FleetScanner:
                 return unchanged
             if work.is_named:
                 return self._look_at(work, found)
-            listing = work.inside.list()
+            listing = _list(work)
             if not is_checkpoint(work.inside, listing):
                 return _Done(below=self._below(work, listing))
             return self._look_into(work, found, listing)
         except HoldfastError as error:
             return _Done(row=unread_row(found, error.why, remedy=error.how))
 
-    def _work_at(self, place: Location) -> FleetWork:
+    def work_at(self, place: Location) -> FleetWork:
         """Return the work on a checkpoint that was named; a store is opened once."""
         root = replace(place, path="/" if place.is_local else "")
         if root not in self._stores:
@@ -233,10 +202,11 @@ class FleetScanner:
 
     def _look_again(self, work: FleetWork, found: FoundCheckpoint) -> _Done | None:
         """Return the row of the earlier scan, if a listing shows that nothing has moved."""
-        old = self._earlier.get(short(str(found.location)))
+        old = self._earlier.get(short_location(found.location))
         if old is None or work.candidate.replaced_by is not None:
             return None
-        if not can_carry_over(old, most=self._request.requests):
+        judge = judged_by(self._request.spark)
+        if not can_carry_over(old, most=self._request.requests, judge=judge):
             return None
         reader = ShallowReader(work.inside, most=self._request.requests)
         reader.look()
@@ -281,19 +251,38 @@ class FleetScanner:
         return [FleetWork(work.reader, each, work.depth + 1) for each in found]
 
     def _choose(self, found: Sequence[FleetWork]) -> Iterator[FleetWork]:
-        """Leave out what is excluded or too deep, and count it."""
+        """Leave out what is excluded or too deep, and count it; and what is a location itself."""
         for each in found:
+            if self._is_searched_anyway(each):
+                continue
             if self._is_excluded(each.candidate.path):
                 self.walk.excluded += 1
             elif each.depth > self._request.depth:
                 self.walk.too_deep += 1
                 place = each.reader.location.join(each.candidate.path)
-                self.walk.first_too_deep = self.walk.first_too_deep or short(str(place))
+                self.walk.first_too_deep = self.walk.first_too_deep or short_location(place)
             else:
                 yield each
+
+    def _is_searched_anyway(self, work: FleetWork) -> bool:
+        """Return whether a directory was named as a location too: it must not get two rows."""
+        is_known = len(self._starts) > 1 and not work.candidate.is_missing
+        return is_known and str(work.reader.location.join(work.candidate.path)) in self._starts
 
     def _is_excluded(self, path: str) -> bool:
         name = path.rpartition("/")[2]
         return any(
             fnmatchcase(path, each) or fnmatchcase(name, each) for each in self._request.exclude
         )
+
+
+def _list(work: FleetWork) -> Listing:
+    """List a directory.
+
+    Raises:
+        ReadError: The store did not let us list it, or a location to search is not there.
+    """
+    listing = work.inside.list()
+    if not work.depth and not listing.files and not listing.directories:
+        refuse_missing(work.reader)
+    return listing

@@ -12,6 +12,7 @@ import hashlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from heapq import nlargest
+from shlex import quote
 from threading import Lock
 
 from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS, SOURCES, STATE, Kind, parse_name
@@ -240,7 +241,7 @@ class ShallowReader:
         raise ReadError(
             str(self.location.join(path) if path else self.location),
             why=why,
-            how=f"Raise --requests, or run `holdfast inspect {self.location}`.",
+            how=f"Raise --requests, or run `holdfast inspect {quote(str(self.location))}`.",
         )
 
 

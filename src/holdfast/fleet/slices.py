@@ -6,14 +6,18 @@ slice. A checkpoint gets the same row whichever way it was found.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import msgspec
 
 from holdfast.evidence.candidates import CheckpointCandidate
+from holdfast.fleet.request import FleetRequest
 from holdfast.fleet.rows import FleetRow
-from holdfast.fleet.scan import FleetRequest, FleetScanner, FleetWork
+from holdfast.fleet.scan import FleetScanner, FleetWork
+from holdfast.storage.location import Location, parse_location
 
 PER_SLICE = 4
 """Directories that the driver finds for each slice, so that large ones even out."""
@@ -29,6 +33,8 @@ class SlicePlace(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     is_beside_record: bool = False
     replaced_by: int | None = None
     is_missing: bool = False
+    is_named: bool = False
+    """Whether it is known to be a checkpoint."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,9 +42,9 @@ class FleetSlices:
     """Where the tasks begin, and the rows of what the driver could not search."""
 
     places: tuple[str, ...]
-    """Each a `SlicePlace` as JSON."""
+    """Each a `SlicePlace` as JSON in ASCII: a name on disk need not be UTF-8."""
     request: FleetRequest
-    """Of every task, without locations."""
+    """Of every task; its locations are complete."""
 
     def cut(self, number: int) -> list[tuple[str, ...]]:
         """Return the places as so many slices, or fewer; neighbours go to different slices."""
@@ -46,16 +52,25 @@ class FleetSlices:
         return [each for each in cut if each]
 
 
-def slice_search(request: FleetRequest, *, slices: int) -> FleetSlices:
+def slice_search(
+    request: FleetRequest, *, slices: int, named: Iterable[Location] = ()
+) -> FleetSlices:
     """Search until there is enough for so many slices.
+
+    Args:
+        request: What to search.
+        slices: How many tasks there will be.
+        named: Checkpoints that need not be found.
 
     Raises:
         LocationError: A location is not one that Holdfast can read.
     """
+    starts = tuple(str(parse_location(each)) for each in request.locations)
+    request = replace(request, locations=starts)
     scanner = FleetScanner(request)
-    found = scanner.frontier(slices * PER_SLICE)
-    places = tuple(msgspec.json.encode(_place(each)).decode() for each in found)
-    return FleetSlices(places=places, request=replace(request, locations=()))
+    works = chain(scanner.frontier(slices * PER_SLICE), map(scanner.work_at, named))
+    places = tuple(json.dumps(msgspec.to_builtins(_place(each))) for each in works)
+    return FleetSlices(places=places, request=request)
 
 
 def scan_places(request: FleetRequest, places: Iterable[str]) -> Iterator[FleetRow]:
@@ -65,8 +80,8 @@ def scan_places(request: FleetRequest, places: Iterable[str]) -> Iterator[FleetR
         request: How to scan.
         places: As `FleetSlices` has them.
     """
-    known = [msgspec.json.decode(each, type=SlicePlace) for each in places]
-    scanner = FleetScanner(replace(request, locations=tuple({each.location for each in known})))
+    known = [msgspec.convert(json.loads(each), SlicePlace) for each in places]
+    scanner = FleetScanner(request)
     yield from scanner.run_from([_work(scanner, each) for each in known])
 
 
@@ -79,6 +94,7 @@ def _place(work: FleetWork) -> SlicePlace:
         is_beside_record=candidate.is_beside_record,
         replaced_by=candidate.replaced_by,
         is_missing=candidate.is_missing,
+        is_named=work.is_named,
     )
 
 
@@ -89,4 +105,5 @@ def _work(scanner: FleetScanner, place: SlicePlace) -> FleetWork:
         replaced_by=place.replaced_by,
         is_missing=place.is_missing,
     )
-    return FleetWork(scanner.reader_of(place.location), candidate, place.depth)
+    reader = scanner.reader_of(place.location)
+    return FleetWork(reader, candidate, place.depth, is_named=place.is_named)

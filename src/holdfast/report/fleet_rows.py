@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from heapq import nlargest, nsmallest
 from holdfast.fleet.across import AcrossCheckpoints
 from holdfast.fleet.compare import ChangeKind, FleetDiff
 from holdfast.fleet.rows import FleetFinding, FleetRow
+from holdfast.fleet.values import diagnose_command
 from holdfast.judgement.judge import ATTENTION, Verdict
 from holdfast.printable import printable
 from holdfast.redact import redact
@@ -182,7 +184,7 @@ def _shares(verdicts: Counter[Verdict]) -> list[Share]:
 def _entry(row: FleetRow) -> Entry:
     verdict = _verdict(row)
     facts = _facts(row)
-    command = f"holdfast diagnose {row.location}"
+    command = diagnose_command(row.location)
     lines = [
         f"{row.location}: {WORDS[verdict]}",
         _sentence(row),
@@ -201,8 +203,15 @@ def _entry(row: FleetRow) -> Entry:
         what_to_do=_clean(row.what_to_do),
         command=_clean(command),
         facts=facts,
-        ticket="\n".join(_clean(each) for each in lines if each),
+        ticket=_verbatim([_clean(each) for each in lines if each]),
     )
+
+
+def _verbatim(lines: Sequence[str]) -> str:
+    """Return lines as a block of Markdown in which no name can be a link, an image or a mention."""
+    longest = max(map(len, re.findall("`+", "\n".join(lines))), default=0)
+    fence = "`" * max(3, longest + 1)
+    return "\n".join((fence, *lines, fence))
 
 
 def _sentence(row: FleetRow) -> str:

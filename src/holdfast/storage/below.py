@@ -60,7 +60,12 @@ class SubdirReader:
         return f"{self._directory}/{path}" if path else self._directory
 
     def _own(self, info: FileInfo) -> FileInfo:
-        return replace(info, path=info.path.removeprefix(f"{self._directory}/"))
+        return FileInfo(
+            path=info.path.removeprefix(f"{self._directory}/"),
+            size_bytes=info.size_bytes,
+            modified=info.modified,
+            etag=info.etag,
+        )
 
     def _all_own(self, files: tuple[FileInfo, ...]) -> tuple[FileInfo, ...]:
         return tuple(map(self._own, files))

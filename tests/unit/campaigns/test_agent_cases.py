@@ -27,9 +27,9 @@ def name_of(case: AgentCase) -> str:
     return case.name
 
 
-def test_there_are_30_of_every_kind() -> None:
-    assert len(ALL) == 30
-    assert len({each.name for each in ALL}) == 30
+def test_there_are_32_of_every_kind() -> None:
+    assert len(ALL) == 32
+    assert len({each.name for each in ALL}) == 32
     assert {each.about for each in ALL} == {"checkpoint", "sink", "source", "log"}
     files = sorted(each.stem.partition("-")[2] for each in CASES.glob("*.json"))
     assert files == sorted(each.name for each in ALL)

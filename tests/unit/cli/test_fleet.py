@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from shlex import split
 
 import msgspec
 import pytest
@@ -110,3 +111,47 @@ def test_a_second_scan_and_what_changed(
 
 def test_a_scan_needs_a_place(scan: Call) -> None:
     assert scan()[0] == ExitCode.USAGE
+
+
+def test_a_location_that_is_not_there_is_not_an_empty_one(scan: Call, tmp_path: Path) -> None:
+    write_to(tmp_path / "lake", MIXED)
+    code, lines = scan(tmp_path / "lake/raw", tmp_path / "lakee")
+    assert code == ExitCode.NOT_JUDGED
+    assert lines[0].endswith(" s: 1 is safe, 1 is not known.")
+    assert lines[3].strip().startswith("not known  lakee ")
+    assert lines[3].endswith("could not be read: It does not exist.")
+    _, lines = scan(tmp_path / "lake/raw/metadata")
+    assert "It is a file, and not a directory." in lines[3]
+
+
+def test_the_next_command_can_be_pasted_whatever_the_name(scan: Call, tmp_path: Path) -> None:
+    place = write_to(tmp_path / "a; touch x $(y)", MIXED)
+    _, lines = scan(place)
+    assert split(lines[-1])[2:] == ["holdfast", "diagnose", f"{place}/orders/eu"]
+
+
+def test_rows_that_cannot_be_written_are_an_error_of_the_call(scan: Call, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for target in (tmp_path / "file/scans", Path("/proc/scan.jsonl")):
+        code, lines = scan(tmp_path, "--to", target)
+        assert code == ExitCode.USAGE
+        assert " cannot be written: " in lines[2]
+
+
+def test_scans_of_two_fleets_have_nothing_in_common(
+    scan: Call, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("one", "two"):
+        scan(write_to(tmp_path / name, MIXED), "--to", tmp_path / f"{name}.jsonl")
+    _, out, _ = calling.call(
+        capsys, "fleet", "diff", str(tmp_path / "one.jsonl"), str(tmp_path / "two.jsonl")
+    )
+    assert out.splitlines()[1].startswith("The two scans have no checkpoint in common")
+
+
+def test_the_daily_command_works_on_the_first_day(scan: Call, tmp_path: Path) -> None:
+    lake, scans = write_to(tmp_path / "lake", MIXED), tmp_path / "scans"
+    daily = (lake, "--since", scans, "--to", scans)
+    assert "not changed" not in scan(*daily)[1][0]
+    assert scan(*daily)[1][0].endswith(" 2 had not changed since the earlier scan.")
+    assert scan(lake, "--since", tmp_path / "sacns", "--to", scans)[0] == ExitCode.USAGE

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from holdfast.fleet.request import FleetRequest
 from holdfast.fleet.rows import FleetRow
-from holdfast.fleet.scan import FleetRequest, FleetScanner
+from holdfast.fleet.scan import FleetScanner
 from holdfast.storage.memory import MemoryStorage
 from holdfast.storage.read import FileInfo, Listing, Reader, WalkPage
 

@@ -85,3 +85,19 @@ def test_the_busiest_twenty() -> None:
     found = across(*(row(f"s{each:02}", writes_per_hour=float(each)) for each in range(1, 31)))
     busiest = found["busiest"]
     assert busiest.locations == tuple(f"s3://lake/s{each:02}" for each in range(30, 10, -1))
+
+
+def test_one_checkpoint_that_was_found_twice_is_no_copy() -> None:
+    assert across(row("a"), row("a")) == {}
+
+
+def test_a_batch_that_is_not_known_is_not_named() -> None:
+    found = across(row("a", query_id="q"), row("b", query_id="q", newest_batch=None))
+    assert ": q, newest batch 7. If" in found["query-id-shared"].sentence
+
+
+def test_sources_that_cannot_be_asked_for_their_newest_position() -> None:
+    rows = (row("a", sources=("kafka x", "unknown source")), row("b", sources=("kafka x",)))
+    found = across(*rows, row("c", sources=("files of Auto Loader",)))
+    assert list(found) == ["no-lag-data"]
+    assert found["no-lag-data"].locations == ("s3://lake/a", "s3://lake/c")

@@ -5,14 +5,17 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from holdfast.errors import ConfigError
 from holdfast.fleet.compare import compare_scans, is_worse
 from holdfast.fleet.paths import read_locations
+from holdfast.fleet.request import FleetRequest
 from holdfast.fleet.rows import FleetRow
-from holdfast.fleet.scan import FleetRequest, FleetScanner
+from holdfast.fleet.scan import FleetScanner
 from holdfast.judgement.judge import Verdict
+from holdfast.spark_versions import SparkVersion
 from tests.unit.cli.test_inspect_directory import stored, write_to
 from tests.unit.evidence.damaged import every, remove
 from tests.unit.fleet.scanning import Counted
@@ -26,9 +29,14 @@ def lake() -> Counted:
     return Counted(stored({path: (KAFKA, every()) for path in PATHS}).files)
 
 
-def scan(reader: Counted, *, earlier: list[FleetRow] | None = None) -> list[FleetRow]:
+def scan(
+    reader: Counted,
+    *,
+    earlier: list[FleetRow] | None = None,
+    spark: SparkVersion | None = None,
+) -> list[FleetRow]:
     known = {each.location: each for each in earlier or []}
-    request = FleetRequest(locations=("memory",), workers=1)
+    request = FleetRequest(locations=("memory",), workers=1, spark=spark)
     reader.requests = 0
     rows = FleetScanner(request, earlier=known, open_at=lambda _: reader).run()
     return sorted(rows, key=lambda each: each.path)
@@ -59,6 +67,16 @@ def test_what_has_moved_is_read_again(path: str, raw: bytes, verdict: Verdict) -
     second = {each.path: each for each in scan(reader, earlier=first)}
     assert second["team/3"].verdict is verdict
     assert [each.path for each in second.values() if each.requests > 1] == ["team/3"]
+
+
+def test_what_was_judged_for_another_version_is_judged_again() -> None:
+    reader = lake()
+    first, other = scan(reader), scan(reader, spark=(4, 0))
+    assert {each.requests for each in scan(reader, earlier=other, spark=(4, 0))} == {1}
+    for again in (scan(reader, earlier=other), scan(reader, earlier=first, spark=(4, 0))):
+        assert 1 not in {each.requests for each in again}
+    older = [msgspec.structs.replace(each, judged_by="0.0.1") for each in first]
+    assert 1 not in {each.requests for each in scan(reader, earlier=older)}
 
 
 def test_what_is_new_and_what_is_gone_is_seen() -> None:

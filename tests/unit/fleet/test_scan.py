@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from holdfast.errors import ReadError
+from holdfast.fleet.request import FleetRequest
 from holdfast.fleet.run import run_scan
-from holdfast.fleet.scan import FleetRequest, FleetScanner
+from holdfast.fleet.scan import FleetScanner
+from holdfast.fleet.slices import scan_places, slice_search
 from holdfast.judgement.judge import Verdict
 from holdfast.record.generations import open_generation
+from holdfast.storage.location import parse_location
 from holdfast.storage.memory import MemoryStorage
 from holdfast.storage.read import Listing
 from holdfast.storage.write import open_writer
@@ -129,3 +133,46 @@ def test_hostile_checkpoints_are_rows_beside_the_others(tmp_path: Path) -> None:
     assert [row.verdict for row in rows if row.path == "healthy"] == [Verdict.SAFE]
     assert all(text.isprintable() for row in rows for text in (row.location, row.sentence))
     assert [row.path for row in rows if "Report this as a bug" in row.what_to_do] == []
+
+
+def test_locations_inside_each_other_give_one_row_each(tmp_path: Path) -> None:
+    write_to(tmp_path, FLEET)
+    named = (str(tmp_path), f"{tmp_path}/team-a", f"{tmp_path}/team-a/", f"{tmp_path}/team-b")
+    expected = {f"{tmp_path}/{path}" for path in scan_all(FLEET)}
+    rows = [row.location for row in FleetScanner(FleetRequest(locations=named)).run()]
+    assert (sorted(rows), len(rows)) == (sorted(expected), 3)
+    for slices in (1, 8):
+        cut = slice_search(FleetRequest(locations=named), slices=slices)
+        rows = [row.location for part in cut.cut(2) for row in scan_places(cut.request, part)]
+        assert sorted(rows) == sorted(expected)
+
+
+def test_slices_scan_what_is_named_and_say_what_is_missing(tmp_path: Path) -> None:
+    write_to(tmp_path, FLEET)
+    named = [parse_location(f"{tmp_path}/team-b/orders")]
+    cut = slice_search(FleetRequest(locations=(f"{tmp_path}/x",)), slices=2, named=named)
+    rows = [row for part in cut.cut(2) for row in scan_places(cut.request, part)]
+    assert {row.location: row.unread for row in rows} == {
+        f"{tmp_path}/x": "It does not exist.",
+        f"{tmp_path}/team-b/orders": None,
+    }
+    assert {row.verdict for row in rows} == {Verdict.UNKNOWN, Verdict.FAILS}
+
+
+def test_long_locations_are_not_taken_for_each_other() -> None:
+    deep = "/".join(["d" * 200] * 3)
+    rows = list(scanner_of(stored({f"{deep}/{n}": (KAFKA, every()) for n in "ab"})).run())
+    assert len({row.location for row in rows}) == 2
+    assert {row.location[-2:] for row in rows} == {"/a", "/b"}
+
+
+def test_a_name_that_is_not_utf_8_crosses_to_a_task(tmp_path: Path) -> None:
+    place = tmp_path / os.fsdecode(b"caf\xe9")
+    write_to(place, FLEET)
+    cut = slice_search(FleetRequest(locations=(str(tmp_path),)), slices=4)
+    assert all(each.isascii() for each in cut.places)
+    rows = [row for part in cut.cut(4) for row in scan_places(cut.request, part)]
+    assert sorted(row.verdict for row in rows) == sorted(
+        [Verdict.SAFE, Verdict.REPEATS, Verdict.FAILS]
+    )
+    assert all(row.location.startswith(f"{tmp_path}/caf\\udce9/team-") for row in rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from shlex import split
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from holdfast.fleet.compare import compare_scans
 from holdfast.fleet.files import write_rows
 from holdfast.fleet.rows import FleetRow
 from holdfast.judgement.judge import Verdict
+from holdfast.printable import printable
 from holdfast.report.fleet_page import Changes, render_fleet
 from holdfast.report.fleet_rows import SHOWN, build, changes_of
 
@@ -61,10 +63,29 @@ def test_an_entry_has_its_facts_its_commands_and_a_text_for_a_ticket() -> None:
     assert repeats.sentence == "batch 7."
     assert repeats.explain == "holdfast rules explain HF301"
     assert repeats.ticket.splitlines() == [
+        "```",
         "s3://lake/cp/a/two: repeats data",
         "batch 7.",
         "Look closer: holdfast diagnose s3://lake/cp/a/two",
+        "```",
     ]
+
+
+@pytest.mark.parametrize("name", ["$(touch x)", "a; touch x", "`touch x`", "it's", "a\nb", "a b"])
+def test_a_command_runs_nothing_that_a_name_holds(name: str) -> None:
+    (entry,) = build([row(name, Verdict.FAILS)]).page(title="Streams").entries
+    shown = f"s3://lake/cp/{printable(name)}"
+    assert split(entry.command) == ["holdfast", "diagnose", shown]
+    (line,) = (each for each in entry.ticket.splitlines() if each.startswith("Look closer: "))
+    assert split(line)[2:] == ["holdfast", "diagnose", shown]
+
+
+def test_a_name_cannot_leave_the_block_of_a_ticket() -> None:
+    hostile = row("````\n[x](javascript:y) @all", Verdict.FAILS, sentence="`````")
+    (entry,) = build([hostile]).page(title="Streams").entries
+    first, *lines, last = entry.ticket.splitlines()
+    assert first == last == "`" * 6
+    assert not any("`" * 6 in line for line in lines)
 
 
 def test_a_fleet_that_is_safe_says_so() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 
-from holdfast.sinks.postgres.collect import (
+from holdfast.sinks.collect import (
     MAX_RESULT_SIZE,
     IncompleteBatchError,
     TooLargeError,

@@ -138,6 +138,21 @@ class FleetScanArguments(Arguments):
     ] = 7
 
 
+class FleetDiffArguments(Arguments):
+    """Of `fleet_diff`."""
+
+    scans: Annotated[
+        list[str],
+        Meta(
+            description="The earlier scan, then the later one: files of `holdfast fleet scan --to` "
+            "(.parquet or .jsonl), or directories of them: then the newest in each.",
+            min_length=2,
+            max_length=2,
+            extra={"kind": Kind.PLACE},
+        ),
+    ]
+
+
 class StateArguments(Arguments):
     """Of `state`."""
 

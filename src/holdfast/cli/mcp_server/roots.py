@@ -8,6 +8,8 @@ from collections.abc import Sequence
 
 from holdfast.confinement import OutsideRootsError
 from holdfast.errors import ConfigError, HoldfastError
+from holdfast.printable import printable
+from holdfast.redact import redact
 from holdfast.storage.location import Location, is_inside, parse_location
 
 _SERVERS = re.compile(r"[A-Za-z0-9._-]+:[0-9]{1,5}(,[A-Za-z0-9._-]+:[0-9]{1,5})*")
@@ -27,6 +29,11 @@ class Roots:
         self.named = tuple(map(parse_location, roots))
         self._real = tuple(map(_real, self.named))
         self.allows_connections = allows_connections
+
+    def missing(self) -> list[str]:
+        """Return the roots on this machine that do not exist."""
+        here = (str(each) for each in self.named if each.is_local)
+        return [printable(redact(each)) for each in here if not os.path.lexists(each)]
 
     def permits(self, place: str) -> bool:
         """Return whether a path or URL is a root or below one."""

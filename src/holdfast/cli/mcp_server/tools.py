@@ -16,6 +16,7 @@ from holdfast.cli.mcp_server.arguments import (
     DiagnoseArguments,
     ExplainArguments,
     FactsArguments,
+    FleetDiffArguments,
     FleetScanArguments,
     InspectArguments,
     LintArguments,
@@ -119,6 +120,14 @@ _READING = (
         "by a shallow look, and what several show together. Call `diagnose` for one of them.",
         arguments=FleetScanArguments,
         run=_command("fleet", "scan", last="locations"),
+    ),
+    Tool(
+        name="fleet_diff",
+        title="Compare two scans",
+        description="What changed between two scans of many checkpoints that a person has kept, "
+        "what got worse first: newly unsafe, went back, stuck, gone, growing, new, recovered.",
+        arguments=FleetDiffArguments,
+        run=_command("fleet", "diff", last="scans", takes_options=False),
     ),
     Tool(
         name="state",

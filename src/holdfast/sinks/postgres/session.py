@@ -1,16 +1,12 @@
-"""The connection of one start, made again when it is gone, and how long a server is waited for."""
+"""The connection of one start, made again when it is gone."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from holdfast import clock
-from holdfast.errors import HoldfastError, MissingExtraError
-from holdfast.events import emit
-from holdfast.events.batches import BatchWaits
+from holdfast.errors import MissingExtraError
 from holdfast.sinks.postgres.failures import is_gone
 from holdfast.sinks.secrets import shown_name
 
@@ -18,10 +14,6 @@ if TYPE_CHECKING:
     import psycopg
 
     from holdfast.sinks.secrets import Secret
-
-WAIT_S = 60.0
-"""How long a batch waits for a server that is away; a restart of PostgreSQL takes seconds."""
-_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 5.0
 
 Answer = TypeVar("Answer")
 
@@ -85,26 +77,3 @@ class Session:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-
-
-class RetryBudget:
-    """How long one batch is tried again while its server is away."""
-
-    def __init__(self, shown: str, batch_id: int) -> None:
-        """Begin with all of it."""
-        self._shown = shown
-        self._batch_id = batch_id
-        self._since: float | None = None
-        self._pause_s = _FIRST_PAUSE_S
-
-    def wait(self, error: HoldfastError) -> bool:
-        """Wait a little longer than the last time; False if there is no point, or no time left."""
-        now = clock.monotonic()
-        self._since = now if self._since is None else self._since
-        left = WAIT_S - (now - self._since)
-        if not error.retryable or left <= 0:
-            return False
-        emit(BatchWaits(sink=self._shown, batch=self._batch_id, seconds=left, why=error.why))
-        time.sleep(min(self._pause_s, left))
-        self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
-        return True

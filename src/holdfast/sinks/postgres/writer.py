@@ -11,7 +11,7 @@ from holdfast.events.starts import SinkAsked
 from holdfast.ledger.decide import Apply, Decision, decide
 from holdfast.sinks.postgres.failures import LostAnswerError, is_gone, naming_refusals, refusal_of
 from holdfast.sinks.postgres.ledger import PostgresLedgerStore
-from holdfast.sinks.postgres.session import RetryBudget
+from holdfast.sinks.retry import RetryBudget
 from holdfast.sinks.sink import SinkWriter
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class PostgresWriter(SinkWriter):
         """Write a batch from the driver, unless it turns out to be too large."""
         from psycopg import Error
 
-        from holdfast.sinks.postgres.collect import TooLargeError, collected
+        from holdfast.sinks.collect import TooLargeError, collected
         from holdfast.sinks.postgres.large import budget_of
         from holdfast.sinks.postgres.write import write_batch
 

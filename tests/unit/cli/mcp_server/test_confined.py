@@ -25,6 +25,7 @@ from holdfast.sources.kafka.client import open_kafka
 from holdfast.sources.probe import NotProbed
 from holdfast.storage.open import open_reader
 from holdfast.storage.write import open_writer
+from tests import calling
 from tests.docs.repair_root import STREAM, make_root
 
 TOOLS = find_tools(allows_apply=True)
@@ -189,3 +190,13 @@ def test_what_is_not_confined_names_no_place() -> None:
         ),
         *("location", "operator", "options", "partition", "probe", "spark", "state", "stream"),
     }
+
+
+def test_a_root_that_does_not_exist_is_said_when_the_server_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("holdfast.cli.mcp_server.server.serve", lambda _: None)
+    roots = ("--root", str(tmp_path), "--root", f"{tmp_path}/x", "--root", "s3://lake/x")
+    code, out, err = calling.call(capsys, "mcp", *roots)
+    assert (code, out) == (0, "")
+    assert err == f"holdfast mcp: the root {tmp_path}/x does not exist.\n"

@@ -13,6 +13,9 @@ import pytest
 
 from holdfast.cli.mcp_server.answers import NOTICE, render_answer
 from holdfast.cli.mcp_server.bounded import MOST_CHARACTERS
+from holdfast.fleet.files import file_for, write_rows
+from holdfast.fleet.request import FleetRequest
+from holdfast.fleet.scan import FleetScanner
 from tests.docs.repair_root import STREAM, make_root
 from tests.house.repository import ROOT
 from tests.unit.cli.mcp_server.talking import Answered, Talk, Tool, snapshot, talk
@@ -52,6 +55,9 @@ def make_places(srv: Path) -> None:
     shutil.copytree(checkpoint, srv / "large/checkpoint")
     for number in range(FILES):
         (srv / f"large/checkpoint/{'x' * 200}-{number}").touch()
+    for name, place in (("old", "kafka"), ("fleet-2", "streams")):
+        rows = FleetScanner(FleetRequest(locations=(str(srv / place),))).run()
+        assert list(write_rows(file_for(str(srv / f"{name}.jsonl")), rows))
     (srv / "outside").symlink_to(srv.parent / "private")
     (srv / "jobs/linked.py").symlink_to(srv.parent / "private/job.py")
     private = srv.parent / "private"
@@ -67,6 +73,8 @@ async def hold_conversation(talk: Talk, srv: Path) -> tuple[list[Tool], dict[str
         "diagnose": await talk.call("diagnose", location=STREAM, root=streams),
         "inspect": await talk.call("inspect", location=str(srv)),
         "fleet_scan": await talk.call("fleet_scan", locations=[str(srv)]),
+        "fleet_diff": await talk.call("fleet_diff", scans=[str(srv / "old.jsonl"), str(srv)]),
+        "scan outside": await talk.call("fleet_diff", scans=[str(srv), "/etc/passwd"]),
         "state": await talk.call("state", location=f"{streams}/{STREAM}"),
         "explain": await talk.call("explain", code="HF606"),
         "lint": await talk.call("lint", paths=[str(srv / "jobs/orders.py")]),
@@ -103,6 +111,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> Said:
 READING = (
     "facts",
     "fleet_scan",
+    "fleet_diff",
     "diagnose",
     "inspect",
     "state",
@@ -112,7 +121,17 @@ READING = (
     "plan",
 )
 REFUSED = (
-    *("outside", "above", "linked", "linked file", "linked below", "other scheme", "env", "option"),
+    *(
+        "scan outside",
+        "outside",
+        "above",
+        "linked",
+        "linked file",
+        "linked below",
+        "other scheme",
+        "env",
+        "option",
+    ),
 )
 
 
@@ -135,6 +154,7 @@ def test_a_tool_answers_with_the_json_of_its_command_marked_as_data(said: Said, 
         "explain": "rule",
         "inspect": "inspect-directory",
         "fleet_scan": "fleet-scan",
+        "fleet_diff": "fleet-diff",
         "plan": "planned",
     }.get(tool, tool)
     assert found.answer["format"] == f"holdfast.{form}"
