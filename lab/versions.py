@@ -1,7 +1,8 @@
 """The other versions of Spark that Holdfast supports, each with a Python environment of its own.
 
 The environment of development has the newest one. `make lock` resolves the requirements of the
-others into `requirements/spark-<version>.txt`. They have Delta, and neither Kafka nor s3a.
+others into `requirements/spark-<version>.txt`. They have Delta, 3.5 has Kafka too, and none has
+s3a.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ _JUDGEMENTS = (
     "damages",
     "situations",
     "edits",
+    "plain_facts",
     "prove_faults",
     "prove_state",
     "planted",

@@ -80,12 +80,13 @@ class StreamRunsError(HoldfastError):
     code = "STREAM_RUNS"
     retryable = True
 
-    def __init__(self, stream: str, why: str) -> None:
+    def __init__(self, stream: str, why: str, *, how: str = "") -> None:
         self.stream = stream
+        stop = "Stop the query, wait until its driver has ended, and apply the plan again."
         super().__init__(
             what=f"The plan was not applied; nothing was changed: {stream} is running, or may be.",
             why=why,
-            how="Stop the query, wait until its driver has ended, and apply the plan again.",
+            how=how or stop,
         )
 
 

@@ -47,6 +47,9 @@ from holdfast.storage.read import FileInfo, Reader
 CLOCKS_S = 300.0
 """By so much the clock of a store may be ahead of ours: what it has just written is not old."""
 
+_WAIT = (
+    "Make sure that its driver has ended. Then wait until that time, and apply the same plan again."
+)
 _LATEST_MS = 4_102_444_800_000
 """Sanity limit, the year 2100: a later time of a batch means that the file is corrupt."""
 
@@ -81,8 +84,15 @@ def find_movement(
         return None
     return (
         f"{path} was written {max(ago, 0):.0f} s ago, and a checkpoint without a record has "
-        f"no lease to ask. {why}, it must be quiet for {quiet_s:.0f} s."
+        f"no lease to ask. {why}, it must be quiet for {quiet_s:.0f} s: {_until(newest, quiet_s)}."
     )
+
+
+def _until(newest: datetime, quiet_s: float) -> str:
+    """Say when a sign of life is old enough."""
+    end = newest + timedelta(seconds=quiet_s)
+    left = max((end - clock.now()).total_seconds(), 0)
+    return f"until {end.astimezone(UTC):%H:%M:%S} UTC, {left:.0f} s from now"
 
 
 def _quiet_time(
@@ -153,7 +163,7 @@ def refuse_movement(applying: PlanRun) -> None:
     for log in applying.plan.watched:
         moves = _find_logging(applying, log)
         if moves is not None:
-            raise StreamRunsError(applying.plan.stream, moves)
+            raise StreamRunsError(applying.plan.stream, moves, how=_WAIT)
     for stream in set(applying.plan.streams) - guarded:
         for place, own in _checkpoints(applying.plan, stream).items():
             there = applying.stores.at(place)
@@ -163,7 +173,7 @@ def refuse_movement(applying: PlanRun) -> None:
                 continue
             moves = find_movement(there, leaves_out=own, trees=_trees(applying, stream))
             if moves is not None:
-                raise StreamRunsError(stream, moves)
+                raise StreamRunsError(stream, moves, how=_WAIT)
 
 
 def _is_as_left(applying: PlanRun, place: str) -> bool:
@@ -189,9 +199,12 @@ def _find_logging(applying: PlanRun, log: str) -> str | None:
     files = open_reader(place, applying.stores.options).list().files if file is None else [file]
     newest = max((info.modified for info in files), default=None)
     ago = None if newest is None else (clock.now() - newest).total_seconds()
-    if ago is None or not -CLOCKS_S <= ago < LOG_QUIET_S:
+    if newest is None or ago is None or not -CLOCKS_S <= ago < LOG_QUIET_S:
         return None
-    return f"The event log {log} was written to {max(ago, 0):.0f} s ago, and has no end yet."
+    return (
+        f"The event log {log} was written to {max(ago, 0):.0f} s ago, and has no end yet. It must "
+        f"be quiet for {LOG_QUIET_S:.0f} s: {_until(newest, LOG_QUIET_S)}."
+    )
 
 
 def _checkpoints(plan: Plan, stream: str) -> dict[str, frozenset[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from shlex import quote
 from typing import Any
 
@@ -28,6 +28,10 @@ from holdfast.record.leases import SECONDS_OF_SILENCE, Waiting
 from holdfast.repairing import Access, Recheck, journalled_plan, read_plan, recheck_of
 from holdfast.report.envelope import render_simple
 from holdfast.storage.options import parse_options
+from holdfast.wording import count
+
+_MOST_FILES, _MOST_FILES_OF_MANY = 12, 8
+"""So many changed files of one place are listed; of more, so many."""
 
 with_applying = all_of(
     click.option("--execute", is_flag=True, help="Carry it out; without this it is rehearsed."),
@@ -209,6 +213,19 @@ def _starts(found: Rehearsal) -> list[tuple[str, str]]:
     return [(str(each.checkpoint.location), say_next_start(each)[0]) for each in found.next_starts]
 
 
+def _changed_lines(found: Rehearsal) -> Iterator[str]:
+    """Yield the files that change, by place and kind; of many the first, and how many more."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for place, each in found.changes:
+        sign = {"created": "+", "replaced": "~", "deleted": "-"}[each.kind]
+        groups.setdefault((sign, place), []).append(each.path)
+    for (sign, place), paths in groups.items():
+        shown = paths if len(paths) <= _MOST_FILES else paths[:_MOST_FILES_OF_MANY]
+        yield from (f"  {sign} {place}/{path}" for path in shown)
+        if more := len(paths) - len(shown):
+            yield f"  {sign} … and {count(more, 'more file')} in {place} (--format json has all)"
+
+
 def _say_rehearsal(plan: Plan, found: Rehearsal, *, form: str) -> None:
     starts = _starts(found)
     if form == "json":
@@ -219,9 +236,8 @@ def _say_rehearsal(plan: Plan, found: Rehearsal, *, form: str) -> None:
     for number, step in enumerate(plan.steps, start=1):
         click.echo(printable(f"  {number:>3}  {describe(step)}"))
     click.echo("")
-    for place, each in found.changes:
-        sign = {"created": "+", "replaced": "~", "deleted": "-"}[each.kind]
-        click.echo(printable(f"  {sign} {place}/{each.path}"))
+    for line in _changed_lines(found):
+        click.echo(printable(line))
     for place, start in starts:
         click.echo(printable(f"  Then {place}: {start}"))
     for each_said in found.not_rehearsed:

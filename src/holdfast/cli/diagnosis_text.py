@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from shlex import quote
 
 from holdfast.cli.table import columns
 from holdfast.evidence.case import Case
@@ -10,6 +11,7 @@ from holdfast.grades import Confidence, Goal, Severity
 from holdfast.judgement.fact import Fact
 from holdfast.judgement.judge import Judgement, Verdict
 from holdfast.rules import Finding, Needs
+from holdfast.rules.commands import plan_command, sink_options
 from holdfast.wording import count
 
 _CERTAIN = {
@@ -67,7 +69,13 @@ def _say_verdict(found: Judgement) -> str:
 def say_nothing(case: Case) -> str:
     """Say that there is no checkpoint."""
     below = "`holdfast inspect` lists the checkpoints below a directory"
-    return f"There is no checkpoint at {case.checkpoint.location}. Check the path; {below}."
+    said = f"There is no checkpoint at {case.checkpoint.location}. Check the path; {below}."
+    if case.root is not None:
+        return said
+    log = "DIRECTORY" if case.event_log is None else quote(case.event_log.location)
+    options = (f"--event-log {log}", *sink_options(case))
+    command = plan_command(case, Goal.RESUME, *options)
+    return f"{said} If it was deleted, do not start the stream: {command} can give it back."
 
 
 def _say_effect(found: Judgement) -> str:

@@ -9,6 +9,7 @@ from holdfast.plan.plan_file import Impact, Plan
 from holdfast.plan.steps import FillTree, HoldTree, SettleSink
 from holdfast.sinks.kinds import kind_of
 from holdfast.storage.location import is_inside, parse_location
+from holdfast.wording import count
 
 _WIDTH = 22
 
@@ -53,7 +54,9 @@ def _amounts(plan: Plan, kind: str) -> str:
     found = [each for impact in plan.impact for each in impact.changes if each.kind == kind]
     if any(each.amount is None for each in found):
         return "; ".join(each.what for each in found)
-    return f"{sum(each.amount or 0 for each in found):,} records" if found else ""
+    units = dict.fromkeys(each.unit for each in found)
+    sums = {unit: sum(each.amount or 0 for each in found if each.unit == unit) for unit in units}
+    return ", ".join(count(number, unit) for unit, number in sums.items())
 
 
 def _repeated(plan: Plan) -> str:

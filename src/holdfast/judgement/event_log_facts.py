@@ -84,10 +84,16 @@ def output_mode_in_log(case: Case) -> tuple[str, str] | None:
 
 def operators_in_log(case: Case, name: str) -> Found | None:
     """Return the stateful operators of the newest batch."""
+    names, where = operator_names_in_log(case)
+    return None if names is None else Found(name, ", ".join(names) or "none", where)
+
+
+def operator_names_in_log(case: Case) -> tuple[tuple[str, ...] | None, str]:
+    """Return the names of the stateful operators, and where they were read; None without them."""
     run = _newest_with(case, "operators")
     if run is None or run.operators is None:
-        return None
-    return Found(name, ", ".join(run.operators) or "none", where_in(run))
+        return None, ""
+    return tuple(run.operators), where_in(run)
 
 
 def provider_in_log(case: Case, name: str) -> Found | None:

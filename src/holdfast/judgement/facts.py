@@ -17,6 +17,7 @@ from holdfast.judgement.event_log_facts import (
     PROVIDER,
     confirm_offsets,
     offsets_in_log,
+    operator_names_in_log,
     operators_in_log,
     output_mode_in_log,
     provider_in_log,
@@ -162,12 +163,12 @@ def _only_in_code(case: Case, name: str, *, written: Written | None, code: Code)
 def _operators(case: Case) -> Found:
     name, checkpoint = "stateful operators", case.checkpoint
     if checkpoint.state:
-        names = [each.name or "unnamed" for each in checkpoint.state]
+        names, where = _operator_names(case)
         entry = checkpoint.newest_readable
         pinned = entry.metadata.conf.get(PARTITIONS) if entry and entry.metadata else None
         partitions = f", {pinned} partitions" if pinned else ""
         shown = f"{count(len(names), 'operator')}: {', '.join(names)}{partitions}"
-        return Found(name, shown, "state/")
+        return Found(name, shown, where)
     contract = case.record.contract if case.record else None
     if contract is not None:
         return Found(name, ", ".join(contract.operators) or "none", "contract")
@@ -177,6 +178,14 @@ def _operators(case: Case) -> Found:
         return Found(name, "none: there is no state/", "the checkpoint's directories")
     why = "No batch has run yet. In the program, look for StateStore in the plan"
     return Found(name, None, why, "query.explain()")
+
+
+def _operator_names(case: Case) -> tuple[list[str], str]:
+    """Return the operators of the state; Spark 3.5 writes no names, and its event log has them."""
+    state, (logged, where) = case.checkpoint.state, operator_names_in_log(case)
+    if logged is not None and len(logged) == len(state) and not any(each.name for each in state):
+        return [*logged], f"state/; {where}"
+    return [each.name or "unnamed" for each in state], "state/"
 
 
 def _provider(case: Case) -> Found:

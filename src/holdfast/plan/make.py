@@ -110,9 +110,10 @@ def _of_plain(
     readers = find_readers(now, looks) if goal.changes_output else ()
     if readers and not request.cascade and takes_rows(request, f"{now.stream}/", is_first=True):
         return NoPlan(
-            reason=f"{', '.join(each.stream for each in readers)} read what {now.stream} writes: "
-            "with rows taken away below them, they fail or keep what is gone. With --cascade they "
-            "are reset too, in the order of the data.",
+            reason=f"The output of {now.stream} is read by "
+            f"{', '.join(each.stream for each in readers)}. If its rows are taken away, a reader "
+            "fails, or keeps rows that are gone. Add --cascade to reset the readers too, and name "
+            f"the output of each: --sink {readers[0].stream}=WHERE.",
         )
     below = readers if request.cascade else ()
     found = goal.build(GoalCase(request=request, now=now, below=below))

@@ -133,7 +133,7 @@ def _add(found: PlainOutputs, output: Output, query: str) -> PlainOutputs:
 def _unknown(case: Case) -> str:
     newest = getattr(case.event_log, "newest", None)
     named = "" if newest is None or newest.sink is None else f" (the event log says {newest.sink})"
-    return f"what the stream writes is not known{named}; name it with --sink"
+    return f"what the stream writes is not known{named}; name it with --sink STREAM=WHERE"
 
 
 def holds_batch(case: Case, query: str, batch: int) -> bool | None:

@@ -1,10 +1,9 @@
 """The command that repairs a stream, with the stream's own name and root, as findings print it.
 
-A rule offers a command only where a plan can exist: `holdfast plan` rewinds and resets only what
-has the record of a guarded run. It gives a checkpoint back only from the ledgers of a stream
-without state, or one entry of a stream whose state is there. `holdfast backfill` reads a range only
-for a stream without state. No record names the code of a stream, so that the reader puts in the
-module and its pipeline.
+A rule offers a command only where a plan can exist. `holdfast plan` gives a checkpoint back only
+from the ledgers of a stream without state, or one entry of a stream whose state is there.
+`holdfast backfill` reads a range only for a stream without state. What nothing names, the reader
+puts in: the module of a stream and its pipeline, and the output of a plain stream.
 """
 
 from __future__ import annotations
@@ -43,9 +42,10 @@ def plan_command(case: Case, goal: str, *options: str) -> str:
 
 
 def reset_advice(case: Case, *, output: str = TRUNCATE) -> str:
-    """Return `reset the stream`, with the command where the stream has a record."""
+    """Return `reset the stream`, with the command."""
     if case.root is None:
-        return _BY_HAND
+        options = ("--from earliest", f"--output {output}", *sink_options(case))
+        return f"reset the stream with {plan_command(case, Goal.RESET, *options)}"
     without = _sinks_without_ledger(case)
     if without:
         return (
@@ -54,6 +54,24 @@ def reset_advice(case: Case, *, output: str = TRUNCATE) -> str:
         )
     options = ("--from earliest", f"--output {output}")
     return f"reset the stream with {plan_command(case, Goal.RESET, *options)}"
+
+
+def sink_options(case: Case) -> tuple[str, ...]:
+    """Return where a plain stream writes, as options; none for a stream with a record."""
+    if case.root is not None:
+        return ()
+    places = dict.fromkeys(str(getattr(each, "location", "")) for each in case.outputs)
+    return tuple(f"--sink {quote(each)}" for each in places if each) or ("--sink WHERE",)
+
+
+def rewind_advice(case: Case) -> str:
+    """Return the sentence that goes back by one batch; empty where no earlier one is known."""
+    batch = case.newest_committed - 1
+    entries = case.checkpoint.offsets, case.checkpoint.commits
+    if batch < 0 or not all(BatchId(batch) in each for each in entries):
+        return ""
+    command = plan_command(case, REWIND, f"--to-batch {batch}", *sink_options(case))
+    return f" To go back, run {command}: it is refused if the state of that batch is damaged too."
 
 
 def _sinks_without_ledger(case: Case) -> list[str]:
@@ -68,8 +86,6 @@ def _sinks_without_ledger(case: Case) -> list[str]:
 
 def without_backup(case: Case) -> str:
     """Return the sentence that follows what a backup would repair: a reset, and what it loses."""
-    if case.root is None:
-        return WITHOUT_BACKUP
     what = "state" if case.is_stateful else "output"
     return f" If there is no backup, {reset_advice(case)}: the {what} is computed again."
 

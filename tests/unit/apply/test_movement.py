@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -56,7 +58,12 @@ def test_a_query_that_plans_a_batch_every_five_minutes_is_not_stopped_after_one(
             file = tmp_path / STREAM / f"{log}/{batch}"
             file.write_text("x")
             os.utime(file, (now - 60 - 300 * (5 - batch),) * 2)
-    assert "must be quiet for 900 s" in (find_movement(checkpoint) or "")
+    found = find_movement(checkpoint) or ""
+    told = re.search(r"must be quiet for 900 s: until (\S+) UTC, (\d+) s from now\.$", found)
+    assert told is not None
+    end = datetime.fromtimestamp(now + 840, tz=UTC)
+    assert told[1] == f"{end:%H:%M:%S}"
+    assert 830 <= int(told[2]) <= 840
     for file in (tmp_path / STREAM).glob("*/*"):
         os.utime(file, (file.stat().st_mtime - 900,) * 2)
     assert find_movement(checkpoint) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -42,7 +43,7 @@ def test_the_first_line_is_the_answer(call: Call, healthy: Path) -> None:
     )
 
 
-def test_deep_reads_state_files_to_their_end(call: Call, healthy: Path) -> None:
+def test_deep_reads_state_files_to_their_end(call: Call, healthy: Path, tmp_path: Path) -> None:
     for store in (healthy / "state/0/0", healthy / "state/0/1"):
         (store / "6.snapshot").unlink()
         for each in store.glob(".6.*"):
@@ -53,12 +54,26 @@ def test_deep_reads_state_files_to_their_end(call: Call, healthy: Path) -> None:
     assert code == ExitCode.FOUND
     assert out.startswith("It will not start: every attempt fails.")
     assert "HF418 state-file-damaged" in out
+    assert f"`holdfast plan rewind {healthy} --to-batch 4 --sink WHERE -o plan.json`" in out
+    code, out = call("plan", "rewind", healthy, "--to-batch", "5")
+    assert code == ExitCode.REFUSED
+    assert "Spark cannot go on after batch 5: state/0/1/6.delta is damaged" in out
+    plan = tmp_path / "plan.json"
+    code, out = call("plan", "rewind", healthy, "--to-batch", "4", "-o", plan)
+    assert code == ExitCode.DONE
+    code, out = call("apply", plan)
+    listed = [line for line in out.splitlines() if line.startswith("  + ")]
+    assert code == ExitCode.DONE
+    assert len(listed) == 9, "of many files the first eight, and how many more"
+    assert re.search(r" … and \d+ more files in .*/kept/.* \(--format json has all\)$", listed[-1])
 
 
 def test_where_there_is_no_checkpoint_nothing_is_judged(call: Call, tmp_path: Path) -> None:
     code, out = call("diagnose", tmp_path)
     assert code == ExitCode.NOT_JUDGED
     assert out.startswith("There is no checkpoint at ")
+    options = "--event-log DIRECTORY --sink WHERE -o plan.json"
+    assert f"`holdfast plan resume {tmp_path} {options}` can give it back" in out
 
 
 def test_the_notes_on_nothing_are_not_shown(call: Call, tmp_path: Path) -> None:

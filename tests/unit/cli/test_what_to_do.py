@@ -80,6 +80,10 @@ def test_a_checksum_in_the_way_is_the_file_to_move() -> None:
     )
 
 
+RESET = (
+    "reset the stream with `holdfast plan reset memory://memory --from earliest --output truncate "
+    "--sink WHERE -o plan.json`: the state is computed again."
+)
 SAID: dict[str, tuple[Damage, str]] = {
     "clean": (every(), "Nothing. Start the query."),
     "pending": (
@@ -94,8 +98,7 @@ SAID: dict[str, tuple[Damage, str]] = {
     ),
     "reread": (
         rewrite("offsets/5", on_line(2, "-")),
-        "Restore offsets/5 with the line of every source. If there is no backup, reset the stream "
-        "(docs/guides/reset.md).",
+        f"Restore offsets/5 with the line of every source. If there is no backup, {RESET}",
     ),
     "orphaned-commit": (
         remove("commits/5", sidecars=False),
@@ -106,7 +109,7 @@ SAID: dict[str, tuple[Damage, str]] = {
     "offsets-deleted": (
         remove("offsets/5"),
         "Stop the restarts, and restore the offset entries that were deleted. If there is no "
-        "backup, reset the stream (docs/guides/reset.md).",
+        f"backup, {RESET}",
     ),
     "never-ran": (
         remove("offsets", "commits", "state", "sources"),

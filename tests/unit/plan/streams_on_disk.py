@@ -24,9 +24,12 @@ from holdfast.record.generations import Generation
 from holdfast.record.runs import Run
 from holdfast.storage.location import parse_location
 from holdfast.storage.write_local import LocalWriter
+from tests.fuzz.writers import lz4
 
 ID = "5a1f7e0a-55a1-4c6e-9d5c-0b7f1d1f0a0"
 LINE = '{"batchWatermarkMs":0,"batchTimestampMs":1700000000000,"conf":{}}'
+_NO_ROWS = lz4(b"\xff" * 4)
+"""A state file that ends at once."""
 OLD, NEW = "2026-01-01T00:00:00+00:00", "2099-01-01T00:00:00+00:00"
 
 
@@ -125,7 +128,7 @@ class OnDisk:
         text = json.dumps({**metadata, "stateStoreInfo": stores})
         home.put("state/0/_metadata/metadata", f"v1\n{text}".encode())
         for name in versions:
-            home.put(f"state/0/0/{name}", b"state")
+            home.put(f"state/0/0/{name}", _NO_ROWS)
 
     def checkpoint_of(self, place: str) -> LocalWriter:
         """Return a checkpoint."""

@@ -10,6 +10,8 @@ from holdfast.apply.steps.table import describe
 from holdfast.ledger.output import EmptyOutput, KeepOutput, Output, RestoreOutput
 from holdfast.plan.steps import (
     CopyTree,
+    FillTree,
+    HoldTree,
     PutFile,
     RemoveFile,
     RemoveTree,
@@ -24,9 +26,11 @@ OF: dict[str, Any] = {"stream": "readings", "why": ""}
 FILE: dict[str, Any] = {**OF, "place": "/lake/readings", "path": "offsets/3"}
 TREE: dict[str, Any] = {**OF, "source": "/lake/readings", "target": "/lake/two"}
 SHA = "0" * 64
+HELD: dict[str, Any] = {**OF, "place": "/lake/readings", "fingerprint": SHA}
+HOLD: dict[str, Any] = {**HELD, "aside": "/kept/1", "size_bytes": 1}
 
 
-def settle(output: Output, batch: int) -> SettleSink:
+def settle(output: Output, batch: int, kind: str = "postgres") -> SettleSink:
     row = RowValue(
         sink="table",
         generation=2,
@@ -38,7 +42,7 @@ def settle(output: Output, batch: int) -> SettleSink:
         digest=None,
         end_offsets="{}",
     )
-    sink = SinkContract(kind="postgres", label="table", place="p")
+    sink = SinkContract(kind=kind, label="table", place="p")
     return SettleSink(**OF, sink=sink, old=None, new=row, output=output)
 
 
@@ -70,6 +74,24 @@ def settle(output: Output, batch: int) -> SettleSink:
         (
             settle(RestoreOutput(kept="7", aside="8"), 3),
             "Put the rows of table back from 7; set its ledger row to generation 2, batch 3",
+        ),
+        (
+            settle(EmptyOutput(kept="6"), -1, "plain-delta"),
+            "Empty the table table (its rows are kept: version 6)",
+        ),
+        (
+            settle(RestoreOutput(kept="7", aside="8"), 3, "plain-delta"),
+            "Put the rows of the table table back from version 7",
+        ),
+        (
+            settle(EmptyOutput(kept="holdfast.kept_1"), -1, "plain-postgres"),
+            "Empty the table table (its rows are kept: holdfast.kept_1)",
+        ),
+        (FillTree(**HELD, contents={"metadata": ""}), "Put 1 file into /lake/readings"),
+        (HoldTree(**HOLD, files=0), "Hold /lake/readings, which has no files"),
+        (
+            HoldTree(**HOLD, files=1),
+            "Keep the 1 file of /lake/readings in /kept/1, and empty it",
         ),
     ],
 )

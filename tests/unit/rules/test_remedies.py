@@ -49,6 +49,8 @@ COMMAND = re.compile(r"`(holdfast plan [^`]+)`")
 ON_PAGE = re.compile(r"^holdfast plan .*$", re.MULTILINE)
 ELSEWHERE = "s3://elsewhere/checkpoint"
 FORESEEN = {
+    "HF418": "it is refused if the state of that batch is damaged",
+    "HF419": "it is refused if the state of that batch is damaged",
     "HF420": "to a batch before",
     "HF603": "no longer has batch",
     "HF937": "says so if nothing is",
@@ -272,9 +274,11 @@ def test_a_wrong_command_is_found(
     assert find_problem(wrong, run(command, tmp_path)) != ""
 
 
-def test_a_checkpoint_without_a_record_is_offered_no_reset() -> None:
-    bare = [each for each in OFFERED if each.case.is_bare]
-    assert {each.command.split()[2] for each in bare} <= {Goal.RESUME, Goal.REPLAY}
+def test_a_plain_stream_is_offered_plans_that_name_its_output() -> None:
+    bare = [each.command for each in OFFERED if each.case.is_bare]
+    assert {each.split()[2] for each in bare} == {Goal.RESUME, Goal.REPLAY, Goal.RESET, "rewind"}
+    changing = [each for each in bare if each.split()[2] in (Goal.RESET, "rewind")]
+    assert all(f" {ELSEWHERE} " in each and " --sink " in each for each in changing)
 
 
 def finding_of(code: str, name: str) -> Finding:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from types import SimpleNamespace
 
 import pytest
 
 from holdfast.sinks.delta.columns import DeltaTableError
-from holdfast.sinks.delta.table import _check_delta
+from holdfast.sinks.delta.sink import Delta
+from holdfast.sinks.delta.table import _check_delta, open_target
 from holdfast.spark_versions import DELTA_PACKAGES, DELTA_SESSION
 from tests.stand_ins import stand_in
 
@@ -30,3 +32,17 @@ def test_a_version_without_delta_is_refused_by_name() -> None:
 
 def test_a_session_with_delta_passes() -> None:
     _check_delta(stand_in(SimpleNamespace(conf=DELTA_SESSION, version="4.2.0")), "lake/readings")
+
+
+def test_a_plan_on_a_table_prints_what_to_paste_before_it_is_applied_again() -> None:
+    spark = SimpleNamespace(conf={}, version="4.2.0")
+    with pytest.raises(DeltaTableError) as refused:
+        open_target(stand_in(spark), Delta(path="/lake/orders"))
+    assert refused.value.what == (
+        "The Delta table /lake/orders cannot be opened in this Spark session; nothing was written."
+    )
+    pasted = refused.value.how.partition("export PYSPARK_SUBMIT_ARGS=")[2]
+    words = shlex.split(shlex.split(pasted)[0])
+    packages = f"spark.jars.packages={DELTA_PACKAGES['4.2']}"
+    settings = [packages, *(f"{name}={value}" for name, value in DELTA_SESSION.items())]
+    assert words == [*(w for each in settings for w in ("--conf", each)), "pyspark-shell"]

@@ -31,6 +31,7 @@ from holdfast.storage.half_made import is_half_made
 from holdfast.storage.in_order import walk_in_order
 from holdfast.storage.read import Reader
 from holdfast.storage.write import Writer
+from holdfast.wording import count
 
 
 class HeldSteps(StepKind[HeldStep]):
@@ -39,9 +40,12 @@ class HeldSteps(StepKind[HeldStep]):
     def describe(self, step: HeldStep) -> str:
         """Say what a step does."""
         if isinstance(step, HoldTree):
-            return f"Keep the {step.files:,} files of {step.place} in {step.aside}, and empty it"
+            if not step.files:
+                return f"Hold {step.place}, which has no files"
+            files = count(step.files, "file")
+            return f"Keep the {files} of {step.place} in {step.aside}, and empty it"
         if step.source is None:
-            return f"Put {len(step.contents):,} files into {step.place}"
+            return f"Put {count(len(step.contents), 'file')} into {step.place}"
         return f"Put the files of {step.source} into {step.place}"
 
     def look(self, step: HeldStep, stores: Stores) -> StepState:

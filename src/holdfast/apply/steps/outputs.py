@@ -18,19 +18,27 @@ from holdfast.ledger.store import LedgerStore, Since
 from holdfast.plan.steps import SettleSink
 
 
-def describe_output(output: Output, label: str) -> str:
-    """Say what becomes of the rows of a sink."""
+def describe_output(output: Output, label: str, *, versions: bool = False) -> str:
+    """Say what becomes of the rows of a sink.
+
+    Args:
+        output: What becomes of them.
+        label: The sink.
+        versions: Whether a number is called what it is: a version of the table.
+    """
+    named = getattr(output, "kept", None)
+    shown = f"version {named}" if versions and str(named).isdecimal() else named
     match output:
         case KeepOutput():
             return f"Keep the rows of {label}"
-        case EmptyOutput(kept=kept):
-            return f"Empty {label} (its rows are kept: {kept})"
-        case RestoreOutput(kept=kept):
-            return f"Put the rows of {label} back from {kept}"
+        case EmptyOutput():
+            return f"Empty {label} (its rows are kept: {shown})"
+        case RestoreOutput():
+            return f"Put the rows of {label} back from {shown}"
         case ExchangeOutput(generation=generation, kept=None):
             return f"Take the rows of generation {generation} out of {label}, and keep them aside"
-        case ExchangeOutput(kept=kept):
-            return f"Put the rows of {label} back from {kept}; rows of other writers stay"
+        case ExchangeOutput():
+            return f"Put the rows of {label} back from {shown}; rows of other writers stay"
         case _:
             assert_never(output)
 

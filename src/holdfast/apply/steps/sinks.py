@@ -45,6 +45,9 @@ from holdfast.record.generations import Generation
 from holdfast.record.layout import generation_path
 from holdfast.record.leases import Lease
 
+_PLAIN = "plain-"
+"""How the kinds of sinks begin whose streams are not guarded: nobody knows of their ledger rows."""
+
 
 class SinkNotSettledError(HoldfastError):
     """The ledger row is not the one that the plan names."""
@@ -64,6 +67,8 @@ class SinkSteps(StepKind[SettleSink]):
 
     def describe(self, step: SettleSink) -> str:
         """Say what a step does."""
+        if step.sink.kind.startswith(_PLAIN):
+            return describe_output(step.output, f"the table {step.sink.label}", versions=True)
         row = f"generation {step.new.generation}, batch {step.new.last_batch}"
         if step.new.last_batch < 0:
             row = f"generation {step.new.generation}, no batch yet"

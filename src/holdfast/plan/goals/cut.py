@@ -65,7 +65,7 @@ def cut_at(now: StreamNow, batch: int, *, query_id: str) -> Cut | NoPlan:
         overlay.delete(path)
     for path, content in files.items():
         overlay.put(path, content.encode())
-    overview = overview_of(collect(overlay))
+    overview = overview_of(collect(overlay, verify=True))
     start = overview.next_start
     if not isinstance(start, Resumes) or start.batch_id != batch + 1:
         why = start.because if isinstance(start, Refuses) else "what is needed of it is gone"

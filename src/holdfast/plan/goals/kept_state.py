@@ -62,7 +62,7 @@ def refuse_without_state(now: StreamNow, steps: Iterable[Step], newest: BatchId)
             overlay.delete(step.path)
         elif isinstance(step, PutFile):
             overlay.put(step.path, step.content.encode())
-    start = overview_of(collect(overlay)).next_start
+    start = overview_of(collect(overlay, verify=True)).next_start
     if isinstance(start, Resumes) and start.batch_id == newest + 1 and start.unless is None:
         return None
     why = start.because if isinstance(start, Refuses) else "what Spark needs of it is gone"

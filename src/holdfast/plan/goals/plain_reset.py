@@ -114,7 +114,8 @@ def _needs(now: StreamNow, position: Position, choice: OutputChoice) -> Iterator
             why = f"{now.stream}: {change.what}."
             yield Need(permission=Permission.SKIPS_DATA, stream=now.stream, why=why)
     if choice is OutputChoice.TRUNCATE:
-        why = f"The output of {now.stream} is emptied."
+        is_found = now.sinks or now.directories
+        why = f"The output of {now.stream} is emptied{'' if is_found else ', by you'}."
         yield Need(permission=Permission.DESTRUCTIVE, stream=now.stream, why=why)
     elif choice is OutputChoice.KEEP and position.rereads:
         why = f"The output of {now.stream} keeps its rows, and gets those that are read again."

@@ -17,6 +17,7 @@ from holdfast.checkpoint.layout import SOURCES
 from holdfast.checkpoint.sources.files import FileEntry
 from holdfast.plan.entries import file_log, kafka_offset
 from holdfast.plan.goals.ends import find_ends, find_planned, repeated_ahead
+from holdfast.plan.goals.gone_files import find_gone_files
 from holdfast.plan.goals.read_log import read_source_files
 from holdfast.plan.goals.refusals import say_reset
 from holdfast.plan.goals.topic import began_at, find_expired, find_replaced, oldest_of
@@ -64,7 +65,7 @@ def find_position(now: StreamNow, start: str) -> Position | NoPlan:
     if not ends and not planned:
         return _by_options(now)
     if start in (EARLIEST, FRESH):
-        return _earliest(now, ends or planned)
+        return _earliest(now, ends or planned, is_first=start == EARLIEST)
     if not ends:
         return NoPlan(
             reason=f"Not every sink of {now.stream} holds a batch yet, so there is no position to "
@@ -131,14 +132,16 @@ def _here(now: StreamNow, ends: Mapping[str, object]) -> Position | NoPlan:
     return Position(shown=shown, offsets=offsets, files=files, inputs=inputs)
 
 
-def _earliest(now: StreamNow, ends: Mapping[str, object]) -> Position | NoPlan:
+def _earliest(now: StreamNow, ends: Mapping[str, object], *, is_first: bool) -> Position | NoPlan:
+    """Return the beginning of every source; what a stream downstream reads is written again."""
     offsets: dict[str, object] = {}
     files: dict[str, str] = {}
     shown: list[str] = []
     changes: list[Change] = []
     held: list[Precondition] = []
     for source, end in ends.items():
-        kind = _parse(end).kind
+        offset = _parse(end)
+        kind = offset.kind
         if kind.seeds_oldest:
             found = _earliest_of_topic(now, source)
             if isinstance(found, NoPlan):
@@ -152,6 +155,8 @@ def _earliest(now: StreamNow, ends: Mapping[str, object]) -> Position | NoPlan:
         refused = _refuse_options(now, source, kind.starting_options)
         if refused is not None:
             return refused
+        if is_first and now.is_plain and offset.log_index is not None:
+            changes += find_gone_files(now, source, offset.log_index)
         shown.append(
             f"reads {_path(now, source)} from its beginning"
             if kind.reads_from_the_first

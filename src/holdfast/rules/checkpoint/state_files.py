@@ -9,7 +9,7 @@ from holdfast.evidence.case import Case
 from holdfast.evidence.outcomes import Resumes, RunsAgain, Unknown, UnknownCause
 from holdfast.evidence.state import HDFS, ROCKSDB, provider_of
 from holdfast.grades import Confidence, Effect, Goal, Severity
-from holdfast.rules.commands import plan_command, reset_advice, without_backup
+from holdfast.rules.commands import plan_command, reset_advice, rewind_advice, without_backup
 from holdfast.rules.predicted import refusal
 from holdfast.rules.rule import Finding, rule
 
@@ -79,7 +79,7 @@ _HOW_STATE_FILE_DAMAGED = (
 @refusal("HF418", Goal.RESUME)
 def state_file_damaged(case: Case) -> str:
     """A state file that the next batch needs is damaged."""
-    return _HOW_STATE_FILE_DAMAGED + without_backup(case)
+    return _HOW_STATE_FILE_DAMAGED + rewind_advice(case) + without_backup(case)
 
 
 _HOW_STATE_FILE_MISSING = (
@@ -90,7 +90,7 @@ _HOW_STATE_FILE_MISSING = (
 @refusal("HF419", Goal.RESUME)
 def state_file_missing(case: Case) -> str:
     """A state file that the next batch needs is missing."""
-    return _HOW_STATE_FILE_MISSING + without_backup(case)
+    return _HOW_STATE_FILE_MISSING + rewind_advice(case) + without_backup(case)
 
 
 @rule("HF423", Severity.RISK, Confidence.LIKELY, Effect.FAILS, Goal.REPLAY)

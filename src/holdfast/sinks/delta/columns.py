@@ -27,16 +27,22 @@ class DeltaTableError(HoldfastError):
 
     code = "DELTA_TABLE"
 
-    def __init__(self, display_name: str, *, why: str, how: str, is_created: bool = False) -> None:
+    def __init__(
+        self,
+        display_name: str,
+        *,
+        why: str,
+        how: str,
+        is_created: bool = False,
+        problem: str = "does not take this stream",
+    ) -> None:
         self.display_name = display_name
         written = (
             "this start has created it and has written no rows"
             if is_created
             else "nothing was written"
         )
-        super().__init__(
-            what=f"{display_name} does not take this stream; {written}.", why=why, how=how
-        )
+        super().__init__(what=f"{display_name} {problem}; {written}.", why=why, how=how)
 
 
 def without_lengths(schema: StructType) -> StructType:

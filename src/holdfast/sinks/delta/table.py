@@ -34,7 +34,12 @@ def sql_name(sink: Delta) -> str:
 
 
 def open_target(spark: SparkSession, sink: Delta) -> Target:
-    """Return the table of a sink, without a stream that it must take."""
+    """Return the table of a sink, without a stream that it must take.
+
+    Raises:
+        DeltaTableError: The session does not know Delta.
+    """
+    _check_delta(spark, f"The Delta table {sink.table or sink.path}")
     missing = Target(name=sql_name(sink), reader=_future_reader(spark, sink), is_missing=True)
     if not _is_there(spark, sink):
         return missing
@@ -179,12 +184,14 @@ def _check_delta(spark: SparkSession, shown: str) -> None:
             why=f"There is no Delta Lake for Spark {spark.version} that Holdfast was run on.",
             how=f"Use Spark {versions}, or another sink.",
         )
-    settings = delta_settings(spark.version).items()
+    settings = [f"{name}={value}" for name, value in delta_settings(spark.version).items()]
+    options = " ".join(f"--conf {each}" for each in settings)
     raise DeltaTableError(
         shown,
         why="This session does not know Delta: spark.sql.extensions does not name it.",
-        how="Start Spark with these settings: "
-        + ", ".join(f"{name}={value}" for name, value in settings),
+        how=f"Start Spark with these settings: {', '.join(settings)}. For a `holdfast` command, "
+        f"run first: export PYSPARK_SUBMIT_ARGS='{options} pyspark-shell'",
+        problem="cannot be opened in this Spark session",
     )
 
 
