@@ -98,7 +98,7 @@ def test_values_are_structs() -> None:
     What is left has abstract bases, cached properties, or fields that are not compared.
     """
     sources = (path.read_text() for path in python_files("src"))
-    assert sum(source.count("\n@dataclass") for source in sources) <= 43
+    assert sum(source.count("\n@dataclass") for source in sources) <= 44
 
 
 def test_the_example_runs_without_the_lab() -> None:

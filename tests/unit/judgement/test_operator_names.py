@@ -13,12 +13,10 @@ from tests.stand_ins import stand_in
 LOGGED = ("dedupe", "stateStoreSave")
 
 
-class History(EventLogHistory):
-    """A history of one run."""
-
-    def __init__(self, operators: tuple[str, ...] | None) -> None:
-        run = SimpleNamespace(operators=operators, application="app-1")
-        object.__setattr__(self, "runs", (run,))
+def history(operators: tuple[str, ...] | None) -> EventLogHistory:
+    """Return a history of one run."""
+    run = SimpleNamespace(operators=operators, application="app-1")
+    return EventLogHistory(location="", query_id=None, runs=(stand_in(run),))
 
 
 @pytest.mark.parametrize(
@@ -35,7 +33,7 @@ def test_the_event_log_names_what_the_checkpoint_does_not(
 ) -> None:
     state = tuple(SimpleNamespace(name=each) for each in in_state)
     checkpoint = SimpleNamespace(state=state)
-    case = SimpleNamespace(checkpoint=checkpoint, event_log=History(logged))
+    case = SimpleNamespace(checkpoint=checkpoint, event_log=history(logged))
     found, where = _operator_names(stand_in(case))
     assert found == names
     assert where == ("state/; event log, app-1" if found == [*LOGGED] else "state/")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 import pytest
+from msgspec.structs import replace
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
 
 from holdfast import clock
 from holdfast.sinks.kafka.failures import NO_TOPIC, name_of, timed_out
@@ -35,8 +36,7 @@ LEDGER_SETTINGS = {
 """Of a ledger topic that Holdfast creates."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Topic:
+class Topic(msgspec.Struct, frozen=True, kw_only=True):
     """A topic that exists."""
 
     name: str

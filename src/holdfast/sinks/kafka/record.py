@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -15,20 +14,18 @@ FORMAT, VERSION = "holdfast.kafka-ledger", 1
 _LONGEST_NAME = 249
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pins:
+class Pins(msgspec.Struct, frozen=True, kw_only=True):
     """Which topics a row was written into and with, and how far the data reached."""
 
     topic_id: str
     ledger_id: str
-    begins: Mapping[int, int] = field(default_factory=dict)
+    begins: Mapping[int, int] = msgspec.field(default_factory=dict)
     """Of each partition, its end before the first batch."""
-    ends: Mapping[int, int] = field(default_factory=dict)
+    ends: Mapping[int, int] = msgspec.field(default_factory=dict)
     """Of each partition, an offset that it had reached with the last batch."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerRecord:
+class LedgerRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A row and its pins."""
 
     row: LedgerRow

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from holdfast.errors import ConfigError
 from holdfast.sinks.kafka.cluster import ANSWER_S, LEDGER_SETTINGS

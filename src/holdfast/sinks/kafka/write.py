@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from holdfast.events import emit
 from holdfast.events.batches import (
@@ -74,8 +75,7 @@ def write_batch(
     return decision
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Step:
+class _Step(msgspec.Struct, frozen=True, kw_only=True):
     """What is done inside the transaction of one batch."""
 
     ledger: StreamLedger
