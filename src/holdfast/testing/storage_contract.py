@@ -238,16 +238,6 @@ class StorageContract:
         storage.delete("file")
         assert [info.path for info in storage.walk()] == ["other"]
 
-    def test_directories_without_files_are_removed(self, storage: Writer) -> None:
-        """Those further down too; what has a file stays."""
-        for path in ("a/b/c/1", "a/b/2", "d/3"):
-            storage.put(path, b"1")
-        storage.delete("a/b/c/1")
-        storage.delete("a/b/2")
-        storage.remove_empty_directories()
-        assert storage.list().directories == ("d",)
-        assert [info.path for info in storage.walk()] == ["d/3"]
-
     def test_copy_leaves_the_source_and_replaces_the_target(self, storage: Writer) -> None:
         """Byte for byte."""
         storage.put("a", b"1")

@@ -200,3 +200,13 @@ def test_to_delete_what_is_not_there_makes_no_directory(checkpoint: Path) -> Non
     storage.delete("commits/0")
     storage.delete("file/below")
     assert sorted(path.name for path in checkpoint.iterdir()) == ["file", "offsets"]
+
+
+def test_directories_without_files_are_removed(tmp_path: Path) -> None:
+    storage = open_writer(str(tmp_path))
+    for path in ("a/b/c/1", "a/b/2", "d/3"):
+        storage.put(path, b"1")
+    storage.delete("a/b/c/1")
+    storage.delete("a/b/2")
+    storage.remove_empty_directories()
+    assert sorted(str(each.relative_to(tmp_path)) for each in tmp_path.rglob("*")) == ["d", "d/3"]
