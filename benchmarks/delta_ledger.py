@@ -11,10 +11,9 @@ import statistics
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-from msgspec.structs import replace
 
 from benchmarks.attempts import NONCE, attempts, new_row
 from benchmarks.guard_spans import CountingReader

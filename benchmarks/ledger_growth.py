@@ -14,13 +14,12 @@ import statistics
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import click
 import psycopg
 import pyarrow as pa
-from msgspec.structs import replace
 
 from benchmarks.attempts import NONCE, attempts, new_row
 from holdfast.ledger import Attempt

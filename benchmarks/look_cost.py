@@ -13,12 +13,12 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import click
 import psycopg
 import pyarrow as pa
-from msgspec.structs import replace
 
 from benchmarks.attempts import NONCE, attempts, new_row
 from holdfast.sinks.postgres import write

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
-
-from msgspec.structs import replace
 
 from holdfast.ids import BatchId, QueryId
 from holdfast.ledger import NO_BATCH, Attempt, Binding, LedgerRow

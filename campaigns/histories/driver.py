@@ -10,11 +10,9 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
-
-from msgspec.structs import replace
 
 from campaigns.histories.frames import Frame
 from campaigns.histories.memory_table import Row

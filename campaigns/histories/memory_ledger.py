@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import replace
 from typing import TYPE_CHECKING
-
-from msgspec.structs import replace
 
 from campaigns.histories.memory_table import TABLES, Opened, Row, SinkContents, Table
 from holdfast.ledger.output import (

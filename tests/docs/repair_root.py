@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import json
 import tarfile
+from dataclasses import replace
 from pathlib import Path
-
-from msgspec.structs import replace
 
 from holdfast.ids import BatchId, QueryId
 from holdfast.ledger.coverage import NOTHING_READ, Coverage, read_coverage

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from confluent_kafka.admin import AdminClient
-from msgspec.structs import replace
 from pyspark.sql.types import StringType, StructField, StructType
 
 from holdfast.ledger import Attempt, LedgerRow

@@ -6,13 +6,13 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pyarrow as pa
 import pytest
-from msgspec.structs import replace
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import confluent_kafka
 import pytest
 from confluent_kafka import KafkaError, KafkaException
-from msgspec.structs import replace
 
 from holdfast.ids import BatchId
 from holdfast.ledger import NO_BATCH, Apply, LedgerRow, Reason, Refuse, Skip

@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import psycopg
 import pyarrow as pa
 import pytest
-from msgspec.structs import replace
 
 from holdfast.ids import BatchId, QueryId
 from holdfast.ledger import LedgerRow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from typing import Any
@@ -11,7 +12,6 @@ from typing import Any
 import psycopg
 import pyarrow as pa
 import pytest
-from msgspec.structs import replace
 from psycopg import errors
 
 from holdfast import points

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import psycopg
 import pyarrow as pa
 import pytest
-from msgspec.structs import replace
 from psycopg.conninfo import make_conninfo
 
 import holdfast as hf

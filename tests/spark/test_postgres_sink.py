@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
 import psycopg
 import pyarrow as pa
 import pytest
-from msgspec.structs import replace
 from pyspark.errors import PySparkException
 from pyspark.sql.types import LongType, StructField, StructType
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import psycopg
 import pyarrow as pa
 import pytest
-from msgspec.structs import replace
 
 from holdfast import points
 from holdfast.ids import BatchId, QueryId

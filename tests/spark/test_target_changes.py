@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 

@@ -8,10 +8,9 @@ and that somebody has to look before anything is written.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar
-
-import msgspec
 
 from holdfast.ledger.row import Attempt, LedgerRow
 
@@ -36,19 +35,22 @@ class Reason(Enum):
         return self in (Reason.GENERATION_FENCED, Reason.EPOCH_FENCED)
 
 
-class Apply(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Apply:
     """Write it."""
 
     word: ClassVar = "apply"
 
 
-class Skip(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Skip:
     """The sink holds it already."""
 
     word: ClassVar = "skip"
 
 
-class Refuse(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Refuse:
     """Write nothing."""
 
     reason: Reason

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import msgspec
-from msgspec.structs import replace
+from dataclasses import dataclass, replace
 
 from holdfast.ids import BatchId, QueryId
 
@@ -11,7 +10,8 @@ NO_BATCH = BatchId(-1)
 """`last_batch` of a row before its first batch."""
 
 
-class Binding(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binding:
     """Which checkpoint a ledger row belongs to."""
 
     query_id: QueryId
@@ -19,7 +19,8 @@ class Binding(msgspec.Struct, frozen=True, kw_only=True):
     """Its location, normalised: `s3://` and `s3a://` are one."""
 
 
-class LedgerRow(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerRow:
     """What has really arrived of one stream in one sink; written with the data in one step."""
 
     stream: str
@@ -37,7 +38,8 @@ class LedgerRow(msgspec.Struct, frozen=True, kw_only=True):
     """Where the last batch ended, as canonical JSON."""
 
 
-class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
     """One batch that a driver wants to write."""
 
     stream: str

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import msgspec
-from msgspec.structs import replace
 
 from holdfast import clock
 from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec.structs import replace
 
 from holdfast import clock
 from holdfast.checkpoint.layout import STATE

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import msgspec
 from msgspec.structs import replace
 
@@ -158,7 +160,7 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
             ledger.fence_native(evidence.binding.query_id)
             known = replace(known, native_batch=ledger.find_native(evidence.binding.query_id))
         row = row_for(evidence, known, self.place.checkpoint, accepted=accepted)
-        mine = replace(row, epoch=self.lease.epoch, nonce=self.lease.token)
+        mine = dataclasses.replace(row, epoch=self.lease.epoch, nonce=self.lease.token)
         return ledger.replace(known.row, mine)
 
     @property

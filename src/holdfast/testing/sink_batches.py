@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from msgspec.structs import replace
 
 from holdfast.ids import BatchId, QueryId
 from holdfast.ledger import NO_BATCH, Apply, Attempt, Binding, LedgerRow

@@ -6,9 +6,9 @@ What a sink does not say it can do is skipped; it must then refuse it, and chang
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
-from msgspec.structs import replace
 
 from holdfast.errors import HoldfastError
 from holdfast.ids import BatchId

@@ -14,9 +14,9 @@ A `spark` fixture must give a session.
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import pytest
-from msgspec.structs import replace
 
 from holdfast.ids import BatchId
 from holdfast.ledger import Apply, LedgerRow, Reason, Refuse, Skip

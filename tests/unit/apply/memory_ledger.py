@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-from msgspec.structs import replace
+from dataclasses import replace
 
 from holdfast.ledger.output import Output
 from holdfast.ledger.row import LedgerRow

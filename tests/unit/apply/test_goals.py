@@ -5,11 +5,10 @@ from __future__ import annotations
 import dataclasses
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from holdfast.apply.apply import apply_plan
 from holdfast.apply.errors import InterruptedPlanError, StalePlanError, StreamRunsError

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import msgspec
 import pytest
-from msgspec.structs import replace
 
 from holdfast.apply.apply import apply_plan, continue_plan
 from holdfast.apply.errors import InterruptedPlanError, NotAllowedError, StalePlanError

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from msgspec.structs import replace
 
 from holdfast.apply.apply import apply_plan, continue_plan
 from holdfast.apply.errors import InterruptedPlanError, StalePlanError

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
-from msgspec.structs import replace
 
 from holdfast.apply.apply import apply_plan, continue_plan
 from holdfast.apply.errors import (

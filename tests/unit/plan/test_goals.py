@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from msgspec.structs import replace
 
@@ -173,7 +175,7 @@ def test_rows_that_say_different_things_of_one_batch_are_no_ground(disk: OnDisk)
     disk.add(STREAM, {"a": 3, "b": 3})
     now = disk.sinks[STREAM, "b"]
     assert now.row is not None
-    disk.sinks[STREAM, "b"] = replace(now, row=replace(now.row, end_offsets=end(9)))
+    disk.sinks[STREAM, "b"] = replace(now, row=dataclasses.replace(now.row, end_offsets=end(9)))
     found = disk.plan(STREAM, goal="resume")
     assert isinstance(found, NoPlan)
     assert "different offsets" in found.reason
@@ -202,7 +204,7 @@ def test_a_log_of_a_file_source_with_a_gap_is_written_again(disk: OnDisk) -> Non
     disk.add(STREAM, {"a": 2})
     now = disk.sinks[STREAM, "a"]
     assert now.row is not None
-    row = replace(now.row, end_offsets='{"0":{"logOffset":2}}')
+    row = dataclasses.replace(now.row, end_offsets='{"0":{"logOffset":2}}')
     disk.sinks[STREAM, "a"] = replace(now, row=row)
     for batch in range(3):
         files = {"0": [InputFile(batch, 1, f"/in/{batch}")]}
@@ -258,7 +260,7 @@ def test_an_undone_generation_knows_the_files_that_were_read_before_it(disk: OnD
     disk.add(STREAM, {"a": 2}, lives=(first, disk.life(STREAM, 2, why="reset"), undone))
     now = disk.sinks[STREAM, "a"]
     assert now.row is not None
-    row = replace(now.row, end_offsets='{"0":{"logOffset":2}}')
+    row = dataclasses.replace(now.row, end_offsets='{"0":{"logOffset":2}}')
     disk.sinks[STREAM, "a"] = replace(now, row=row)
     for batch, generation, path in (
         (0, 1, "a"),
@@ -282,7 +284,7 @@ def test_a_rewound_generation_knows_the_files_of_the_one_before_it(disk: OnDisk)
     disk.add(STREAM, {"a": 2}, lives=lives)
     now = disk.sinks[STREAM, "a"]
     assert now.row is not None
-    row = replace(now.row, end_offsets='{"0":{"logOffset":2}}')
+    row = dataclasses.replace(now.row, end_offsets='{"0":{"logOffset":2}}')
     disk.sinks[STREAM, "a"] = replace(now, row=row)
     for batch, generation, path in (
         (0, 1, "a"),

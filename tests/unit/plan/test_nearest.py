@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -112,7 +113,7 @@ def differing(disk: OnDisk) -> None:
     disk.add(STREAM, {"a": 2, "b": 2})
     sink = disk.sinks[STREAM, "b"]
     assert sink.row is not None
-    disk.sinks[STREAM, "b"] = replace(sink, row=replace(sink.row, end_offsets=end(9)))
+    disk.sinks[STREAM, "b"] = replace(sink, row=dataclasses.replace(sink.row, end_offsets=end(9)))
 
 
 def without_row(disk: OnDisk) -> None:
@@ -125,14 +126,14 @@ def without_files(disk: OnDisk) -> None:
     sink = disk.sinks[STREAM, "s"]
     assert sink.row is not None
     ends = '{"0":{"logOffset":2}}'
-    disk.sinks[STREAM, "s"] = replace(sink, row=replace(sink.row, end_offsets=ends))
+    disk.sinks[STREAM, "s"] = replace(sink, row=dataclasses.replace(sink.row, end_offsets=ends))
 
 
 def of_another_generation(disk: OnDisk) -> None:
     appended(disk)
     sink = disk.sinks[STREAM, "s"]
     assert sink.row is not None
-    disk.sinks[STREAM, "s"] = replace(sink, row=replace(sink.row, generation=3))
+    disk.sinks[STREAM, "s"] = replace(sink, row=dataclasses.replace(sink.row, generation=3))
 
 
 def without_ledger(disk: OnDisk) -> None:
@@ -279,7 +280,7 @@ def test_an_entry_that_was_edited_is_written_again(disk: OnDisk) -> None:
     disk.checkpoint(STREAM, 2)
     sink = disk.sinks[STREAM, "s"]
     assert sink.row is not None
-    disk.sinks[STREAM, "s"] = replace(sink, row=replace(sink.row, digest="2" * 64))
+    disk.sinks[STREAM, "s"] = replace(sink, row=dataclasses.replace(sink.row, digest="2" * 64))
     path = disk.root / STREAM / "offsets/2"
     path.write_text(path.read_text().replace('"0":2', '"0":9'))
     plan = disk.plan(STREAM, goal="resume")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from msgspec.structs import replace
 
@@ -93,7 +95,7 @@ def test_a_sink_that_lacks_a_batch_gets_the_rows_that_the_other_one_holds(disk: 
     for name, digest in (("a", "1" * 64), ("b", "0" * 64)):
         sink = disk.sinks[STREAM, name]
         assert sink.row is not None
-        disk.sinks[STREAM, name] = replace(sink, row=replace(sink.row, digest=digest))
+        disk.sinks[STREAM, name] = replace(sink, row=dataclasses.replace(sink.row, digest=digest))
     old = materialise(disk, 1, "1" * 64)
     plan = disk.plan(STREAM, goal="resume")
     assert isinstance(plan, Plan)

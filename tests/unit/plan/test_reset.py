@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -109,7 +110,7 @@ def test_a_table_with_rows_of_another_stream_is_not_emptied(home: Path) -> None:
     first = json.loads(log.read_text().splitlines()[0])
     row = decode_row(first["commitInfo"]["userMetadata"])
     assert row is not None
-    other = replace(row, stream="billing")
+    other = dataclasses.replace(row, stream="billing")
     actions = (
         {"commitInfo": {"userMetadata": encode_row(other, fenced_at=0, table_id="t", seen=0)}},
         {"txn": {"appId": app_id("billing", "out"), "version": transaction_version(1, 1, 4)}},

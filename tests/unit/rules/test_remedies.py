@@ -6,11 +6,10 @@ ledger rows. The command is the one that the finding prints, with the place on d
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ import click
 import msgspec
 import pytest
 from click.testing import CliRunner
-from msgspec.structs import replace
 
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.main import holdfast
@@ -270,7 +268,7 @@ def test_a_wrong_command_is_found(
 ) -> None:
     right = next(each for each in OFFERED if each.rule.code == "HF606")
     lay_down(right.case, tmp_path, monkeypatch)
-    wrong = dataclasses.replace(right, command=command)
+    wrong = replace(right, command=command)
     assert find_problem(wrong, run(command, tmp_path)) != ""
 
 

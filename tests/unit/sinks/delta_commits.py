@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from holdfast.formats.delta_log import newest_version, walk_back
 from holdfast.sinks.delta.commit import Identity

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
-from msgspec.structs import replace
 from pyspark.errors import PySparkException
 
 from holdfast import points

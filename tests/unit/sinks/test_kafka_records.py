@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 import pytest
-from msgspec.structs import replace
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -71,7 +71,7 @@ def test_what_kafka_would_not_take_is_refused_at_once(given: dict[str, Any]) -> 
 
 def test_a_ledger_record_comes_back_as_it_was() -> None:
     assert decode_record(encode_record(RECORD)) == RECORD
-    later = replace(RECORD, row=replace(ROW, digest="d"))
+    later = msgspec.structs.replace(RECORD, row=replace(ROW, digest="d"))
     assert decode_record(encode_record(later)) == later
 
 

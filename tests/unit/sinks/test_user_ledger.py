@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from holdfast.ids import BatchId
 from holdfast.ledger.output import CannotSettleError, EmptyOutput, RestoreOutput

@@ -8,9 +8,9 @@ back to reads them again; they are kept aside. Rows of other writers stay where 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import msgspec
-from msgspec.structs import replace
 
 from holdfast.apply.steps.kind import (
     Done,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import uuid
 from collections.abc import Iterator
@@ -271,4 +272,4 @@ def _rebind(now: StreamNow, place: Location) -> Iterator[Step]:
         assert row is not None
         binding = Binding(query_id=QueryId(row.binding.query_id), checkpoint=str(place))
         why = "The sink takes batches of the checkpoint in its new place, and of no other."
-        yield settle_sink(now, sink, replace(row, binding=binding), why=why)
+        yield settle_sink(now, sink, dataclasses.replace(row, binding=binding), why=why)

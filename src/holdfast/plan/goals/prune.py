@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-
-from msgspec.structs import replace
 
 from holdfast import clock
 from holdfast.ledger.output import COPY, KeepOutput

@@ -9,6 +9,7 @@ now, so its digest is another.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 import msgspec
@@ -238,6 +239,6 @@ def _settle(now: StreamNow, files: dict[str, str], newest: BatchId) -> tuple[Ste
 def _set_digest(now: StreamNow, sink: SinkNow, covered: Coverage) -> SettleSink:
     row = sink.row
     assert row is not None
-    new = replace(row, digest=covered.digest, end_offsets=covered.end_offsets)
+    new = dataclasses.replace(row, digest=covered.digest, end_offsets=covered.end_offsets)
     why = "The same batch, with the time at which its entry was written again."
     return settle_sink(now, sink, new, why=why)

@@ -10,8 +10,7 @@ sinks, and the state that the batches have written.
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-from msgspec.structs import replace
+from dataclasses import replace
 
 from holdfast.checkpoint.layout import COMMITS, OFFSETS
 from holdfast.checkpoint.offsets import OffsetEntry

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-
-from msgspec.structs import replace
+from dataclasses import replace
 
 from holdfast.checkpoint.text import parse_json_object, whole_number
 from holdfast.formats.delta_log import Commit

@@ -17,6 +17,7 @@ that in the fence's place, and then a batch may be there twice.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 
 import msgspec
@@ -103,7 +104,9 @@ class LedgerState(msgspec.Struct, frozen=True, kw_only=True):
 
     def holds(self, old: LedgerRow | None, new: LedgerRow) -> bool:
         """Return whether its fenced row is the one that a new one is to replace."""
-        return self.row == (None if old is None else replace(old, epoch=new.epoch, nonce=new.nonce))
+        return self.row == (
+            None if old is None else dataclasses.replace(old, epoch=new.epoch, nonce=new.nonce)
+        )
 
 
 class DeltaLedger:

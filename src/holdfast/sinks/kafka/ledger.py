@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
-
-from msgspec.structs import replace
 
 from holdfast.errors import HoldfastError
 from holdfast.events import emit

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -33,7 +33,8 @@ Array = Any
 """A `pyarrow.Array`, which has no types of its own."""
 
 
-class Fixed(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Fixed:
     """A type all of whose values have as many bytes."""
 
     width: int
@@ -43,7 +44,8 @@ class Fixed(msgspec.Struct, frozen=True):
     """What stands for NULL while the others are encoded."""
 
 
-class Varying(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Varying:
     """A type whose values differ in length."""
 
     encode: Callable[[Array], Array]

@@ -8,9 +8,8 @@ compares, in two round trips; what is compared does not grow with the table.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import msgspec
 
 from holdfast.sinks.postgres.ledger_rows import COLUMNS, PARTITIONS, make_row
 from holdfast.sinks.postgres.storage import find_change, table_oid
@@ -58,7 +57,8 @@ FROM holdfast.ledger l LEFT JOIN pg_class c ON c.oid = to_regclass(%s) LEFT JOIN
 WHERE l.stream = %s AND l.sink = %s FOR UPDATE OF l"""  # noqa: S608 - no value in it
 
 
-class Look(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
     """The ledger row, locked, and the table as it is now."""
 
     row: LedgerRow | None

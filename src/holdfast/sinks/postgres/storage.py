@@ -8,10 +8,11 @@ the table, or a partition that stays in use, is emptied or replaced.
 
 from __future__ import annotations
 
-import msgspec
+from dataclasses import dataclass
 
 
-class Relation(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
     """One line: a table or a partition."""
 
     oid: str

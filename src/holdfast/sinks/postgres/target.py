@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import msgspec
-
 from holdfast.sinks.postgres.encode import Encoder
 from holdfast.sinks.postgres.storage import table_oid
 
@@ -38,7 +36,8 @@ class Table:
         return self.name if self.is_partitioned else f"ONLY {self.name}"
 
 
-class Key(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
     """A column by which rows are merged, and what its unique index takes for equal."""
 
     name: str

@@ -15,9 +15,8 @@ from __future__ import annotations
 import importlib.util
 import pickle
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import msgspec
 
 from holdfast.errors import HoldfastError, missing_extra
 from holdfast.ledger.decide import Apply, Decision, Reason, Refuse, Skip, decide
@@ -45,7 +44,8 @@ class PartialBatchError(Exception):
     """The rows that came are not as many as were counted; nothing was committed."""
 
 
-class Task(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
     """What a task needs to write a batch; sent to the executor."""
 
     dsn: Secret

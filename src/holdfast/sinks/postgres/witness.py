@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import msgspec
 
 from holdfast.sinks.postgres.storage import find_emptied
 from holdfast.sinks.postgres.target import quote
@@ -49,7 +48,8 @@ SELECT coalesce((SELECT jsonb_object_agg(c.name, c.kind)
     pg_relation_size(to_regclass(%s)) / current_setting('block_size')::bigint"""
 
 
-class Witness(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Witness:
     """Rows that a table held."""
 
     storage: str

@@ -6,9 +6,8 @@ Runs on the driver, or in one task on an executor: the standard library, pyarrow
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import msgspec
 
 from holdfast.events import emit
 from holdfast.events.batches import (
@@ -44,7 +43,8 @@ LOCK_TIMEOUT_MS = 60_000
 IDLE_TIMEOUT_MS = 60_000
 
 
-class Written(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
     """What became of a batch."""
 
     decision: Decision
@@ -93,7 +93,8 @@ def write_batch(
     return Written(decision=decision, rows=rows)
 
 
-class BatchTransaction(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchTransaction:
     """The atomic step of one batch: what is done inside its transaction."""
 
     connection: psycopg.Connection

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec.structs import replace
 
 from holdfast.errors import HoldfastError
 from holdfast.events import emit
