@@ -151,7 +151,8 @@ class Watch:
     def __init__(self, inside: str | None, seen: Witnessed) -> None:
         places = {sys.prefix, f"{sys.base_prefix}/lib", str(Path(holdfast.__file__).parent)}
         self._python = tuple(os.path.realpath(place) + "/" for place in places)
-        # Rules of other packages are looked for where Python looks for packages.
+        # Rules of other packages are looked for where Python looks for packages. Python lists such
+        # a directory again when something was written there, such as the coverage of another run.
         self._searched = {os.path.realpath(place) for place in sys.path}
         self._inside = None if inside is None else os.path.realpath(inside)
         above, name = os.path.split(self._inside or "")
@@ -163,7 +164,7 @@ class Watch:
         if event in _LOOKS and isinstance(arguments[0], str | bytes):
             path, flags = arguments[0], arguments[2] if event == "open" else 0
             wrote = isinstance(flags, int) and bool(flags & _WRITES)
-            is_search = event == "os.scandir" and os.path.realpath(path) in self._searched
+            is_search = event != "open" and os.path.realpath(path) in self._searched
             if wrote or not (is_search or self._may_read(os.fsdecode(path))):
                 self._seen.touched.append(f"{event} {os.fsdecode(path)!r}")
         elif event not in _LOOKS and event.startswith(_CHANGES):
