@@ -189,7 +189,7 @@ class Mission:
 
     def remove_markers(self, said: str) -> None:
         """Do what a plan on S3 leaves to the person, with Spark's own client."""
-        places = re.findall(r"aws s3 rm --recursive s3://(\S+)\. ", said)
+        places = re.findall(r"aws s3 rm --recursive s3://(\S+)$", said, re.MULTILINE)
         self.show("a plan on S3 names the old state", len(places) == 2 * (self.store == "s3"))
         jvm: Any = self.spark._jvm  # noqa: SLF001 - Python has no other way
         settings = self.spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 - the same

@@ -122,4 +122,4 @@ def test_what_marks_directories_in_a_bucket_is_left_to_a_person(
     *before, last = start_again([cast(StreamNow, now)])
     assert last.startswith("Start the programs as before")
     assert len(before) == (command is not None)
-    assert all(f": {command}. " in each for each in before)
+    assert all(each.endswith(f": {command}") for each in before)

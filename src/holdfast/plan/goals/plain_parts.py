@@ -41,10 +41,10 @@ def start_again(begun_anew: Iterable[StreamNow]) -> tuple[str, ...]:
     """
     return (
         *(
-            f"Before {each.stream} starts, remove what marks directories in its old state: "
-            f"{remover} {quote(str(each.checkpoint.location.join(STATE)))}. Spark does not begin "
-            "beside it (STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY). The state itself is kept with "
-            "the old checkpoint."
+            f"Before {each.stream} starts, remove what marks directories in its old state. Spark "
+            "does not begin beside it (STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY), and the state "
+            "itself is kept with the old checkpoint: "
+            f"{remover} {quote(str(each.checkpoint.location.join(STATE)))}"
             for each in begun_anew
             if each.is_stateful and (remover := each.checkpoint.location.kind.directory_remover)
         ),
