@@ -2,6 +2,7 @@
 
     /srv/streams/readings               its checkpoint, as Spark has written it: batches 0 to 11
     /srv/streams/_holdfast/readings     its record
+    /srv/in                             the files that it has read
     /srv/lake/readings                  its table: a log with one version for each batch
 
 Reading a Delta table's log needs no Spark, so every plan and every rehearsal runs as it stands.
@@ -10,9 +11,12 @@ Reading a Delta table's log needs no Spark, so every plan and every rehearsal ru
 from __future__ import annotations
 
 import json
+import os
 import tarfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from holdfast.ids import BatchId, QueryId
 from holdfast.ledger.coverage import NOTHING_READ, Coverage, read_coverage
@@ -66,8 +70,20 @@ def _unpack(srv: Path) -> None:
     (srv / "checkpoint").rename(checkpoint)
     for sidecar in checkpoint.rglob(".*.crc"):
         sidecar.unlink()  # as on an object store, where Hadoop writes none
+    (srv / "in").mkdir()
     for log in (checkpoint / "sources/0").iterdir():
-        log.write_text(log.read_text().replace(_INPUT, "/srv/in"))
+        log.write_text(log.read_text().replace(_INPUT, str(srv / "in")))
+    for entry in _entries_of(checkpoint / "sources/0"):
+        file = Path(entry["path"].removeprefix("file://"))
+        file.write_text("{}")
+        os.utime(file, (entry["timestamp"] / 1000,) * 2)
+
+
+def _entries_of(log: Path) -> Iterator[dict[str, Any]]:
+    """Yield the entries of a source's log, which name the files that were read."""
+    for file in log.iterdir():
+        for line in file.read_text().splitlines()[1:]:
+            yield json.loads(line)
 
 
 def _write_table(srv: Path, query_id: str) -> None:
@@ -115,13 +131,13 @@ def _write_record(srv: Path, query_id: str) -> None:
     record = open_writer(str(srv / "streams/_holdfast" / STREAM))
     sink = SinkContract(kind="delta", place=str(srv / "lake" / STREAM), label=STREAM)
     contract = Contract(
-        sources=("FileSource[/srv/in]",),
+        sources=(f"FileSource[{srv}/in]",),
         sinks=(STREAM,),
         output_mode="append",
         operators=(),
         state_provider="",
         spark="4.2.0",
-        source_options=({"path": "/srv/in"},),
+        source_options=({"path": str(srv / "in")},),
         sink_places=(sink,),
     )
     documents: tuple[Document, ...] = (

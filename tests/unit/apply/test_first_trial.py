@@ -70,6 +70,11 @@ def test_rows_that_are_taken_away_and_not_read_again_must_be_allowed(
     assert [each.kind for each in plan.impact[0].changes] == ["skips"]
     whole = bench.planned(Request(goal="reset", start="earliest", output=output))
     assert f"skips-data:{STREAM}" not in whole.words
+    (bench.home / "in/003.json").unlink()
+    lost = bench.planned(Request(goal="reset", start="earliest", output=output))
+    (change,) = lost.impact[0].changes
+    assert (change.kind, change.amount, change.unit) == ("loses", 1, "file")
+    assert f"skips-data:{STREAM}" in lost.words
 
 
 @pytest.mark.parametrize(

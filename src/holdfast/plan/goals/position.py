@@ -155,7 +155,7 @@ def _earliest(now: StreamNow, ends: Mapping[str, object], *, is_first: bool) -> 
         refused = _refuse_options(now, source, kind.starting_options)
         if refused is not None:
             return refused
-        if is_first and now.is_plain and offset.log_index is not None:
+        if is_first and offset.log_index is not None:
             changes += find_gone_files(now, source, offset.log_index)
         shown.append(
             f"reads {_path(now, source)} from its beginning"
