@@ -13,6 +13,7 @@ from campaigns.remedies.streams import cut_off, delete
 from campaigns.situations.appended import AppendedStream
 from campaigns.situations.situation import Bench as SituationBench
 from holdfast.checkpoint.layout import COMMITS, OFFSETS, SOURCES
+from holdfast.plan.signs import PENDING_QUIET_S
 from holdfast.proof.multiset import compare
 
 BATCHES = 4
@@ -61,8 +62,8 @@ def _after(
 
 
 def _age(checkpoint: Path) -> None:
-    """Make its files a minute old: one without a lease must be quiet before a plan is applied."""
-    then = time.time() - 60
+    """Make its files old enough: one without a lease must be quiet before a plan is applied."""
+    then = time.time() - PENDING_QUIET_S
     for path in checkpoint.rglob("*"):
         os.utime(path, (then, then))
 

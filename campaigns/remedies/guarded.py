@@ -21,7 +21,9 @@ BATCHES = 4
 Damage = Callable[[FileStream], None]
 
 
-def _after(damage: Damage, made: type[FileStream] = FileStream) -> Callable[..., CarriedOut]:
+def _after(
+    damage: Damage, made: type[FileStream] = FileStream, *, goal: str = ""
+) -> Callable[..., CarriedOut]:
     """Return what runs a stream of four batches, damages it and repairs it."""
 
     def carry_out(bench: Bench, code: str) -> CarriedOut:
@@ -29,7 +31,7 @@ def _after(damage: Damage, made: type[FileStream] = FileStream) -> Callable[...,
         stream.add(BATCHES)
         stream.run()
         damage(stream)
-        return stream.repair(code)
+        return stream.repair(code, goal=goal)
 
     return carry_out
 
@@ -192,7 +194,7 @@ REMEDIES = (
         carry_out=_after(_delete_everything, DeltaStream),
     ),
     *(
-        Remedy(name=name, code=code, goal="reset", carry_out=_after(damage, made))
+        Remedy(name=name, code=code, goal="reset", carry_out=_after(damage, made, goal="reset"))
         for name, (code, damage, made) in _RESET.items()
     ),
     Remedy(

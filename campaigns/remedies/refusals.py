@@ -29,6 +29,12 @@ from holdfast.streams.refusal import UnfinishedRepairStartError
 
 BATCHES = 4
 _ACCEPT = re.compile(r"^ *(holdfast accept .+)$", re.MULTILINE)
+_NO_NEW_TABLES = """
+CREATE FUNCTION no_new_tables() RETURNS event_trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE 'no new tables today'; END $$;
+CREATE EVENT TRIGGER no_new_tables ON ddl_command_start
+    WHEN TAG IN ('CREATE TABLE', 'CREATE TABLE AS') EXECUTE FUNCTION no_new_tables();
+"""
 _CONTINUE = re.compile(r"(holdfast apply \S+ --continue)")
 
 
@@ -82,8 +88,7 @@ def _half_applied(bench: Bench, _: str) -> CarriedOut:
     stream = FileStream(bench)
     stream.add(BATCHES)
     stream.run()
-    stream.execute("ALTER TABLE readings ADD UNIQUE (value)")
-    stream.execute("CREATE TABLE reading_notes (value text REFERENCES readings (value))")
+    stream.execute(_NO_NEW_TABLES)
     reset = f"holdfast plan reset {STREAM} --root {stream.root} --from earliest --output truncate"
     try:
         plan_and_apply(f"{reset} -o plan.json", bench.place)
@@ -92,7 +97,7 @@ def _half_applied(bench: Bench, _: str) -> CarriedOut:
     else:
         raise NotOfferedError("the database has refused nothing")
     assert _CONTINUE.search(stopped), stopped
-    stream.execute("DROP TABLE reading_notes")
+    stream.execute("DROP EVENT TRIGGER no_new_tables")
     (command,) = _CONTINUE.findall(_refusal(stream, UnfinishedRepairStartError))
     run_printed(command)
     return _started(stream, command)

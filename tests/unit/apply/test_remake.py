@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from pathlib import Path
 
@@ -11,7 +12,10 @@ import pytest
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.main import run_command
 from holdfast.plan.plan_file import Plan, encode_plan
+from holdfast.plan.remake import is_same
 from holdfast.plan.steps import PutFile
+from holdfast.record.batches import JournalledBatch
+from holdfast.record.documents import encode
 from tests.docs.repair_root import STREAM
 from tests.unit.apply.test_goals import GOALS, Bench, bench
 
@@ -48,6 +52,28 @@ def test_a_permission_that_was_taken_out_of_the_file_is_still_needed(
     assert run_command(["apply", file, "--execute"]) == ExitCode.REFUSED
     assert f"--allow repeats-data:{STREAM}" in capsys.readouterr().err
     assert (bench.files(), bench.ledger.row) == (before, row)
+
+
+def journalled(plan: Plan, digest: str, *, batch: int = 1) -> Plan:
+    """Return the plan with a step that keeps a batch of a digest."""
+    kept = JournalledBatch(generation=1, batch=batch, digest=digest, rows="batches/0001-000001-e2")
+    step = PutFile(
+        stream=STREAM,
+        why="The sink that lacks the batch gets the rows that the other sink holds.",
+        place=plan.root,
+        path=kept.path,
+        content=encode(kept).decode(),
+        replaces=None,
+    )
+    return msgspec.structs.replace(plan, steps=(*plan.steps, step))
+
+
+def test_a_batch_that_is_kept_under_a_new_digest_is_the_same_batch(bench: Bench) -> None:
+    plan = bench.planned(GOALS["reset-here"][0])
+    first, second = (hashlib.sha256(each).hexdigest() for each in (b"1", b"2"))
+    assert is_same(journalled(plan, first), journalled(plan, second))
+    assert not is_same(journalled(plan, first), journalled(plan, first, batch=2))
+    assert not is_same(journalled(plan, first), plan)
 
 
 def edited(plan: Plan) -> dict[str, Plan]:
