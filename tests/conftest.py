@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
 from tests.drawing import SEED, left_out
 
@@ -13,10 +12,6 @@ pytest_plugins = ["lab.fixtures"]
 
 COSTS = ("unit", "spark", "drill")
 FOLDERS = {"lab": "spark", "spark": "spark", "wheel": "spark", "drills": "drill"}
-
-# How long one example takes says how busy the machine is.
-settings.register_profile("no deadline", deadline=None)
-settings.load_profile("no deadline")
 
 
 def pytest_report_header() -> str:
