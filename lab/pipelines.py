@@ -88,7 +88,7 @@ class PipelineServer(Server):
             stderr=subprocess.STDOUT,
             text=True,
             timeout=_RUN_SECONDS,
-            env={**os.environ, "SPARK_REMOTE": self.address, "PYTHONPATH": _client_packages()},
+            env={**os.environ, "SPARK_REMOTE": self.address, "PYTHONPATH": client_packages()},
         )
         return Ran(returncode=ended.returncode, said=ended.stdout)
 
@@ -110,7 +110,7 @@ class PipelineServer(Server):
             return attempt.connect_ex(("127.0.0.1", self._port)) == 0
 
 
-def _client_packages() -> str:
+def client_packages() -> str:
     """Return where the client's packages are; the first call installs them."""
     name = f"pipelines-{sha256_of_text(sys.version, _CLIENT.read_text())}"
     python = make_environment(name, ["--require-hashes", "--requirement", str(_CLIENT)])

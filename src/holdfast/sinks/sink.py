@@ -140,6 +140,9 @@ class SinkSpec(StrictABC, abstract=True):
     """The column that says which of two rows with one key is newer."""
     settles_with_spark: ClassVar[bool] = False
     """Whether only a Spark session can change its rows and its ledger row."""
+    can_be_sent: ClassVar[bool] = False
+    """Whether another process than the one of the start can write its batches, from what a contract
+    keeps of it."""
     drop_copy: ClassVar[str] = ""
     """What removes the copy {copy} of rows that a plan took away; empty when it makes none."""
     find_copies: ClassVar[str] = ""

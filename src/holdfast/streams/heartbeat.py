@@ -61,6 +61,9 @@ class LeaseRenewer:
     A start can take longer than a term. Without heartbeats another driver would take it for dead.
     """
 
+    is_handed_over = False
+    """Whether another process renews it: then the end of this one is not the query's."""
+
     def __init__(self, record: Writer, lease: Lease, sinks: tuple[SinkWriter, ...]) -> None:
         """Keep nothing yet."""
         self._record = record
@@ -103,6 +106,9 @@ class LeaseRenewer:
         """Renew the lease from now on (G2)."""
         self._thread = threading.Thread(target=self._keep, name=THREAD, daemon=True)
         self._thread.start()
+
+    def hand_over(self) -> None:
+        """Be told that the query is about to start; here this process goes on renewing."""
 
     def abandon(self) -> None:
         """Release the lease of a start that failed."""
@@ -272,7 +278,7 @@ def _close(sink: SinkWriter) -> None:
 
 def _end_all() -> None:
     """Stop what still runs when the program ends, and wait until the leases are released."""
-    renewers = [renewer for _, renewer in list(_RUNNING.values())]
+    renewers = [each for _, each in list(_RUNNING.values()) if not each.is_handed_over]
     for renewer in renewers:
         renewer.ask_to_stop()
     until = clock.monotonic() + SECONDS_TO_END

@@ -36,6 +36,7 @@ class Postgres(SinkSpec):
     capabilities: ClassVar[frozenset[Capability]] = frozenset(
         {Capability.SETTLE, Capability.CONTENTS}
     )
+    can_be_sent: ClassVar[bool] = True
     drop_copy: ClassVar[str] = "DROP TABLE IF EXISTS {copy}"
     find_copies: ClassVar[str] = "holdfast.settled names each, in the column aside."
 

@@ -1,0 +1,103 @@
+"""What a query is, as far as a client of Spark Connect can know it before it runs.
+
+Operators and sources are those of the plan that the server has analysed. What keeps state, by
+which keys and from what, is in expressions that the server does not tell: that is unknown.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from holdfast.evidence.state_columns import PlannedState
+from holdfast.record.contracts import Contract, SinkContract
+from holdfast.spark.connect import reads
+from holdfast.spark.connect.plan_text import (
+    SOURCES,
+    Node,
+    parse_plan,
+    source_name,
+    walk_streaming,
+    watermark_of,
+)
+from holdfast.spark.stateful import (
+    OPERATORS,
+    SESSIONS,
+    settings_of,
+    state_provider,
+    without_credentials,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_PYTHON_STATE = "TransformWithStateInPySpark"
+
+
+def describe_query(
+    df: DataFrame,
+    *,
+    sinks: tuple[str, ...],
+    output_mode: str,
+    sink_places: tuple[SinkContract, ...] = (),
+) -> tuple[Contract, tuple[PlannedState | None, ...]]:
+    """Return the contract of a query; what each operator would bind to its state is unknown.
+
+    Args:
+        df: The streaming DataFrame.
+        sinks: The label of each sink.
+        output_mode: As for Spark.
+        sink_places: Of each sink that has a ledger, where the ledger is.
+    """
+    spark, nodes = df.sparkSession, _nodes(df)
+    operators = tuple(name for node in nodes if (name := _operator(node)))
+    named = [source_name(node) for node in nodes if node.kind in SOURCES]
+    known = reads.find_reads(df)
+    is_known = known is not None and len(known) == len(named)
+    topics = [each.topics for each in known] if known is not None and is_known else []
+    unknown: tuple[None, ...] = (None,) * len(operators)
+    contract = Contract(
+        sources=tuple(
+            " ".join([without_credentials(name or "unknown"), *(topics[at] if topics else ())])
+            for at, name in enumerate(named)
+        ),
+        sinks=sinks,
+        output_mode=output_mode,
+        operators=operators,
+        state_provider=state_provider(spark) if operators else "",
+        spark=spark.version,
+        source_options=tuple(each.options for each in known) if known and is_known else (),
+        sink_places=sink_places,
+        operator_keys=unknown,
+        settings=settings_of(spark),
+        operator_parts=unknown,
+        operator_not_null=unknown,
+        watermarks=tuple(watermark_of(node) for node in nodes if node.kind == "EventTimeWatermark"),
+    )
+    return contract, unknown
+
+
+def find_refusal(df: DataFrame, *, output_mode: str) -> str | None:
+    """Return None: what Spark refuses on any checkpoint, its server says when the query starts."""
+    del df, output_mode
+    return None
+
+
+def find_state(df: DataFrame) -> tuple[str, ...]:
+    """Name what keeps state in a streaming query; empty without state."""
+    return tuple(name for node in _nodes(df) if (name := _operator(node)))
+
+
+def _nodes(df: DataFrame) -> list[Node]:
+    frame: Any = df
+    return list(walk_streaming(parse_plan(str(frame._explain_string(extended=True)))))
+
+
+def _operator(node: Node) -> str | None:
+    """Return the name of a node's operator with state; None when it has none."""
+    if node.kind == "Join" and not all(child.is_streaming for child in node.children):
+        return None
+    if node.kind == "Aggregate" and "session_window" in node.text:
+        return SESSIONS
+    if node.kind == _PYTHON_STATE and "pandas" in node.text.lower():
+        return OPERATORS["TransformWithStateInPandas"]
+    return OPERATORS.get(node.kind)

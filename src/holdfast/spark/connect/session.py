@@ -1,0 +1,97 @@
+"""Sessions of Spark Connect, their writers, and what a start or a call to a server raises."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from holdfast.errors import HoldfastError
+from holdfast.spark.errors import condition_of
+from holdfast.spark.plans import WriterOptions
+from holdfast.spark.ports_open import refuses_connections
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+_PACKAGE = "pyspark.sql.connect"
+_NOT_BEGUN = "STREAMING_PYTHON_RUNNER_INITIALIZATION_FAILURE"
+_NO_MODULE = re.compile(r"No module named '([\w.]+)'")
+_TOLD = re.compile(r"holdfast-far-end: (.*?) \| (.*?) \| (.*?) :far-end")
+_LOST = ("UNAVAILABLE", "Connection refused", "failed to connect", "Socket closed")
+
+
+class ServerLacksError(HoldfastError):
+    """The server's Python cannot write the batches of a guarded stream."""
+
+    code = "SERVER_LACKS"
+
+    def __init__(self, why: str, how: str) -> None:
+        super().__init__(
+            what="The stream was not started; nothing was written.",
+            why=why,
+            how=how,
+        )
+
+
+def is_connect(given: object) -> bool:
+    """Return whether something is of Spark Connect: a session, a DataFrame, a writer, a query.
+
+    Its DataFrame has every attribute, as a column: its class alone tells what it is.
+    """
+    return any(each.__module__.startswith(_PACKAGE) for each in type(given).__mro__)
+
+
+def read_start_error(error: Exception) -> HoldfastError | None:
+    """Return what a start that failed means, when its batches could not be received there."""
+    text = str(error)
+    if _NOT_BEGUN not in text and condition_of(error) != _NOT_BEGUN:
+        return None
+    if (told := _TOLD.search(text)) is not None:
+        return ServerLacksError(f"{told[1]} {told[2]}", told[3])
+    if (missing := _NO_MODULE.search(text)) is not None:
+        return ServerLacksError(
+            f"The server's Python has no module {missing[1]}.",
+            f"Install {'it' if missing[1] != 'holdfast' else 'Holdfast'} in the Python that the "
+            "server runs functions with (its PYSPARK_PYTHON), in the version of this client. To "
+            "look at both ends, run: holdfast doctor --remote sc://…",
+        )
+    return None
+
+
+def read_writer(writer: DataStreamWriter) -> WriterOptions:
+    """Read what a writer was told.
+
+    Raises:
+        AttributeError: It is not the writer of a session of Spark Connect.
+    """
+    given: Any = writer
+    told = given._write_proto
+    options = {name.lower(): value for name, value in dict(told.options).items()}
+    is_batch = told.HasField("foreach_batch")
+    return WriterOptions(
+        df=given._df,
+        output_mode=(told.output_mode or "append").lower(),
+        checkpoint=options.get("checkpointlocation"),
+        has_function=is_batch or told.HasField("foreach_writer"),
+        format="foreachBatch" if is_batch else told.format,
+        path=told.path or options.get("path"),
+        query_name=told.query_name or None,
+        trigger=str(told.WhichOneof("trigger") or ""),
+    )
+
+
+def is_certainly_gone(query: StreamingQuery, error: Exception) -> bool:
+    """Return whether a query is gone, after a call to it has raised an error.
+
+    Args:
+        query: Of Spark Connect.
+        error: What a call to it has raised.
+    """
+    if not any(each in str(error) for each in _LOST):
+        return True  # the server itself has answered
+    found: Any = query
+    session = found._session
+    address = urlsplit(f"//{session.client._builder.endpoint}")
+    return refuses_connections(address.hostname, address.port)

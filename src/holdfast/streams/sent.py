@@ -1,0 +1,105 @@
+"""What is sent to the process that writes the batches: names and values, and no secret.
+
+A sink is sent as its contract, which has the name of its secret and never its value; what lives,
+connections and threads, is made there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from holdfast.errors import ConfigError
+from holdfast.ledger.row import Binding
+from holdfast.record.contracts import SinkContract
+from holdfast.record.leases import Lease
+from holdfast.sinks.sink import SinkSpec
+from holdfast.version import __version__
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from holdfast.evidence.stream import StreamEvidence
+    from holdfast.streams.guard import Guard
+
+
+class Sent(msgspec.Struct, frozen=True, kw_only=True):
+    """One started stream, as the process of its batches gets it."""
+
+    version: str
+    """Of Holdfast, at the start."""
+    stream: str
+    generation: int
+    binding: Binding
+    record: str
+    """Where it is."""
+    checkpoint: str
+    sinks: tuple[SinkContract, ...]
+    output_mode: str
+    lease: Lease
+    first_batch: int
+
+
+class SentWriter:
+    """A function for Spark that becomes the writer of the batches where Spark unpickles it."""
+
+    def __init__(self, sent: Sent) -> None:
+        """Stand for what is sent."""
+        self.sent = sent
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[bytes]]:
+        """Send the values; what receives them is named, so that no code of ours is in the text."""
+        from holdfast.streams.far_end import receive
+
+        return receive, (msgspec.json.encode(self.sent),)
+
+    def __call__(self, batch: DataFrame, number: int) -> None:
+        """Write nothing: Spark never calls it here."""
+        raise NotImplementedError
+
+
+def check_sendable(sinks: Sequence[SinkSpec]) -> None:
+    """Refuse sinks whose batches only the process of the start can write, each by its name.
+
+    Raises:
+        ConfigError: One of them is.
+    """
+    if len(sinks) > 1:
+        raise ConfigError(
+            "Several sinks in one stream are not supported over Spark Connect yet: a batch would "
+            "be written aside under settings that your own program shares. Start one stream per "
+            "sink, or use a classic session."
+        )
+    for sink in sinks:
+        if not sink.can_be_sent:
+            raise ConfigError(
+                f"{type(sink).__name__} is not supported over Spark Connect yet, where the server "
+                "writes the batches: hf.Postgres is. Use a classic session for "
+                f"{sink.display_name}."
+            )
+        if sink.secret is None:
+            raise ConfigError(
+                f"Over Spark Connect the secret of {sink.display_name} is looked up by the server: "
+                "a function cannot be sent there without what it knows. Name an environment "
+                "variable (env:NAME) or a file (file:PATH) of the server."
+            )
+
+
+def send(evidence: StreamEvidence, guard: Guard, *, output_mode: str) -> SentWriter:
+    """Return the function of a started stream, for the process that writes its batches."""
+    return SentWriter(
+        Sent(
+            version=__version__,
+            stream=evidence.stream,
+            generation=evidence.generation.number,
+            binding=evidence.binding,
+            record=str(guard.place.record.location),
+            checkpoint=str(guard.place.checkpoint.location),
+            sinks=guard.contract.sink_places,
+            output_mode=output_mode,
+            lease=guard.lease,
+            first_batch=max(evidence.newest_planned, evidence.newest_committed + 1),
+        )
+    )
