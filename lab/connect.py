@@ -16,6 +16,7 @@ from typing import IO, ClassVar
 
 import psutil
 
+from lab.cluster import executor_settings, is_executor
 from lab.pipelines import PipelineServer, client_packages
 
 _ROOT = Path(__file__).parents[1]
@@ -29,10 +30,15 @@ class ConnectServer(PipelineServer):
     name: ClassVar[str] = "connect"
 
     def __init__(
-        self, directory: Path | None = None, *, variables: Mapping[str, str] | None = None
+        self,
+        directory: Path | None = None,
+        *,
+        variables: Mapping[str, str] | None = None,
+        has_executors: bool = False,
     ) -> None:
         super().__init__(directory)
         self._variables = dict(variables or {})
+        self._has_executors = has_executors
 
     @property
     def strike(self) -> Path:
@@ -57,6 +63,15 @@ class ConnectServer(PipelineServer):
     def process(self) -> psutil.Process:
         """The server's own process."""
         return self._tree()[0]
+
+    def executors(self) -> list[psutil.Process]:
+        """Return the executors that are processes of their own."""
+        return [each for each in self._tree() if is_executor(each)]
+
+    def _settings(self) -> dict[str, str]:
+        own = {"spark.master": "local-cluster[2,1,512]"} if self._has_executors else {}
+        more = executor_settings({}) if self._has_executors else {}
+        return {**super()._settings(), **own, **more}
 
     def _command(self) -> list[str]:
         path = os.pathsep.join([str(_WORKER), python_path()])

@@ -96,14 +96,16 @@ class PipelineServer(Server):
         return
 
     def _command(self) -> list[str]:
-        settings = {
-            "spark.connect.grpc.binding.address": "127.0.0.1",
-            "spark.connect.grpc.binding.port": str(self._port),
-        }
-        variables = environment(self.directory, settings, log_level="error")
+        variables = environment(self.directory, self._settings(), log_level="error")
         given = [f"{name}={value}" for name, value in variables.items()]
         submit = spark_home() / "bin" / "spark-submit"
         return ["env", *given, str(submit), "--class", _SERVER, "spark-internal"]
+
+    def _settings(self) -> dict[str, str]:
+        return {
+            "spark.connect.grpc.binding.address": "127.0.0.1",
+            "spark.connect.grpc.binding.port": str(self._port),
+        }
 
     def _answers(self) -> bool:
         with socket.socket() as attempt:

@@ -1,0 +1,57 @@
+"""A client that runs a guarded stream on a Spark Connect server.
+
+    python client.py ADDRESS DIRECTORY SHAPE [OPTION]...
+
+Options: `takeover`; `for-ever`, which goes on until it is stopped; `unwatched`, which ends once the
+stream has started. Its last line says how it ended.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as f
+
+import holdfast as hf
+
+APPENDED, COUNTS = "appended", "counts"
+
+
+def main(address: str, directory: str, shape: str, *options: str) -> None:
+    """Start the stream, and wait for its end."""
+    spark = SparkSession.builder.remote(address).getOrCreate()
+    home = Path(directory)
+    rows = spark.readStream.schema("id long, k string").option("maxFilesPerTrigger", 1)
+    df, into, mode = rows.json(str(home / "in")), hf.Postgres("env:DSN", table=shape), "append"
+    if shape == COUNTS:
+        df = df.groupBy("k").agg(f.count("*").alias("n"), f.sum("id").alias("total"))
+        into, mode = hf.Postgres("env:DSN", table=shape, keys=["k"]), "update"
+    trigger: dict[str, Any] = {"availableNow": True}
+    if "for-ever" in options:
+        trigger = {"processingTime": "0 seconds"}
+    query = hf.start(
+        df,
+        stream=shape,
+        into=into,
+        root=str(home / "streams"),
+        outputMode=mode,
+        trigger=trigger,
+        takeover="takeover" in options,
+    )
+    print(f"STARTED {query.id}", flush=True)
+    if "unwatched" not in options:
+        query.awaitTermination()
+    print("ENDED", flush=True)
+
+
+if __name__ == "__main__":
+    try:
+        main(*sys.argv[1:])
+    except hf.HoldfastError as error:
+        print(f"REFUSED {error.code} {error.why}", flush=True)
+        sys.stdout.flush()
+        os._exit(3)
