@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, ClassVar
@@ -18,9 +17,12 @@ import psutil
 
 from lab.cluster import executor_settings, is_executor
 from lab.pipelines import PipelineServer, client_packages
+from lab.spark import OWN, Installation
 
 _ROOT = Path(__file__).parents[1]
 _WORKER = _ROOT / "lab" / "programs" / "connect_worker"
+_SOCKET_TIMEOUT = "spark.python.authenticate.socketTimeout"
+"""For so long Spark waits for a worker to come up: 15 s are too few on a loaded machine."""
 _MODULE = "foreach_batch_worker"
 
 
@@ -35,10 +37,14 @@ class ConnectServer(PipelineServer):
         *,
         variables: Mapping[str, str] | None = None,
         has_executors: bool = False,
+        has_holdfast: bool = True,
+        installation: Installation = OWN,
     ) -> None:
         super().__init__(directory)
         self._variables = dict(variables or {})
         self._has_executors = has_executors
+        self._has_holdfast = has_holdfast
+        self.installation = installation
 
     @property
     def strike(self) -> Path:
@@ -69,12 +75,15 @@ class ConnectServer(PipelineServer):
         return [each for each in self._tree() if is_executor(each)]
 
     def _settings(self) -> dict[str, str]:
-        own = {"spark.master": "local-cluster[2,1,512]"} if self._has_executors else {}
-        more = executor_settings({}) if self._has_executors else {}
-        return {**super()._settings(), **own, **more}
+        found = {**super()._settings(), _SOCKET_TIMEOUT: "120s"}
+        if self._has_executors:
+            found |= executor_settings({}) | {"spark.master": "local-cluster[2,1,512]"}
+        return found
 
     def _command(self) -> list[str]:
-        path = os.pathsep.join([str(_WORKER), python_path()])
+        # Holdfast is installed in this Python too: only a module in its way hides it.
+        first = _WORKER if self._has_holdfast else _WORKER.with_name("connect_without_holdfast")
+        path = os.pathsep.join([str(first), python_path()])
         given = {"PYTHONPATH": path, "HOLDFAST_LAB_STRIKE": str(self.strike), **self._variables}
         env, *rest = super()._command()
         return [env, *(f"{name}={value}" for name, value in given.items()), *rest]
@@ -86,10 +95,14 @@ def python_path() -> str:
 
 
 def start_client(
-    program: Path, *arguments: str, variables: Mapping[str, str], log: IO[bytes]
+    program: Path,
+    *arguments: str,
+    variables: Mapping[str, str],
+    log: IO[bytes],
+    installation: Installation = OWN,
 ) -> subprocess.Popen[bytes]:
     """Start a program that talks to a server, in a process of its own."""
-    command: Sequence[str] = [sys.executable, str(program), *arguments]
+    command: Sequence[str] = [str(installation.python), str(program), *arguments]
     return subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,

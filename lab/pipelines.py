@@ -19,7 +19,7 @@ from typing import ClassVar
 from lab.cache import sha256_of_text
 from lab.environments import make_environment
 from lab.server import Server, free_ports
-from lab.spark import environment, spark_home
+from lab.spark import OWN, Installation, environment, spark_home
 
 _CLIENT = Path(__file__).parents[1] / "requirements" / "pipelines.txt"
 """What PySpark's extra `pipelines` asks for, beside pandas and pyarrow."""
@@ -51,6 +51,8 @@ class PipelineServer(Server):
     """A Spark Connect server for pipelines; `address` is what a client connects to."""
 
     name: ClassVar[str] = "pipelines"
+    installation: Installation = OWN
+    """The PySpark that it runs."""
 
     def __init__(self, directory: Path | None = None) -> None:
         super().__init__(directory)
@@ -96,9 +98,11 @@ class PipelineServer(Server):
         return
 
     def _command(self) -> list[str]:
-        variables = environment(self.directory, self._settings(), log_level="error")
+        variables = environment(
+            self.directory, self._settings(), log_level="error", installation=self.installation
+        )
         given = [f"{name}={value}" for name, value in variables.items()]
-        submit = spark_home() / "bin" / "spark-submit"
+        submit = spark_home(self.installation) / "bin" / "spark-submit"
         return ["env", *given, str(submit), "--class", _SERVER, "spark-internal"]
 
     def _settings(self) -> dict[str, str]:

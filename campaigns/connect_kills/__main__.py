@@ -3,8 +3,10 @@
     python -m campaigns.connect_kills [PART]...
 
 Parts: `appended` and `counts` (a stream with state that merges), each with client, worker and
-server; `executors`, the same with executors of their own; `paused`, a worker past its lease;
-`races`, two clients at once. A reader looks on meanwhile, and sees whole batches alone.
+server; `executors`, the same with executors of their own; `spark-4.1` and so on, a sample on
+another Spark; `paused`, a worker past its lease; `left`, a client killed while its stream goes on,
+and one that stops it; `races`, two clients at once. A reader looks on meanwhile, and sees whole
+batches alone.
 """
 
 from __future__ import annotations
@@ -12,20 +14,24 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import click
 
 from campaigns.connect_kills.client import APPENDED, COUNTS
 from campaigns.connect_kills.kills import CLIENT, EXECUTOR, SERVER, WORKER, run
-from campaigns.connect_kills.owners import pause, race
+from campaigns.connect_kills.owners import leave, pause, race
 from campaigns.connect_kills.world import World
 from campaigns.outcome import describe_bound
 from lab import Postgres
 from lab.scratch import scratch_directory
+from lab.versions import installation_of
 from lab.warm_up import ensure_archive
 
 RACES = 50
+VERSIONS = ("4.0", "4.1", "4.3")
+"""The other versions of Spark."""
 
 
 def run_kills(
@@ -48,10 +54,21 @@ def run_kills(
     return found.total()
 
 
+def run_on(version: str, postgres: Postgres, directory: Path) -> int:
+    """Kill a worker and a server once in the middle of a stream with state, on another Spark."""
+    installation = installation_of(version)
+    ensure_archive(installation)
+    with World(postgres, directory, COUNTS, installation=installation) as world:
+        for victim, point, told in run(world, (CLIENT, WORKER, SERVER), ("copying", "S6")):
+            click.echo(f"  {version}: {victim} killed at {point}: {told}")
+        click.echo(f"Spark {version}: 6 kills, {world.files} batches exact, {world.looks} looks")
+    return 6
+
+
 def _parts(rounds: int, races: int) -> dict[str, Callable[[Postgres, Path], int]]:
     three = (CLIENT, WORKER, SERVER)
     return {
-        shape: lambda postgres, directory, shape=shape: run_kills(  # type: ignore[misc]
+        shape: lambda postgres, directory, shape=shape: run_kills(
             postgres, directory, shape, victims=three, rounds=rounds
         )
         for shape in (APPENDED, COUNTS)
@@ -59,7 +76,9 @@ def _parts(rounds: int, races: int) -> dict[str, Callable[[Postgres, Path], int]
         "executors": lambda postgres, directory: run_kills(
             postgres, directory, APPENDED, victims=(EXECUTOR,), rounds=rounds
         ),
+        **{f"spark-{version}": partial(run_on, version) for version in VERSIONS},
         "paused": pause,
+        "left": leave,
         "races": lambda postgres, directory: race(postgres, directory, times=races),
     }
 

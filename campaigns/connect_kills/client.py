@@ -2,8 +2,8 @@
 
     python client.py ADDRESS DIRECTORY SHAPE [OPTION]...
 
-Options: `takeover`; `for-ever`, which goes on until it is stopped; `unwatched`, which ends once the
-stream has started. Its last line says how it ended.
+Options: `takeover`; `for-ever`, which goes on until it is stopped; `stops`, which stops it once a
+batch is through; `unwatched`, which ends once the stream has started. The last line says how.
 """
 
 from __future__ import annotations
@@ -43,6 +43,10 @@ def main(address: str, directory: str, shape: str, *options: str) -> None:
         takeover="takeover" in options,
     )
     print(f"STARTED {query.id}", flush=True)
+    if "stops" in options:
+        while query.lastProgress is None:
+            query.awaitTermination(1)
+        query.stop()
     if "unwatched" not in options:
         query.awaitTermination()
     print("ENDED", flush=True)

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import psutil
 
-from campaigns.connect_kills.world import WAIT_SECONDS, World
+from campaigns.connect_kills.world import WAIT_SECONDS, Started, World
 from holdfast.drills.kill.waiting import wait_until
 
 CLIENT, WORKER, SERVER, EXECUTOR = "client", "worker", "server", "executor"
@@ -24,25 +24,19 @@ def kill(world: World, victim: str, point: str) -> str:
         What became of the others.
     """
     world.add(3)
-    itself = victim in (WORKER, SERVER)
-    world.server.aim(
-        point, 2, victim=victim if itself else WORKER, signal="KILL" if itself else "STOP"
-    )
+    is_halted = victim in (CLIENT, EXECUTOR)
+    aimed = {"victim": WORKER, "signal": "STOP"} if is_halted else {"victim": victim}
+    world.server.aim(point, 2, **aimed)
     client = world.client()
     struck = world.server.struck
     wait_until(lambda: struck.exists() or _has_ended(client), seconds=WAIT_SECONDS)
     assert struck.exists(), f"{victim} at {point} was not struck: {client.said()}"
-    worker = (
-        psutil.Process(int(struck.read_text()))
-        if psutil.pid_exists(int(struck.read_text()))
-        else None
-    )
-    if victim == SERVER:
-        return _after_the_server(world, client, worker)
     if victim == WORKER:
         assert client.wait() != 0, client.said()
         return "the query failed"
-    assert worker is not None
+    worker = psutil.Process(int(struck.read_text()))
+    if victim == SERVER:
+        return _after_the_server(world, client, worker)
     if victim == CLIENT:
         client.kill()
         worker.resume()
@@ -71,20 +65,20 @@ def run(
     world.judge()
 
 
-def _has_ended(client: object) -> bool:
-    return client.process.poll() is not None  # type: ignore[attr-defined, no-any-return]
+def _has_ended(client: Started) -> bool:
+    return client.process.poll() is not None
 
 
-def _after_the_server(world: World, client: object, worker: psutil.Process | None) -> str:
+def _after_the_server(world: World, client: Started, worker: psutil.Process) -> str:
     """Wait until the orphan has ended, without a commit, and start the server again."""
     before = world.rows()
-    orphan_ended = worker is None or wait_until(lambda: not _runs(worker), seconds=WAIT_SECONDS)
-    assert orphan_ended, "the orphan lives on"
-    del before
-    client.kill()  # type: ignore[attr-defined] # it would try to reach the server for minutes
+    worker.resume()
+    assert wait_until(lambda: not _runs(worker), seconds=WAIT_SECONDS), "the orphan lives on"
+    assert world.rows() == before, "the orphan has committed"
+    client.kill()  # it would try to reach the server for minutes
     world.server.crash()
     world.server.start()
-    return "the orphan ended"
+    return "its orphan wrote nothing, and ended"
 
 
 def _runs(process: psutil.Process) -> bool:

@@ -18,6 +18,7 @@ from holdfast.drills.kill.waiting import wait_until
 from holdfast.drills.polling_reader import polling_reader
 from lab import Postgres
 from lab.connect import ConnectServer, start_client
+from lab.spark import OWN, Installation
 
 ROWS = 50
 """Of a file, which is a batch."""
@@ -66,8 +67,16 @@ class Started:
 class World:
     """One stream of one shape: its input, its table, its server and its clients."""
 
-    def __init__(
-        self, postgres: Postgres, directory: Path, shape: str, *, has_executors: bool = False
+    def __init__(  # noqa: PLR0913 - what a server has and lacks, each by name
+        self,
+        postgres: Postgres,
+        directory: Path,
+        shape: str,
+        *,
+        has_executors: bool = False,
+        has_holdfast: bool = True,
+        server_dsn: str | None = None,
+        installation: Installation = OWN,
     ) -> None:
         self.shape = shape
         self.home = directory
@@ -75,7 +84,13 @@ class World:
         self.dsn = postgres.create_database(f"connect_{os.urandom(4).hex()}")
         with psycopg.connect(self.dsn, autocommit=True) as connection:
             connection.execute(_TABLES[shape])
-        self.server = ConnectServer(variables={"DSN": self.dsn}, has_executors=has_executors)
+        self.server = ConnectServer(
+            variables={"DSN": server_dsn or self.dsn},
+            has_executors=has_executors,
+            has_holdfast=has_holdfast,
+            installation=installation,
+        )
+        self._installation = installation
         self.files = self.clients = self.looks = 0
         self._stack = ExitStack()
 
@@ -85,6 +100,10 @@ class World:
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
+
+    def another_server(self) -> ConnectServer:
+        """Return a server beside this one, not started."""
+        return ConnectServer(variables=self._variables)
 
     def add(self, files: int = 1) -> None:
         """Add files, each of which will be a batch."""
@@ -96,13 +115,20 @@ class World:
             draft.rename(self.home / "in" / f"{self.files}.json")
             self.files += 1
 
-    def client(self, *options: str) -> Started:
-        """Start a client of the stream."""
+    def client(self, *options: str, server: ConnectServer | None = None) -> Started:
+        """Start a client of the stream, on this server or another."""
         self.clients += 1
         log = self.home / f"client-{self.clients}.log"
         with log.open("wb") as file:
-            given = [self.server.address, str(self.home), self.shape, *options]
-            return Started(start_client(_CLIENT, *given, variables=self._variables, log=file), log)
+            given = [(server or self.server).address, str(self.home), self.shape, *options]
+            process = start_client(
+                _CLIENT,
+                *given,
+                variables=self._variables,
+                log=file,
+                installation=self._installation,
+            )
+            return Started(process, log)
 
     def rows(self) -> Counter[tuple[Any, ...]]:
         """Return what a reader sees now, in one look."""

@@ -28,8 +28,11 @@ def _listen() -> None:
         draft = _STRIKE.with_name("struck.draft")
         draft.write_text(str(os.getpid()))
         draft.rename(_STRIKE.with_name("struck"))
-        process = os.getppid() if victim == "server" else os.getpid()
-        os.kill(process, getattr(signal, f"SIG{name}"))
+        if victim == "server":  # and its orphan goes on when it is told to
+            os.kill(os.getppid(), getattr(signal, f"SIG{name}"))
+            os.kill(os.getpid(), signal.SIGSTOP)
+        else:
+            os.kill(os.getpid(), getattr(signal, f"SIG{name}"))
 
     points.listen(hear)
 

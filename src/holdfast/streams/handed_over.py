@@ -6,6 +6,7 @@ That process is then the stream's owner: this one can end, or be killed, and the
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
@@ -13,9 +14,12 @@ from holdfast.events import emit
 from holdfast.events.event import Warned
 from holdfast.record.epochs import is_taken
 from holdfast.record.leases import Lease, read_lease
+from holdfast.spark.errors import spark_errors
 from holdfast.streams.heartbeat import LeaseRenewer
 
 if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+
     from holdfast.sinks.sink import SinkWriter
     from holdfast.spark.port import Port
     from holdfast.storage.write import Writer
@@ -45,6 +49,13 @@ class HandedOver(LeaseRenewer):
             self.is_lost = self.is_lost or is_taken(self._record, self._lease.epoch + 1)
         except HoldfastError as error:
             emit(Warned(f"whether the lease is still held is not known: {error.why}"))
+
+    def _end_run(self, query: StreamingQuery) -> None:
+        """Say what Spark tells of the last batch: what was written is known where it was."""
+        with suppress(*spark_errors(), KeyError, TypeError):
+            progress = query.lastProgress
+            self.last_batch = None if progress is None else int(progress["batchId"])
+        super()._end_run(query)
 
     def _give_up(self) -> None:
         """Release the lease as its last owner has written it, unless another driver has it."""

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from holdfast.errors import ConfigError
+from holdfast.events import emit
+from holdfast.events.event import Warned
 from holdfast.ledger.row import Binding
 from holdfast.record.contracts import SinkContract
 from holdfast.record.leases import Lease
@@ -89,6 +91,15 @@ def check_sendable(sinks: Sequence[SinkSpec]) -> None:
 
 def send(evidence: StreamEvidence, guard: Guard, *, output_mode: str) -> SentWriter:
     """Return the function of a started stream, for the process that writes its batches."""
+    place = guard.place.checkpoint.location
+    if not place.is_local:
+        emit(
+            Warned(
+                f"{place} is in an object store, where a driver that was replaced can still write "
+                "offsets/N late. Over Spark Connect that is noticed one batch later, and not at "
+                "all if the server dies in between"
+            )
+        )
     return SentWriter(
         Sent(
             version=__version__,
