@@ -2,11 +2,11 @@
 
     python -m campaigns.connect_kills [PART]...
 
-Parts: `appended` and `counts` (a stream with state that merges), each with client, worker and
-server; `executors`, the same with executors of their own; `spark-4.1` and so on, a sample on
-another Spark; `paused`, a worker past its lease; `left`, a client killed while its stream goes on,
-and one that stops it; `races`, two clients at once. A reader looks on meanwhile, and sees whole
-batches alone.
+Parts: `appended`, `counts` (a stream with state that merges) and `lake` (Delta), each with client,
+worker and server; `executors`, the same with executors of their own; `spark-4.1` and so on, a
+sample on another Spark; `paused`, a worker past its lease; `left`, a client killed while its stream
+goes on, and one that stops it; `races`, two clients at once. A reader looks on meanwhile, and sees
+whole batches alone.
 """
 
 from __future__ import annotations
@@ -19,8 +19,16 @@ from pathlib import Path
 
 import click
 
-from campaigns.connect_kills.client import APPENDED, COUNTS
-from campaigns.connect_kills.kills import CLIENT, EXECUTOR, SERVER, WORKER, run
+from campaigns.connect_kills.client import APPENDED, COUNTS, LAKE
+from campaigns.connect_kills.kills import (
+    CLIENT,
+    EXECUTOR,
+    LAKE_POINTS,
+    POINTS,
+    SERVER,
+    WORKER,
+    run,
+)
 from campaigns.connect_kills.owners import leave, pause, race
 from campaigns.connect_kills.world import World
 from campaigns.outcome import describe_bound
@@ -40,8 +48,9 @@ def run_kills(
     """Kill in every way; print what followed; return the kills."""
     found: Counter[tuple[str, str]] = Counter()
     began = time.monotonic()
+    points = LAKE_POINTS if shape == LAKE else POINTS
     with World(postgres, directory, shape, has_executors=EXECUTOR in victims) as world:
-        for victim, point, told in run(world, victims * rounds):
+        for victim, point, told in run(world, victims * rounds, points):
             found[victim, told] += 1
             click.echo(f"  {shape}: {victim} killed at {point}: {told}")
         looks, batches = world.looks, world.files
@@ -71,7 +80,7 @@ def _parts(rounds: int, races: int) -> dict[str, Callable[[Postgres, Path], int]
         shape: lambda postgres, directory, shape=shape: run_kills(
             postgres, directory, shape, victims=three, rounds=rounds
         )
-        for shape in (APPENDED, COUNTS)
+        for shape in (APPENDED, COUNTS, LAKE)
     } | {
         "executors": lambda postgres, directory: run_kills(
             postgres, directory, APPENDED, victims=(EXECUTOR,), rounds=rounds

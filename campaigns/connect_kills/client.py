@@ -18,7 +18,7 @@ from pyspark.sql import functions as f
 
 import holdfast as hf
 
-APPENDED, COUNTS = "appended", "counts"
+APPENDED, COUNTS, LAKE = "appended", "counts", "lake"
 
 
 def main(address: str, directory: str, shape: str, *options: str) -> None:
@@ -26,7 +26,10 @@ def main(address: str, directory: str, shape: str, *options: str) -> None:
     spark = SparkSession.builder.remote(address).getOrCreate()
     home = Path(directory)
     rows = spark.readStream.schema("id long, k string").option("maxFilesPerTrigger", 1)
-    df, into, mode = rows.json(str(home / "in")), hf.Postgres("env:DSN", table=shape), "append"
+    df, mode = rows.json(str(home / "in")), "append"
+    into: hf.SinkSpec = hf.Postgres("env:DSN", table=shape)
+    if shape == LAKE:
+        into = hf.Delta(path=str(home / LAKE))
     if shape == COUNTS:
         df = df.groupBy("k").agg(f.count("*").alias("n"), f.sum("id").alias("total"))
         into, mode = hf.Postgres("env:DSN", table=shape, keys=["k"]), "update"

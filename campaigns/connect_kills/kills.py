@@ -12,6 +12,8 @@ from holdfast.drills.kill.waiting import wait_until
 
 CLIENT, WORKER, SERVER, EXECUTOR = "client", "worker", "server", "executor"
 POINTS = ("S1", "S2", "copying", "S4", "S5", "S6")
+LAKE_POINTS = ("S1", "S2", "S3", "S6", "sink-written", "S7")
+"""Of a Delta table, whose rows the server itself commits."""
 
 
 def kill(world: World, victim: str, point: str) -> str:

@@ -13,9 +13,12 @@ from typing import Any, Self
 
 import psycopg
 
-from campaigns.connect_kills.client import APPENDED, COUNTS
+from campaigns.connect_kills.client import APPENDED, COUNTS, LAKE
+from holdfast.drills.builtin.delta_table import DeltaTable
 from holdfast.drills.kill.waiting import wait_until
 from holdfast.drills.polling_reader import polling_reader
+from holdfast.storage.location import parse_location
+from holdfast.storage.open import open_reader
 from lab import Postgres
 from lab.connect import ConnectServer, start_client
 from lab.spark import OWN, Installation
@@ -82,8 +85,10 @@ class World:
         self.home = directory
         (directory / "in").mkdir(parents=True)
         self.dsn = postgres.create_database(f"connect_{os.urandom(4).hex()}")
-        with psycopg.connect(self.dsn, autocommit=True) as connection:
-            connection.execute(_TABLES[shape])
+        self._lake = DeltaTable(open_reader(parse_location(str(directory / LAKE))))
+        if shape in _TABLES:
+            with psycopg.connect(self.dsn, autocommit=True) as connection:
+                connection.execute(_TABLES[shape])
         self.server = ConnectServer(
             variables={"DSN": server_dsn or self.dsn},
             has_executors=has_executors,
@@ -132,13 +137,15 @@ class World:
 
     def rows(self) -> Counter[tuple[Any, ...]]:
         """Return what a reader sees now, in one look."""
+        if self.shape == LAKE:
+            return Counter(self._lake.read().rows)
         with psycopg.connect(self.dsn) as connection:
             return Counter(connection.execute(f"select * from {self.shape}").fetchall())  # noqa: S608
 
     def expected(self, files: int) -> Counter[tuple[Any, ...]]:
         """Return what a reader must see after so many batches."""
         rows = [self._row(each) for each in range(files * ROWS)]
-        if self.shape == APPENDED:
+        if self.shape != COUNTS:
             return Counter((row["id"], row["k"]) for row in rows)
         found: dict[str, list[int]] = {}
         for row in rows:

@@ -140,9 +140,6 @@ class SinkSpec(StrictABC, abstract=True):
     """The column that says which of two rows with one key is newer."""
     settles_with_spark: ClassVar[bool] = False
     """Whether only a Spark session can change its rows and its ledger row."""
-    can_be_sent: ClassVar[bool] = False
-    """Whether another process than the one of the start can write its batches, from what a contract
-    keeps of it."""
     drop_copy: ClassVar[str] = ""
     """What removes the copy {copy} of rows that a plan took away; empty when it makes none."""
     find_copies: ClassVar[str] = ""
@@ -189,6 +186,14 @@ class SinkSpec(StrictABC, abstract=True):
     def secret(self) -> str | None:
         """The name of the secret that it needs, never its value; None without one."""
         return None
+
+    @property
+    def why_not_sent(self) -> str | None:
+        """Why another process than that of the start cannot write its batches from its contract.
+
+        None when it can.
+        """
+        return "only the process that starts the stream can write them"
 
     @classmethod
     def from_contract(cls, contract: SinkContract) -> SinkSpec | None:

@@ -33,6 +33,7 @@ from holdfast.version import __version__
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from holdfast.record.contracts import SinkContract
     from holdfast.sinks.sink import SinkSpec
     from holdfast.storage.write import Writer
 
@@ -76,7 +77,7 @@ def receive(content: bytes) -> FarWriter:
     try:
         record = writer_of(spark, parse_location(sent.record))
         _check_record(record, sent)
-        sinks = tuple(_check_sink(contract, sent) for contract in sent.sinks)
+        sinks = tuple(_check_sink(contract, sent, spark) for contract in sent.sinks)
         renewer = FarRenewer(record, sent, spark)
         renewer.begin()
     except FarEndError:
@@ -97,10 +98,10 @@ def _check_record(record: Writer, sent: Sent) -> None:
         )
 
 
-def _check_sink(contract: Any, sent: Sent) -> SinkSpec:
+def _check_sink(contract: SinkContract, sent: Sent, spark: SparkSession) -> SinkSpec:
     """Return a sink, once its ledger is reached from here and has the epoch of the start."""
     sink = sink_of(contract)
-    ledger = None if sink is None else sink.open_ledger()
+    ledger = None if sink is None else sink.open_ledger(spark)
     if sink is None or ledger is None:
         raise FarEndError(
             f"The server cannot open the sink {contract.label}.",
@@ -114,9 +115,9 @@ def _check_sink(contract: Any, sent: Sent) -> SinkSpec:
         sent.lease.token,
     ):
         raise FarEndError(
-            f"From the server, {contract.place} is another database.",
+            f"From the server, {contract.place} is another table.",
             "Its ledger does not have the epoch that the start has just written.",
-            f"Give {contract.secret} the same meaning on both sides.",
+            f"Give {contract.secret or contract.place} the same meaning on both sides.",
         )
     return sink
 

@@ -75,17 +75,11 @@ def check_sendable(sinks: Sequence[SinkSpec]) -> None:
             "sink, or use a classic session."
         )
     for sink in sinks:
-        if not sink.can_be_sent:
+        if (why := sink.why_not_sent) is not None:
             raise ConfigError(
-                f"{type(sink).__name__} is not supported over Spark Connect yet, where the server "
-                "writes the batches: hf.Postgres is. Use a classic session for "
-                f"{sink.display_name}."
-            )
-        if sink.secret is None:
-            raise ConfigError(
-                f"Over Spark Connect the secret of {sink.display_name} is looked up by the server: "
-                "a function cannot be sent there without what it knows. Name an environment "
-                "variable (env:NAME) or a file (file:PATH) of the server."
+                f"The server of Spark Connect cannot write the batches of {sink.display_name}: "
+                f"{why}. hf.Postgres, and hf.Delta without keys=, are supported; a classic session "
+                "takes every sink."
             )
 
 

@@ -78,14 +78,19 @@ def test_what_needs_the_jvm_is_refused_by_name() -> None:
 @pytest.mark.parametrize(
     ("into", "told"),
     [
-        (hf.ForeachBatch(lambda *_: None), "ForeachBatch is not supported over Spark Connect"),
-        (hf.Delta(path="/lake/readings"), "Delta is not supported over Spark Connect"),
-        (hf.Postgres(lambda: "dsn", table="readings"), "a function cannot be sent there"),
+        (hf.ForeachBatch(lambda *_: None), "only the process that starts the stream"),
+        (hf.Delta(path="/lake/readings", keys=("id",)), "MERGE is told who commits"),
+        (hf.Postgres(lambda: "dsn", table="readings"), "a function that returns the DSN"),
     ],
 )
 def test_a_sink_that_cannot_be_sent_is_refused_by_name(into: hf.SinkSpec, told: str) -> None:
     with pytest.raises(hf.ConfigError, match=told):
         check_sendable([into])
+
+
+def test_what_names_its_secret_is_sent() -> None:
+    check_sendable([hf.Postgres("env:DSN", table="readings", keys=("id",))])
+    check_sendable([hf.Delta(path="/lake/readings")])
 
 
 def test_several_sinks_are_refused() -> None:

@@ -36,7 +36,6 @@ class Postgres(SinkSpec):
     capabilities: ClassVar[frozenset[Capability]] = frozenset(
         {Capability.SETTLE, Capability.CONTENTS}
     )
-    can_be_sent: ClassVar[bool] = True
     drop_copy: ClassVar[str] = "DROP TABLE IF EXISTS {copy}"
     find_copies: ClassVar[str] = "holdfast.settled names each, in the column aside."
 
@@ -72,6 +71,16 @@ class Postgres(SinkSpec):
     def secret(self) -> str | None:
         """The name of its DSN; None when a function returns it."""
         return shown_name(self.dsn) if isinstance(self.dsn, str) else None
+
+    @property
+    def why_not_sent(self) -> str | None:
+        """Why another process cannot write its batches; None when it can."""
+        if isinstance(self.dsn, str):
+            return None
+        return (
+            "a function that returns the DSN cannot be sent without what it knows. Name an "
+            "environment variable (env:NAME) or a file (file:PATH) of the server"
+        )
 
     @classmethod
     def from_contract(cls, contract: SinkContract) -> Postgres | None:
