@@ -66,7 +66,6 @@ def test_what_needs_the_jvm_is_refused_by_name() -> None:
     df = stand_in(DataFrame())
     for asked, told in (
         (lambda: connect.source_nodes(df), "proving or filling a stream"),
-        (lambda: connect.find_reads(df), "hf.Pipeline"),
         (lambda: refuse_connect(df, "recording queries"), "recording queries"),
     ):
         with pytest.raises(hf.UnsupportedSparkError, match="This is Spark Connect") as refused:

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, NoReturn
 
 from holdfast.sources.kafka.probe import KafkaClient
 from holdfast.spark.connect.arrow import SentJob
-from holdfast.spark.connect.describe import describe_query, find_refusal, find_state
+from holdfast.spark.connect.describe import (
+    describe_query,
+    find_reads,
+    find_refusal,
+    find_state,
+)
 from holdfast.spark.connect.refusals import TESTED, refuse
 from holdfast.spark.connect.running import RunningQuery, run_task
 from holdfast.spark.connect.session import is_connect, read_start_error
@@ -117,12 +122,6 @@ def on_time(df: DataFrame, shape: StateShape, times: Times) -> NoReturn:
     """Refuse the same."""
     del df, shape, times
     refuse("proving or filling a stream", _NO_PLAN)
-
-
-def find_reads(df: DataFrame) -> tuple[str, ...]:
-    """Refuse a pipeline, whose order follows from what its streams read."""
-    del df
-    refuse("hf.Pipeline", "the server does not tell what a query reads")
 
 
 def describe_application(spark: SparkSession) -> Iterable[bytes]:

@@ -6,6 +6,7 @@ which keys and from what, is in expressions that the server does not tell: that 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from holdfast.evidence.state_columns import PlannedState
@@ -19,6 +20,7 @@ from holdfast.spark.connect.plan_text import (
     walk_streaming,
     watermark_of,
 )
+from holdfast.spark.connect.refusals import refuse
 from holdfast.spark.stateful import (
     OPERATORS,
     SESSIONS,
@@ -51,9 +53,8 @@ def describe_query(
     spark, nodes = df.sparkSession, _nodes(df)
     operators = tuple(name for node in nodes if (name := _operator(node)))
     named = [source_name(node) for node in nodes if node.kind in SOURCES]
-    known = reads.find_reads(df)
-    is_known = known is not None and len(known) == len(named)
-    topics = [each.topics for each in known] if known is not None and is_known else []
+    known = _known(df, nodes)
+    topics = [each.topics for each in known or ()]
     unknown: tuple[None, ...] = (None,) * len(operators)
     contract = Contract(
         sources=tuple(
@@ -65,7 +66,7 @@ def describe_query(
         operators=operators,
         state_provider=state_provider(spark) if operators else "",
         spark=spark.version,
-        source_options=tuple(each.options for each in known) if known and is_known else (),
+        source_options=tuple(each.options for each in known or ()),
         sink_places=sink_places,
         operator_keys=unknown,
         settings=settings_of(spark),
@@ -85,6 +86,28 @@ def find_refusal(df: DataFrame, *, output_mode: str) -> str | None:
 def find_state(df: DataFrame) -> tuple[str, ...]:
     """Name what keeps state in a streaming query; empty without state."""
     return tuple(name for node in _nodes(df) if (name := _operator(node)))
+
+
+def find_reads(df: DataFrame) -> tuple[str, ...]:
+    """Return the locations that a streaming DataFrame reads; those of topics have none.
+
+    Raises:
+        UnsupportedSparkError: The client does not know them.
+    """
+    known = _known(df, _nodes(df))
+    if known is None or any(each.table for each in known):
+        refuse(
+            "a stream of hf.Pipeline that reads a view or a table by its name",
+            "where that is, the server does not tell",
+        )
+    return tuple(dict.fromkeys(path for each in known for path in each.paths))
+
+
+def _known(df: DataFrame, nodes: Sequence[Node]) -> tuple[reads.Read, ...] | None:
+    """Return what the client knows of each source; None when it does not know all of them."""
+    known = reads.find_reads(df)
+    is_whole = known is not None and len(known) == sum(node.kind in SOURCES for node in nodes)
+    return known if is_whole else None
 
 
 def _nodes(df: DataFrame) -> list[Node]:

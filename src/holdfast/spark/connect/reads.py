@@ -27,6 +27,10 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
     options: dict[str, str]
     """Those that are safe to keep, and what identifies its columns."""
     topics: tuple[str, ...]
+    paths: tuple[str, ...]
+    """The locations that it reads; of topics there are none."""
+    table: str
+    """The name of a table in a catalog, whose location the client does not know; else empty."""
 
 
 def find_reads(df: DataFrame) -> tuple[Read, ...] | None:
@@ -68,6 +72,8 @@ def _read(relation: Proto, client: Any) -> Read:
     named = {name.lower(): value for name, value in given.items()}
     topics = filter(None, (named.get(each) for each in ("subscribe", "subscribepattern", "assign")))
     return Read(
+        paths=tuple(source.paths) or tuple(filter(None, [named.get("path")])),
+        table=relation.read.named_table.unparsed_identifier,
         format=source.format,
         options={**kept, "format": redact(source.format), "schema": columns},
         topics=tuple(map(redact, topics)),
