@@ -21,8 +21,6 @@ from lab.spark import OWN, Installation
 
 _ROOT = Path(__file__).parents[1]
 _WORKER = _ROOT / "lab" / "programs" / "connect_worker"
-_SOCKET_TIMEOUT = "spark.python.authenticate.socketTimeout"
-"""For so long Spark waits for a worker to come up: 15 s are too few on a loaded machine."""
 _MODULE = "foreach_batch_worker"
 
 
@@ -75,7 +73,7 @@ class ConnectServer(PipelineServer):
         return [each for each in self._tree() if is_executor(each)]
 
     def _settings(self) -> dict[str, str]:
-        found = {**super()._settings(), _SOCKET_TIMEOUT: "120s"}
+        found = super()._settings()
         if self._has_executors:
             found |= executor_settings({}) | {"spark.master": "local-cluster[2,1,512]"}
         return found

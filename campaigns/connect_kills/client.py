@@ -21,6 +21,9 @@ import holdfast as hf
 APPENDED, COUNTS, LAKE = "appended", "counts", "lake"
 
 
+TRIES = 5
+
+
 def main(address: str, directory: str, shape: str, *options: str) -> None:
     """Start the stream, and wait for its end."""
     spark = SparkSession.builder.remote(address).getOrCreate()
@@ -55,10 +58,18 @@ def main(address: str, directory: str, shape: str, *options: str) -> None:
     print("ENDED", flush=True)
 
 
+def try_again(*given: str) -> None:
+    """Start the stream again while the server is too busy to start a worker, as a program would."""
+    for _ in range(TRIES):
+        try:
+            main(*given)
+        except hf.HoldfastError as error:
+            if error.code != "SERVER_BUSY":
+                print(f"REFUSED {error.code} {error.why}", flush=True)
+                os._exit(3)
+        else:
+            return
+
+
 if __name__ == "__main__":
-    try:
-        main(*sys.argv[1:])
-    except hf.HoldfastError as error:
-        print(f"REFUSED {error.code} {error.why}", flush=True)
-        sys.stdout.flush()
-        os._exit(3)
+    try_again(*sys.argv[1:])

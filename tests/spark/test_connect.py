@@ -95,4 +95,4 @@ def test_a_contract_is_the_same_as_that_of_a_classic_session(
     # A view hides from a client what its sources were given; it says that it does not know.
     assert found[-1].pop("source_options") == []
     del expected[-1]["source_options"]
-    assert found == msgspec.to_builtins(expected)
+    assert found == msgspec.json.decode(msgspec.json.encode(expected))

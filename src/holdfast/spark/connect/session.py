@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _PACKAGE = "pyspark.sql.connect"
 _NOT_BEGUN = "STREAMING_PYTHON_RUNNER_INITIALIZATION_FAILURE"
+_TOO_SLOW = "Python worker failed to connect back"
 _NO_MODULE = re.compile(r"No module named '([\w.]+)'")
 _TOLD = re.compile(r"holdfast-far-end: (.*?) \| (.*?) \| (.*?) :far-end")
 _LOST = ("UNAVAILABLE", "Connection refused", "failed to connect", "Socket closed")
@@ -35,6 +36,21 @@ class ServerLacksError(HoldfastError):
         )
 
 
+class ServerBusyError(HoldfastError):
+    """The server could not start the process of the batches in time; it can be tried again."""
+
+    code = "SERVER_BUSY"
+    retryable = True
+
+    def __init__(self) -> None:
+        super().__init__(
+            what="The stream was not started; nothing was written.",
+            why="The process that writes its batches did not come up within the ten seconds that "
+            "Spark waits for it: the server is under load.",
+            how="Start it again.",
+        )
+
+
 def is_connect(given: object) -> bool:
     """Return whether something is of Spark Connect: a session, a DataFrame, a writer, a query.
 
@@ -46,6 +62,8 @@ def is_connect(given: object) -> bool:
 def read_start_error(error: Exception) -> HoldfastError | None:
     """Return what a start that failed means, when its batches could not be received there."""
     text = str(error)
+    if _TOO_SLOW in text:
+        return ServerBusyError()
     if _NOT_BEGUN not in text and condition_of(error) != _NOT_BEGUN:
         return None
     if (told := _TOLD.search(text)) is not None:
