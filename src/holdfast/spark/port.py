@@ -183,7 +183,9 @@ def read_writer(writer: DataStreamWriter) -> WriterOptions:
         AttributeError: It is no such chain.
     """
     if session.is_connect(writer):
-        return session.read_writer(writer)
+        from holdfast.spark.connect import stream_writer as connect
+
+        return connect.read_writer(writer)
     from holdfast.spark.classic import stream_writer
 
     return stream_writer.read_writer(writer)

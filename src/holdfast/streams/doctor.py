@@ -98,6 +98,10 @@ def _not_reached() -> tuple[type[Exception], ...]:
     return (*spark_errors(), ImportError)
 
 
+def _not_answered() -> tuple[type[Exception], ...]:
+    return (*spark_errors(), ValueError)  # the latter: an older Holdfast there
+
+
 def _version(spark: SparkSession) -> Line:
     try:
         check_session(spark)
@@ -147,7 +151,7 @@ def _executor(spark: SparkSession, asked: Asked) -> Iterator[Line]:
     try:
         (answer,) = port_of(spark).run_task(spark, task)
         found = msgspec.json.decode(answer, type=Looked)
-    except Exception as error:  # noqa: BLE001 - whatever Spark and an older Holdfast there raise
+    except _not_answered() as error:
         why = first_line(error)
         said = f"Holdfast on executors, which write batches too large for the worker: {why}"
         yield Line(State.UNKNOWN, said)

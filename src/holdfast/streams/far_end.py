@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import closing, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,6 +18,7 @@ from holdfast.errors import HoldfastError
 from holdfast.events import emit
 from holdfast.events.starts import LeaseLost
 from holdfast.ledger.row import LedgerRow
+from holdfast.ledger.store import Unreadable
 from holdfast.record.leases import read_lease
 from holdfast.record.owner import this_process
 from holdfast.sinks.kinds import sink_of
@@ -55,6 +56,12 @@ class FarEndError(HoldfastError):
         return f"holdfast-far-end: {self.what} | {self.why} | {self.how} :far-end"
 
 
+class _Version(msgspec.Struct):
+    """What every version of Holdfast sends first."""
+
+    version: str
+
+
 def receive(content: bytes) -> FarWriter:
     """Become the owner of a started stream: called where the function is unpickled.
 
@@ -64,11 +71,11 @@ def receive(content: bytes) -> FarWriter:
     """
     from pyspark.sql import SparkSession
 
-    told = msgspec.json.decode(content, type=dict[str, Any])
-    if told.get("version") != __version__:
+    told = msgspec.json.decode(content, type=_Version)
+    if told.version != __version__:
         raise FarEndError(
             "The server has another version of Holdfast.",
-            f"It is {__version__} there, and {told.get('version')} here.",
+            f"It is {__version__} there, and {told.version} here.",
             "Install the same version on both sides.",
         )
     sent = msgspec.json.decode(content, type=Sent)
@@ -110,6 +117,8 @@ def _check_sink(contract: SinkContract, sent: Sent, spark: SparkSession) -> Sink
         )
     with closing(ledger):
         row = ledger.read(sent.stream)
+    if isinstance(row, Unreadable) and row.error is not None:
+        raise row.error
     if not isinstance(row, LedgerRow) or (row.epoch, row.nonce) != (
         sent.lease.epoch,
         sent.lease.token,

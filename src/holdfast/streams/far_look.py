@@ -16,6 +16,7 @@ import msgspec
 from holdfast.errors import HoldfastError
 from holdfast.printable import printable
 from holdfast.redact import redact
+from holdfast.spark.errors import spark_errors
 from holdfast.version import __version__
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def ask(spark: SparkSession, asked: Asked) -> Looked | str:
     rows = spark.readStream.format("rate").load()
     try:
         query = rows.writeStream.foreachBatch(Question(asked)).format("noop").start()
-    except Exception as error:  # noqa: BLE001 - the answer comes as an error, whatever its class
+    except spark_errors() as error:  # so the answer comes
         return read_answer(str(error))
     query.stop()
     return "The server has started a query instead of an answer"

@@ -16,13 +16,7 @@ from holdfast.events.event import Warned
 from holdfast.events.starts import LeaseLost, LeaseNotRenewed, LeaseReleased, LeaseRenewed, RunEnded
 from holdfast.record.leases import Lease, release, renew
 from holdfast.record.runs import FAILED, FINISHED, LOST, STOPPED, Run, write_run
-from holdfast.streams.query_end import (
-    StoppedError,
-    error_of,
-    has_ended,
-    is_active,
-    stop_query,
-)
+from holdfast.streams.query_end import StoppedError, error_of, has_ended, is_active, stop_query
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -61,8 +55,7 @@ class LeaseRenewer:
     A start can take longer than a term. Without heartbeats another driver would take it for dead.
     """
 
-    is_handed_over = False
-    """Whether another process renews it: then the end of this one is not the query's."""
+    is_handed_over = False  # to another process, which outlives this one
 
     def __init__(self, record: Writer, lease: Lease, sinks: tuple[SinkWriter, ...]) -> None:
         """Keep nothing yet."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -113,11 +113,10 @@ def guarded(
     query: StreamingQuery, *, stream: str, renewer: LeaseRenewer, advice: str = ""
 ) -> GuardedQuery:
     """Return a query with what a guarded one does; see `GuardedCalls`."""
-    kind: Any = GuardedQuery
+    kind = GuardedQuery
     if (of_spark := query_class(query)) is not None:
-        kind = type(GuardedQuery.__name__, (GuardedCalls, of_spark), {})
-    found: GuardedQuery = kind(query, stream=stream, renewer=renewer, advice=advice)
-    return found
+        kind = cast("type[GuardedQuery]", type(kind.__name__, (GuardedCalls, of_spark), {}))
+    return kind(query, stream=stream, renewer=renewer, advice=advice)
 
 
 def describe_failure(stream: str, renewer: LeaseRenewer, advice: str = "") -> str:

@@ -42,7 +42,7 @@ from holdfast.streams.resolve import (
     highest_epoch,
     resolve_sinks,
 )
-from holdfast.streams.sent import SentWriter, check_sendable, send
+from holdfast.streams.sending import SentWriter, check_sendable, send
 from holdfast.streams.slow_start import SlowStart
 from holdfast.streams.source_probes import SourceProbes, topic_ids_of
 

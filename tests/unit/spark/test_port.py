@@ -9,7 +9,7 @@ from holdfast.spark.classic import adapter as classic
 from holdfast.spark.connect import adapter as connect
 from holdfast.spark.port import find_port, is_stream_writer, port_of, refuse_connect
 from holdfast.streams.resolve import check_session
-from holdfast.streams.sent import check_sendable
+from holdfast.streams.sending import check_sendable
 from tests.stand_ins import stand_in
 
 

@@ -23,7 +23,8 @@ from holdfast.streams.batches import find_strange
 from holdfast.streams.far_end import FarEndError, FarRenewer
 from holdfast.streams.far_look import Looked, read_answer
 from holdfast.streams.handed_over import HandedOver
-from holdfast.streams.sent import Sent, SentWriter
+from holdfast.streams.sending import SentWriter
+from holdfast.streams.sent import Sent
 from holdfast.version import __version__
 
 CLIENT = Owner(host="laptop", pid=7)

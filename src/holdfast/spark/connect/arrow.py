@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.spark.arrow import Order, RecordBatch
+from holdfast.spark.connect.untyped import untyped
+from holdfast.spark.errors import spark_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -19,7 +21,7 @@ class SentJob:
 
     def __init__(self, df: DataFrame) -> None:
         """Start nothing: the request is sent when the rows are read."""
-        self._df: Any = df
+        self._df = untyped(df)
         self._error: BaseException | None = None
 
     def messages(self) -> Generator[RecordBatch | Order]:
@@ -32,7 +34,7 @@ class SentJob:
                 for batch in each.to_batches() if hasattr(each, "to_batches") else ():
                     yield batch
                     came += 1
-        except Exception as error:  # noqa: BLE001 - it is raised by `wait`
+        except _broken() as error:
             self._error = error
             return
         yield list(range(came))
@@ -45,3 +47,7 @@ class SentJob:
         """
         if self._error is not None:
             raise self._error
+
+
+def _broken() -> tuple[type[Exception], ...]:
+    return (*spark_errors(), ValueError)  # the latter is pyarrow's

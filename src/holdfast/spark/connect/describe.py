@@ -7,7 +7,7 @@ which keys and from what, is in expressions that the server does not tell: that 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.evidence.state_columns import PlannedState
 from holdfast.record.contracts import Contract, SinkContract
@@ -21,6 +21,7 @@ from holdfast.spark.connect.plan_text import (
     watermark_of,
 )
 from holdfast.spark.connect.refusals import refuse
+from holdfast.spark.connect.untyped import untyped
 from holdfast.spark.stateful import (
     OPERATORS,
     SESSIONS,
@@ -52,15 +53,10 @@ def describe_query(
     """
     spark, nodes = df.sparkSession, _nodes(df)
     operators = tuple(name for node in nodes if (name := _operator(node)))
-    named = [source_name(node) for node in nodes if node.kind in SOURCES]
     known = _known(df, nodes)
-    topics = [each.topics for each in known or ()]
     unknown: tuple[None, ...] = (None,) * len(operators)
     contract = Contract(
-        sources=tuple(
-            " ".join([without_credentials(name or "unknown"), *(topics[at] if topics else ())])
-            for at, name in enumerate(named)
-        ),
+        sources=_sources(nodes, known),
         sinks=sinks,
         output_mode=output_mode,
         operators=operators,
@@ -103,6 +99,14 @@ def find_reads(df: DataFrame) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path for each in known for path in each.paths))
 
 
+def _sources(nodes: Sequence[Node], known: tuple[reads.Read, ...] | None) -> tuple[str, ...]:
+    """Return the sources as Spark names them, and of a topic its name where it is known."""
+    named = [source_name(node) or "unknown" for node in nodes if node.kind in SOURCES]
+    topics = [each.topics for each in known] if known else [()] * len(named)
+    pairs = zip(named, topics, strict=True)
+    return tuple(" ".join([without_credentials(name), *told]) for name, told in pairs)
+
+
 def _known(df: DataFrame, nodes: Sequence[Node]) -> tuple[reads.Read, ...] | None:
     """Return what the client knows of each source; None when it does not know all of them."""
     known = reads.find_reads(df)
@@ -111,8 +115,7 @@ def _known(df: DataFrame, nodes: Sequence[Node]) -> tuple[reads.Read, ...] | Non
 
 
 def _nodes(df: DataFrame) -> list[Node]:
-    frame: Any = df
-    return list(walk_streaming(parse_plan(str(frame._explain_string(extended=True)))))
+    return list(walk_streaming(parse_plan(str(untyped(df)._explain_string(extended=True)))))
 
 
 def _operator(node: Node) -> str | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.ledger.coverage import canonical_offset
+from holdfast.spark.arrow import RecordBatch
 from holdfast.spark.connect.worker import PARENT
 from holdfast.spark.plans import Untold
 
@@ -56,7 +57,7 @@ def _text(offset: object) -> str:
 def run_task(spark: SparkSession, task: Callable[[], Iterable[str]]) -> list[str]:
     """Return what a function returns on an executor."""
 
-    def run(batches: Iterator[Any]) -> Iterator[Any]:
+    def run(batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
         import pyarrow as pa
 
         for _ in batches:

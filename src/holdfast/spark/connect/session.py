@@ -1,19 +1,18 @@
-"""Sessions of Spark Connect, their writers, and what a start or a call to a server raises."""
+"""Sessions of Spark Connect, and what a start or a call to a server raises."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from holdfast.errors import HoldfastError
+from holdfast.spark.connect.untyped import untyped
 from holdfast.spark.errors import condition_of
-from holdfast.spark.plans import WriterOptions
 from holdfast.spark.ports_open import refuses_connections
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
-    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 _PACKAGE = "pyspark.sql.connect"
 _NOT_BEGUN = "STREAMING_PYTHON_RUNNER_INITIALIZATION_FAILURE"
@@ -78,28 +77,6 @@ def read_start_error(error: Exception) -> HoldfastError | None:
     return None
 
 
-def read_writer(writer: DataStreamWriter) -> WriterOptions:
-    """Read what a writer was told.
-
-    Raises:
-        AttributeError: It is not the writer of a session of Spark Connect.
-    """
-    given: Any = writer
-    told = given._write_proto
-    options = {name.lower(): value for name, value in dict(told.options).items()}
-    is_batch = told.HasField("foreach_batch")
-    return WriterOptions(
-        df=given._df,
-        output_mode=(told.output_mode or "append").lower(),
-        checkpoint=options.get("checkpointlocation"),
-        has_function=is_batch or told.HasField("foreach_writer"),
-        format="foreachBatch" if is_batch else told.format,
-        path=told.path or options.get("path"),
-        query_name=told.query_name or None,
-        trigger=str(told.WhichOneof("trigger") or ""),
-    )
-
-
 def is_certainly_gone(query: StreamingQuery, error: Exception) -> bool:
     """Return whether a query is gone, after a call to it has raised an error.
 
@@ -109,7 +86,6 @@ def is_certainly_gone(query: StreamingQuery, error: Exception) -> bool:
     """
     if not any(each in str(error) for each in _LOST):
         return True  # the server itself has answered
-    found: Any = query
-    session = found._session
+    session = untyped(query)._session
     address = urlsplit(f"//{session.client._builder.endpoint}")
     return refuses_connections(address.hostname, address.port)
