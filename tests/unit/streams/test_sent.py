@@ -15,7 +15,7 @@ from holdfast.ledger.row import Binding
 from holdfast.record.contracts import SinkContract
 from holdfast.record.leases import Lease, read_lease, take_lease
 from holdfast.record.owner import Owner, this_process
-from holdfast.spark.connect.session import ServerLacksError, read_start_error
+from holdfast.spark.connect.session import ServerBusyError, ServerLacksError, read_start_error
 from holdfast.spark.plans import Untold
 from holdfast.storage.memory import MemoryStorage
 from holdfast.streams import far_end
@@ -174,6 +174,12 @@ def test_what_the_server_lacks_is_named() -> None:
     assert "another epoch" in told.why
     assert told.how == "Change it."
     assert read_start_error(Exception("[TABLE_OR_VIEW_NOT_FOUND]")) is None
+
+
+def test_a_server_that_is_too_slow_can_be_tried_again() -> None:
+    told = read_start_error(Exception("Python worker failed to connect back.\n\nJVM stacktrace:"))
+    assert isinstance(told, ServerBusyError)
+    assert told.retryable
 
 
 def test_an_answer_is_found_in_the_text_of_an_error() -> None:
