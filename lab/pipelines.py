@@ -19,7 +19,7 @@ from typing import ClassVar
 from lab.cache import sha256_of_text
 from lab.environments import make_environment
 from lab.server import Server, free_ports
-from lab.spark import environment, spark_home
+from lab.spark import OWN, Installation, environment, spark_home
 
 _CLIENT = Path(__file__).parents[1] / "requirements" / "pipelines.txt"
 """What PySpark's extra `pipelines` asks for, beside pandas and pyarrow."""
@@ -51,6 +51,8 @@ class PipelineServer(Server):
     """A Spark Connect server for pipelines; `address` is what a client connects to."""
 
     name: ClassVar[str] = "pipelines"
+    installation: Installation = OWN
+    """The PySpark that it runs."""
 
     def __init__(self, directory: Path | None = None) -> None:
         super().__init__(directory)
@@ -88,7 +90,7 @@ class PipelineServer(Server):
             stderr=subprocess.STDOUT,
             text=True,
             timeout=_RUN_SECONDS,
-            env={**os.environ, "SPARK_REMOTE": self.address, "PYTHONPATH": _client_packages()},
+            env={**os.environ, "SPARK_REMOTE": self.address, "PYTHONPATH": client_packages()},
         )
         return Ran(returncode=ended.returncode, said=ended.stdout)
 
@@ -96,21 +98,25 @@ class PipelineServer(Server):
         return
 
     def _command(self) -> list[str]:
-        settings = {
+        variables = environment(
+            self.directory, self._settings(), log_level="error", installation=self.installation
+        )
+        given = [f"{name}={value}" for name, value in variables.items()]
+        submit = spark_home(self.installation) / "bin" / "spark-submit"
+        return ["env", *given, str(submit), "--class", _SERVER, "spark-internal"]
+
+    def _settings(self) -> dict[str, str]:
+        return {
             "spark.connect.grpc.binding.address": "127.0.0.1",
             "spark.connect.grpc.binding.port": str(self._port),
         }
-        variables = environment(self.directory, settings, log_level="error")
-        given = [f"{name}={value}" for name, value in variables.items()]
-        submit = spark_home() / "bin" / "spark-submit"
-        return ["env", *given, str(submit), "--class", _SERVER, "spark-internal"]
 
     def _answers(self) -> bool:
         with socket.socket() as attempt:
             return attempt.connect_ex(("127.0.0.1", self._port)) == 0
 
 
-def _client_packages() -> str:
+def client_packages() -> str:
     """Return where the client's packages are; the first call installs them."""
     name = f"pipelines-{sha256_of_text(sys.version, _CLIENT.read_text())}"
     python = make_environment(name, ["--require-hashes", "--requirement", str(_CLIENT)])

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from holdfast.sinks.postgres.sink import Postgres
     from holdfast.sinks.table_changed import TableChangedError
     from holdfast.sinks.user.sink import Sink
-    from holdfast.spark.port import UnsupportedSparkError
+    from holdfast.spark.refusal import UnsupportedSparkError
     from holdfast.streams.batches import BatchRefusedError
     from holdfast.streams.external_table import ExternalTable
     from holdfast.streams.guard_writer import guard
@@ -152,7 +152,7 @@ _HOMES = {
         "streams.plain_check": "check",
         "streams.recording": "record_queries",
         "streams.query": "LeaseLostError stop_on_sigterm",
-        "spark.port": "UnsupportedSparkError",
+        "spark.refusal": "UnsupportedSparkError",
         "streams.refusal": "StartRefusedError",
         "streams.start": "start",
     }.items()

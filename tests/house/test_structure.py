@@ -18,7 +18,7 @@ SCHEMES_NAMED_IN = 8
 """May only go down."""
 PRIVATE = {"_jdf", "_jsq", "_jvm", "_jsparkSession", "_jsc", "_jconf", "_jwrite", "_gateway"}
 CLASSIC = "holdfast.spark.classic"
-OUTSIDE = [path for path in python_files("src") if "/holdfast/spark/classic/" not in str(path)]
+OUTSIDE = [path for path in python_files("src") if "/holdfast/spark/c" not in str(path)]
 GRAPH = grimp.build_graph("holdfast", exclude_type_checking_imports=False)
 IMPORTS = {
     module: GRAPH.find_modules_directly_imported_by(module) for module in sorted(GRAPH.modules)

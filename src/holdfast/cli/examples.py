@@ -29,6 +29,7 @@ EXAMPLES = {
         "holdfast diagnose readings --root /srv/streams --probe",
         "kubectl logs DRIVER | holdfast diagnose /srv/checkpoint --error -",
     ),
+    "doctor": ("holdfast doctor --remote sc://spark.internal:15002 --secret env:DSN",),
     "drill": (
         "holdfast drill list",
         "holdfast drill run app:stream --source-sample .",

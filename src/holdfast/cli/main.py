@@ -28,6 +28,7 @@ VERBS = {
     "adopt": "Say what a guarded start of a plain stream will find, and what to change for it.",
     "diagnose": "Say whether a restart is safe, what it loses or repeats, and what repairs that.",
     "check": "Say whether new code can continue on its checkpoints, before it is deployed.",
+    "doctor": "Say whether a guarded stream can run on a Spark Connect server.",
     "drill": "Kill a stream in every phase of a micro-batch; check for lost or duplicated rows.",
     "evidence": "Pack what is needed to judge a checkpoint into one sealed zip file.",
     "facts": "Show the nine facts of a stream, each with where it was read.",

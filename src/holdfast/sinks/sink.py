@@ -187,6 +187,14 @@ class SinkSpec(StrictABC, abstract=True):
         """The name of the secret that it needs, never its value; None without one."""
         return None
 
+    @property
+    def why_not_sent(self) -> str | None:
+        """Why another process than that of the start cannot write its batches from its contract.
+
+        None when it can.
+        """
+        return "only the process that starts the stream can write them"
+
     @classmethod
     def from_contract(cls, contract: SinkContract) -> SinkSpec | None:
         """Return the sink that a contract tells of; None when the contract does not suffice."""

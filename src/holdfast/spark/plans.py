@@ -23,6 +23,15 @@ class SourceNode(msgspec.Struct, frozen=True, kw_only=True):
     display_name: str
 
 
+class Untold(msgspec.Struct, frozen=True, kw_only=True):
+    """What a query tells that does not say what the batch covers that it is in."""
+
+    last_batch: int | None
+    """The last batch that it has finished in this run; None before that."""
+    end_offsets: frozenset[str]
+    """Of that batch, in canonical form."""
+
+
 class StaticSide(msgspec.Struct, frozen=True, kw_only=True):
     """Data of a streaming query that is not a stream."""
 

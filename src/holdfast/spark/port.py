@@ -1,7 +1,7 @@
 """The port to Spark: what Holdfast asks of it beyond PySpark's documented API.
 
 Streams, sinks and plans see this module and the values of `plans` only. Each kind of session has an
-adapter, a module with these functions: `classic` today.
+adapter, a module with these functions: `classic` and `connect`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from holdfast.evidence.state_columns import PlannedState
 from holdfast.record.contracts import Contract, SinkContract
 from holdfast.sources.kafka.probe import KafkaClient
 from holdfast.spark.arrow import ArrowJob
+from holdfast.spark.connect import session
+from holdfast.spark.connect.refusals import refuse
 from holdfast.spark.plans import (
     NotDecided,
     OnTime,
@@ -21,9 +23,11 @@ from holdfast.spark.plans import (
     StateShape,
     StaticSide,
     Times,
+    Untold,
     WriterOptions,
 )
-from holdfast.spark_versions import SUPPORTED
+from holdfast.spark.refusal import UnsupportedSparkError
+from holdfast.spark_versions import SparkVersion
 from holdfast.storage.location import Location
 from holdfast.storage.read import Reader
 from holdfast.storage.write import Writer
@@ -35,14 +39,15 @@ if TYPE_CHECKING:
 
     from holdfast.spark.classic.dry_run import Recorder
 
-_CONNECT = "pyspark.sql.connect"
-
 
 class RunningQuery(Protocol):
     """The query of one start, which may not have begun yet."""
 
-    def end_offsets(self) -> set[str] | None:
-        """Return the end offsets of the batch that it is in, canonical; None if it is stopped."""
+    def end_offsets(self) -> set[str] | Untold | None:
+        """Return the end offsets of the batch that it is in, canonical; None if it is stopped.
+
+        Where no function is told them, what it tells of the batch before.
+        """
 
     def is_active(self) -> bool:
         """Return whether it runs and nobody has begun to stop it."""
@@ -57,6 +62,20 @@ class Settings(Protocol):
 
 class Port(Protocol):
     """What one kind of session answers."""
+
+    @property
+    def runs_functions_elsewhere(self) -> bool:
+        """Whether the function of a query runs in another process, which can outlive this one."""
+
+    def check_version(self, version: SparkVersion) -> None:
+        """Refuse a supported version of Spark that sessions of this kind are not supported with.
+
+        Raises:
+            UnsupportedSparkError: It is one.
+        """
+
+    def read_start_error(self, error: Exception) -> HoldfastError | None:
+        """Return what an error of a start means; None when Spark's own says it."""
 
     def describe_query(
         self,
@@ -134,21 +153,12 @@ class Port(Protocol):
         """Return what writes below a location through the session's own file system."""
 
 
-class UnsupportedSparkError(HoldfastError):
-    """This Spark session cannot run a guarded stream."""
-
-    code = "UNSUPPORTED_SPARK"
-
-    def __init__(self, why: str, *, how: str = "") -> None:
-        super().__init__(
-            what="The stream was not started; nothing was written.",
-            why=why,
-            how=how or f"Use a classic session of PySpark {', '.join(SUPPORTED)}.",
-        )
-
-
 def find_port(spark: SparkSession | None) -> Port | None:
     """Return the port of a session; None if its kind has none."""
+    if session.is_connect(spark):
+        from holdfast.spark.connect import adapter as connect
+
+        return connect
     from holdfast.spark.classic import adapter
 
     return adapter if adapter.is_classic(spark) else None
@@ -158,11 +168,11 @@ def port_of(spark: SparkSession) -> Port:
     """Return the port of a session.
 
     Raises:
-        UnsupportedSparkError: It is a session of Spark Connect.
+        UnsupportedSparkError: It has none.
     """
     port = find_port(spark)
     if port is None:
-        raise _connect_refused()
+        raise UnsupportedSparkError(f"This is no session of Spark: {type(spark).__name__}.")
     return port
 
 
@@ -170,13 +180,22 @@ def read_writer(writer: DataStreamWriter) -> WriterOptions:
     """Read what a chain of `df.writeStream` was told.
 
     Raises:
-        UnsupportedSparkError: It is of Spark Connect.
         AttributeError: It is no such chain.
     """
+    if session.is_connect(writer):
+        from holdfast.spark.connect import stream_writer as connect
+
+        return connect.read_writer(writer)
     from holdfast.spark.classic import stream_writer
 
-    refuse_connect(writer)
     return stream_writer.read_writer(writer)
+
+
+def is_stream_writer(given: object) -> bool:
+    """Return whether something is a `DataStreamWriter`, of any kind of session."""
+    if session.is_connect(given):  # its DataFrame has every attribute, as a column
+        return type(given).__name__ == "DataStreamWriter"
+    return hasattr(given, "foreachBatch")
 
 
 def record_starts(recorder: Recorder, settings: Mapping[str, str]) -> None:
@@ -193,26 +212,27 @@ def record_starts(recorder: Recorder, settings: Mapping[str, str]) -> None:
 
 def is_certainly_gone(query: StreamingQuery, error: Exception) -> bool:
     """Return whether a query cannot run any more, after a call to it has raised an error."""
+    if session.is_connect(query):
+        return session.is_certainly_gone(query, error)
     from holdfast.spark.classic import jvm
 
     return jvm.is_certainly_gone(query, error)
 
 
-def refuse_connect(given: object) -> None:
-    """Refuse a DataFrame, a session or a writer of Spark Connect.
+def query_class(query: StreamingQuery) -> type | None:
+    """Return the class with the methods of a query; None where it is `StreamingQuery` itself."""
+    return type(query) if session.is_connect(query) else None
 
-    Its DataFrame has every attribute, as a column: its class alone tells what it is.
+
+def refuse_connect(given: object, what: str) -> None:
+    """Refuse what is not supported over Spark Connect.
+
+    Args:
+        given: A session, a DataFrame or a writer.
+        what: What was asked for.
 
     Raises:
-        UnsupportedSparkError: It is one.
+        UnsupportedSparkError: It is of Spark Connect.
     """
-    if type(given).__module__.startswith(_CONNECT):
-        raise _connect_refused()
-
-
-def _connect_refused() -> UnsupportedSparkError:
-    return UnsupportedSparkError(
-        "This is Spark Connect, which does not tell what a batch covers before it is written.",
-        how="Create the session with SparkSession.builder.master(…) instead of .remote(…), on "
-        f"PySpark {', '.join(SUPPORTED)}. On Databricks, use compute with dedicated access mode.",
-    )
+    if session.is_connect(given):
+        refuse(what, "it needs the JVM of the session")

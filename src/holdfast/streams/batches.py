@@ -26,6 +26,7 @@ from holdfast.ledger.coverage import Coverage, read_coverage, same_offsets
 from holdfast.ledger.decide import Refuse, Skip
 from holdfast.ledger.row import Attempt, Binding
 from holdfast.record.input_files import InputFile, keep_input_files
+from holdfast.spark.plans import Untold
 from holdfast.spark.port import RunningQuery
 from holdfast.streams.heartbeat import LeaseRenewer
 from holdfast.streams.query_end import StoppedError
@@ -135,10 +136,10 @@ class BatchWriter(msgspec.Struct, frozen=True, kw_only=True):
             why = f"{covered.path}: {covered.reason}."
             raise BatchRefusedError(self.stream, batch_id, why=why)
         assert isinstance(covered, Coverage)
-        running = self.query.end_offsets()
-        if running is None or not same_offsets(running, covered.end_offsets):
+        strange = find_strange(self.query.end_offsets(), covered)
+        if strange is not None:
             # A fenced driver can still write the checkpoint; on S3 its late request replaces ours.
-            why = f"offsets/{batch_id} is not what this query has planned: another driver wrote it."
+            why = f"offsets/{strange} is not what this query has planned: another driver wrote it."
             raise BatchRefusedError(self.stream, batch_id, why=why)
         generation, record = self.generation, self.spool.record
         files = {
@@ -177,3 +178,22 @@ class BatchWriter(msgspec.Struct, frozen=True, kw_only=True):
             emit(BatchSkipped(self.stream, batch_id, sinks=self._shown, drained=drained))
         if has_state:
             batch.write.format("noop").mode("overwrite").save()
+
+
+def find_strange(running: set[str] | Untold | None, covered: Coverage) -> int | None:
+    """Return the batch whose offsets are not those that the query has planned; None if none is.
+
+    Where a function is not told what its batch covers, the batch before is compared: what the query
+    says it has read must be where this batch begins, and the ledger must have that end too.
+
+    Args:
+        running: What the query tells; None when it is being stopped.
+        covered: What `offsets/N` says of the batch, and `offsets/N-1` of its beginning.
+    """
+    if not isinstance(running, Untold):
+        is_same = running is not None and same_offsets(running, covered.end_offsets)
+        return None if is_same else covered.batch_id
+    before = covered.batch_id - 1
+    if running.last_batch != before:
+        return None  # it is the first of this run
+    return None if same_offsets(set(running.end_offsets), covered.start_offsets) else before

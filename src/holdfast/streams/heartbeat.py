@@ -16,13 +16,7 @@ from holdfast.events.event import Warned
 from holdfast.events.starts import LeaseLost, LeaseNotRenewed, LeaseReleased, LeaseRenewed, RunEnded
 from holdfast.record.leases import Lease, release, renew
 from holdfast.record.runs import FAILED, FINISHED, LOST, STOPPED, Run, write_run
-from holdfast.streams.query_end import (
-    StoppedError,
-    error_of,
-    has_ended,
-    is_active,
-    stop_query,
-)
+from holdfast.streams.query_end import StoppedError, error_of, has_ended, is_active, stop_query
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -60,6 +54,8 @@ class LeaseRenewer:
 
     A start can take longer than a term. Without heartbeats another driver would take it for dead.
     """
+
+    is_handed_over = False  # to another process, which outlives this one
 
     def __init__(self, record: Writer, lease: Lease, sinks: tuple[SinkWriter, ...]) -> None:
         """Keep nothing yet."""
@@ -103,6 +99,9 @@ class LeaseRenewer:
         """Renew the lease from now on (G2)."""
         self._thread = threading.Thread(target=self._keep, name=THREAD, daemon=True)
         self._thread.start()
+
+    def hand_over(self) -> None:
+        """Be told that the query is about to start; here this process goes on renewing."""
 
     def abandon(self) -> None:
         """Release the lease of a start that failed."""
@@ -272,7 +271,7 @@ def _close(sink: SinkWriter) -> None:
 
 def _end_all() -> None:
     """Stop what still runs when the program ends, and wait until the leases are released."""
-    renewers = [renewer for _, renewer in list(_RUNNING.values())]
+    renewers = [each for _, each in list(_RUNNING.values()) if not each.is_handed_over]
     for renewer in renewers:
         renewer.ask_to_stop()
     until = clock.monotonic() + SECONDS_TO_END

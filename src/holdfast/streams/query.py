@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pyspark.sql.streaming.query import StreamingQuery
 
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.spark.errors import spark_errors
+from holdfast.spark.port import query_class
 from holdfast.streams.heartbeat import SECONDS_TO_END
 
 if TYPE_CHECKING:
     from types import FrameType
 
     from holdfast.streams.heartbeat import LeaseRenewer
+
+    _Methods = StreamingQuery
+else:  # each kind of session has a class of its own
+    _Methods = object
 
 
 class LeaseLostError(HoldfastError):
@@ -31,8 +36,8 @@ class LeaseLostError(HoldfastError):
         )
 
 
-class GuardedQuery(StreamingQuery):
-    """Spark's query, which also releases its lease, and says what a failure means."""
+class GuardedCalls(_Methods):
+    """What a guarded query does beyond Spark's, whatever kind of session it is of."""
 
     def __init__(
         self, query: StreamingQuery, *, stream: str, renewer: LeaseRenewer, advice: str = ""
@@ -45,7 +50,7 @@ class GuardedQuery(StreamingQuery):
             renewer: Keeps its lease.
             advice: What repairs the checkpoint, if the start saw that Spark will refuse it.
         """
-        vars(self).update(vars(query))
+        self.__dict__.update(vars(query))
         self._advice = advice
         self._stream = stream
         self._renewer = renewer
@@ -100,9 +105,25 @@ class GuardedQuery(StreamingQuery):
         self._renewer.ask_to_stop()
 
 
+class GuardedQuery(GuardedCalls, StreamingQuery):
+    """Spark's query, which also releases its lease, and says what a failure means."""
+
+
+def guarded(
+    query: StreamingQuery, *, stream: str, renewer: LeaseRenewer, advice: str = ""
+) -> GuardedQuery:
+    """Return a query with what a guarded one does; see `GuardedCalls`."""
+    kind = GuardedQuery
+    if (of_spark := query_class(query)) is not None:
+        kind = cast("type[GuardedQuery]", type(kind.__name__, (GuardedCalls, of_spark), {}))
+    return kind(query, stream=stream, renewer=renewer, advice=advice)
+
+
 def describe_failure(stream: str, renewer: LeaseRenewer, advice: str = "") -> str:
     """Say what became of the batch that failed: the last lines of a long traceback."""
     batch, error = renewer.failed or (None, None)
+    if renewer.is_handed_over:
+        return f"holdfast: {stream} failed on the server. The next start runs its batch again."
     if batch is None:
         said = f"holdfast: {stream} failed, and not while a batch was written to its sinks."
         return f"{said}\n  The start foresaw it. {advice}" if advice else said
@@ -130,7 +151,7 @@ def stop_on_sigterm(*queries: StreamingQuery) -> None:
     Raises:
         ConfigError: This is not the main thread, or something else is given.
     """
-    guarded = [query for query in queries if isinstance(query, GuardedQuery)]
+    guarded = [query for query in queries if isinstance(query, GuardedCalls)]
     if len(guarded) < len(queries) or not queries:
         raise ConfigError("stop_on_sigterm takes queries that hf.start has returned.")
     before, process = signal.getsignal(signal.SIGTERM), os.getpid()

@@ -194,7 +194,7 @@ def record_queries(
         UnsupportedSparkError: It is a session of Spark Connect.
         ConfigError: A number or the root makes no sense.
     """
-    refuse_connect(spark)
+    refuse_connect(spark, "recording queries")
     place = place_of(spark, root)
     application = _UNSAFE.sub("-", spark.sparkContext.applicationId)
     key = application, str(place), id(spark)

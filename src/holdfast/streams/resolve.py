@@ -14,7 +14,8 @@ from holdfast.errors import ConfigError
 from holdfast.ledger.row import LedgerRow
 from holdfast.ledger.store import LedgerStore, Unreadable
 from holdfast.sinks.sink import SinkSpec, SinkWriter
-from holdfast.spark.port import UnsupportedSparkError, port_of, refuse_connect
+from holdfast.spark.port import is_stream_writer, port_of
+from holdfast.spark.refusal import UnsupportedSparkError
 from holdfast.spark_versions import SparkVersion, parse_version, supported
 from holdfast.storage.location import refuse_credentials
 
@@ -31,10 +32,11 @@ def check_session(spark: SparkSession) -> SparkVersion:
     Raises:
         UnsupportedSparkError: It cannot.
     """
-    port_of(spark)  # refuses one of Spark Connect
+    port = port_of(spark)
     version = parse_version(spark.version)
     if version is None or supported(spark.version) is None:
         raise UnsupportedSparkError(f"This is Spark {spark.version}.")
+    port.check_version(version)
     return version
 
 
@@ -42,11 +44,9 @@ def check_streaming(df: DataFrame) -> None:
     """Refuse what is not a streaming DataFrame.
 
     Raises:
-        UnsupportedSparkError: It is one of Spark Connect.
         ConfigError: It is not.
     """
-    refuse_connect(df)
-    if hasattr(df, "foreachBatch"):
+    if is_stream_writer(df):
         raise ConfigError(
             "hf.start takes the streaming DataFrame itself, without .writeStream. To keep a chain "
             "of .writeStream, use hf.guard(writer, …).start()."

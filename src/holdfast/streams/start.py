@@ -19,6 +19,7 @@ from holdfast.record.owner import this_process
 from holdfast.record.runs import Run
 from holdfast.sinks.sink import SinkSpec, SinkWriter, as_sinks
 from holdfast.sources.probe import SourceProbe
+from holdfast.spark.errors import spark_errors
 from holdfast.spark.port import port_of
 from holdfast.spark_versions import version_text
 from holdfast.storage.location import spark_location
@@ -27,6 +28,7 @@ from holdfast.streams.announce import WaitingTeller, announce, warn
 from holdfast.streams.batches import BatchWriter
 from holdfast.streams.fan_out import BatchSpool
 from holdfast.streams.guard import Guard
+from holdfast.streams.handed_over import renewer_of
 from holdfast.streams.heartbeat import LeaseRenewer, refuse_second_query
 from holdfast.streams.place import Place, find_place
 from holdfast.streams.query_end import stop_named
@@ -40,6 +42,7 @@ from holdfast.streams.resolve import (
     highest_epoch,
     resolve_sinks,
 )
+from holdfast.streams.sending import SentWriter, check_sendable, send
 from holdfast.streams.slow_start import SlowStart
 from holdfast.streams.source_probes import SourceProbes, topic_ids_of
 
@@ -132,9 +135,11 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
             raise
 
     def _go(self, given: Given, slow: SlowStart) -> StreamingQuery:
-        from holdfast.streams.query import GuardedQuery
+        from holdfast.streams.query import guarded
 
         spark = self.df.sparkSession
+        if port_of(spark).runs_functions_elsewhere:
+            check_sendable(self.sinks)
         slow.at("reads the record and looks at the sinks")
         place = find_place(spark, self.stream, self.root, checkpoint=self.checkpoint)  # G1
         refuse_second_query(spark, place.record, self.stream)
@@ -144,7 +149,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
             emit(_resolved(place, sinks))
             slow.at("takes the lease")
             lease = self._take_lease(place, sinks, slow)  # G2
-            renewer = LeaseRenewer(place.record, lease, sinks)
+            renewer = renewer_of(port_of(spark), place.record, lease, sinks=sinks)
             renewer.begin()
             undone.callback(renewer.abandon)
             slow.at("reads the checkpoint and the ledgers, and asks the sources")
@@ -162,12 +167,13 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
             # First of all, should anything fail from here on: also a Ctrl-C while Spark starts it.
             undone.callback(stop_named, spark, self.stream)
             slow.at("waits until Spark has started the query")
+            renewer.hand_over()
             query = self._begin(guard.place, writer)  # G6
             renewer.keep(query, _run(query, evidence, guard, sources=checked.sources))
             undone.pop_all()
         at = (self.stream, guard.place.generation.number, lease.epoch)
         emit(QueryStarted(*at, query=str(query.id)))
-        return GuardedQuery(query, stream=self.stream, renewer=renewer, advice=advice)
+        return guarded(query, stream=self.stream, renewer=renewer, advice=advice)
 
     def _take_lease(self, place: Place, sinks: tuple[SinkWriter, ...], slow: SlowStart) -> Lease:
         """Take the next epoch, above what sinks hold: a record may be older than its sinks."""
@@ -209,8 +215,12 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
             ),
         )
 
-    def _writer(self, evidence: StreamEvidence, guard: Guard, renewer: LeaseRenewer) -> BatchWriter:
+    def _writer(
+        self, evidence: StreamEvidence, guard: Guard, renewer: LeaseRenewer
+    ) -> BatchWriter | SentWriter:
         port = port_of(self.df.sparkSession)
+        if port.runs_functions_elsewhere:
+            return send(evidence, guard, output_mode=self.output_mode)
         spool = BatchSpool(
             record=guard.place.record,
             is_needed=len(self.sinks) > 1 and not port.is_repeatable(self.df),
@@ -227,10 +237,16 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
             renewer=renewer,
         )
 
-    def _begin(self, place: Place, writer: BatchWriter) -> StreamingQuery:
+    def _begin(self, place: Place, writer: BatchWriter | SentWriter) -> StreamingQuery:
         location = spark_location(place.checkpoint.location)
         stream = self.writer.foreachBatch(writer).queryName(self.stream)
-        return stream.option("checkpointLocation", location).start()
+        try:
+            return stream.option("checkpointLocation", location).start()
+        except spark_errors() as error:
+            refused = port_of(self.df.sparkSession).read_start_error(error)
+            if refused is None:
+                raise
+            raise refused from None
 
 
 def _resolved(place: Place, sinks: tuple[SinkWriter, ...]) -> Resolved:

@@ -1,11 +1,15 @@
-"""Spark Connect has no adapter yet: it is refused by name, before anything is read or written."""
+"""Which session has which port; what Spark Connect lacks is refused by name."""
 
 from __future__ import annotations
 
 import pytest
 
 import holdfast as hf
-from holdfast.spark.port import find_port, port_of
+from holdfast.spark.classic import adapter as classic
+from holdfast.spark.connect import adapter as connect
+from holdfast.spark.port import find_port, is_stream_writer, port_of, refuse_connect
+from holdfast.streams.resolve import check_session
+from holdfast.streams.sending import check_sendable
 from tests.stand_ins import stand_in
 
 
@@ -28,23 +32,67 @@ class SparkSession:
     version = "4.2.1"
 
 
-def test_a_dataframe_of_spark_connect_is_refused_by_name() -> None:
-    into = hf.ForeachBatch(lambda *_: None)
+class OldSession(SparkSession):
+    __module__ = "pyspark.sql.connect.session"
+    version = "3.5.9"
+
+
+def test_each_kind_of_session_has_its_port() -> None:
+    assert find_port(stand_in(SparkSession())) is connect
+    assert port_of(stand_in(SparkSession())).runs_functions_elsewhere
+    assert not classic.runs_functions_elsewhere
+    assert find_port(stand_in(object())) is None
+
+
+def test_both_adapters_have_the_same_functions() -> None:
+    own = {"is_classic", "is_connect"}
+    assert set(classic.__all__) - own == set(connect.__all__) - own
+
+
+def test_a_dataframe_whose_columns_have_any_name_is_no_writer() -> None:
+    assert not is_stream_writer(stand_in(DataFrame()))
+    assert is_stream_writer(stand_in(DataStreamWriter()))
+
+
+def test_a_version_that_connect_was_not_run_with_is_refused_by_name() -> None:
+    assert check_session(stand_in(SparkSession()))[:2] == (4, 2)
     with pytest.raises(hf.UnsupportedSparkError) as refused:
-        hf.start(stand_in(DataFrame()), stream="readings", into=into)
+        check_session(stand_in(OldSession()))
+    assert "Spark 3.5 is not supported there yet" in refused.value.why
     assert "nothing was written" in refused.value.what
-    assert "This is Spark Connect" in refused.value.why
-    assert "SparkSession.builder.master(…) instead of .remote(…)" in refused.value.how
-    assert "3.5, 4.0, 4.1, 4.2, 4.3" in refused.value.how
 
 
-def test_a_chain_of_spark_connect_is_refused_by_name() -> None:
-    into = hf.ForeachBatch(lambda *_: None)
-    with pytest.raises(hf.UnsupportedSparkError, match="This is Spark Connect"):
-        hf.guard(stand_in(DataStreamWriter()), stream="readings", into=into)
+def test_what_needs_the_jvm_is_refused_by_name() -> None:
+    df = stand_in(DataFrame())
+    for asked, told in (
+        (lambda: connect.source_nodes(df), "proving or filling a stream"),
+        (lambda: refuse_connect(df, "recording queries"), "recording queries"),
+    ):
+        with pytest.raises(hf.UnsupportedSparkError, match="This is Spark Connect") as refused:
+            asked()
+        assert told in refused.value.why
+        assert "SparkSession.builder.master(…) instead of .remote(…)" in refused.value.how
 
 
-def test_a_session_of_spark_connect_has_no_port() -> None:
-    assert find_port(stand_in(SparkSession())) is None
-    with pytest.raises(hf.UnsupportedSparkError, match="This is Spark Connect"):
-        port_of(stand_in(SparkSession()))
+@pytest.mark.parametrize(
+    ("into", "told"),
+    [
+        (hf.ForeachBatch(lambda *_: None), "only the process that starts the stream"),
+        (hf.Delta(path="/lake/readings", keys=("id",)), "MERGE is told who commits"),
+        (hf.Postgres(lambda: "dsn", table="readings"), "a function that returns the DSN"),
+    ],
+)
+def test_a_sink_that_cannot_be_sent_is_refused_by_name(into: hf.SinkSpec, told: str) -> None:
+    with pytest.raises(hf.ConfigError, match=told):
+        check_sendable([into])
+
+
+def test_what_names_its_secret_is_sent() -> None:
+    check_sendable([hf.Postgres("env:DSN", table="readings", keys=("id",))])
+    check_sendable([hf.Delta(path="/lake/readings")])
+
+
+def test_several_sinks_are_refused() -> None:
+    sinks = [hf.Postgres("env:DSN", table=each) for each in ("a", "b")]
+    with pytest.raises(hf.ConfigError, match="Several sinks"):
+        check_sendable(sinks)

@@ -73,7 +73,7 @@ def test_a_timeout_that_spark_does_not_take_is_left_to_it(timeout: Any) -> None:
 
 
 def test_a_failure_that_the_start_foresaw_ends_with_what_repairs_it() -> None:
-    renewer = cast("Any", SimpleNamespace(failed=None, last_batch=None))
+    renewer = cast("Any", SimpleNamespace(failed=None, last_batch=None, is_handed_over=False))
     advice = "HF202 entry-unreadable. What to do (resume): holdfast plan resume readings"
     assert describe_failure("readings", renewer, advice).splitlines() == [
         "holdfast: readings failed, and not while a batch was written to its sinks.",

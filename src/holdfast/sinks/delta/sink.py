@@ -81,6 +81,16 @@ class Delta(SinkSpec):
         """Its path, or its name in the catalog."""
         return str(self.path or self.table)
 
+    @property
+    def why_not_sent(self) -> str | None:
+        """Why another process cannot write its batches; None when it can."""
+        if not self.keys:
+            return None
+        return (
+            "MERGE is told who commits by settings of the session, which the program itself shares "
+            "there. Append (without keys=), or merge into hf.Postgres"
+        )
+
     @classmethod
     def from_contract(cls, contract: SinkContract) -> Delta:
         """Return the sink that a contract tells of: by its location, or its name in a catalog."""

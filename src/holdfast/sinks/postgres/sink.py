@@ -72,6 +72,16 @@ class Postgres(SinkSpec):
         """The name of its DSN; None when a function returns it."""
         return shown_name(self.dsn) if isinstance(self.dsn, str) else None
 
+    @property
+    def why_not_sent(self) -> str | None:
+        """Why another process cannot write its batches; None when it can."""
+        if isinstance(self.dsn, str):
+            return None
+        return (
+            "a function that returns the DSN cannot be sent without what it knows. Name an "
+            "environment variable (env:NAME) or a file (file:PATH) of the server"
+        )
+
     @classmethod
     def from_contract(cls, contract: SinkContract) -> Postgres | None:
         """Return the sink that a contract tells of; None when a function returned its DSN."""

@@ -20,9 +20,11 @@ from holdfast.spark.classic.query_listener import (
 from holdfast.spark.classic.repeatable import is_repeatable
 from holdfast.spark.classic.running import RunningQuery, run_task
 from holdfast.spark.classic.state_shape import state_shape
+from holdfast.spark_versions import SparkVersion
 
 __all__ = [
     "arrow_job",
+    "check_version",
     "default_file_system",
     "describe_application",
     "describe_query",
@@ -40,8 +42,10 @@ __all__ = [
     "is_repeatable",
     "listen_to_queries",
     "on_time",
+    "read_start_error",
     "run_task",
     "running_query",
+    "runs_functions_elsewhere",
     "source_nodes",
     "state_shape",
     "static_sides",
@@ -52,3 +56,14 @@ hadoop_reader = HadoopReader
 hadoop_settings = HadoopConfiguration
 hadoop_writer = HadoopWriter
 running_query = RunningQuery
+runs_functions_elsewhere = False
+
+
+def read_start_error(error: Exception) -> None:
+    """Return None: Spark's own error says it."""
+    del error
+
+
+def check_version(version: SparkVersion) -> None:
+    """Refuse none: what is supported is supported with classic sessions."""
+    del version

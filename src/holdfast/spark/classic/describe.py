@@ -7,59 +7,27 @@ before the first. Names are those that Spark writes into `state/<operator>/_meta
 
 from __future__ import annotations
 
-import re
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from holdfast.evidence.session_settings import UNPINNED
 from holdfast.evidence.state_columns import PlannedState, not_null_columns
 from holdfast.record.contracts import Contract, SinkContract
-from holdfast.redact import redact, redact_location
+from holdfast.redact import redact
 from holdfast.spark.classic.jvm import Java, jvm_of
 from holdfast.spark.classic.plan import SOURCES, analysed, each, kind_of, options_of, walk_streaming
 from holdfast.spark.classic.state_columns import plan_state
 from holdfast.spark.errors import first_line, spark_errors
 from holdfast.spark.source_options import keep_options
+from holdfast.spark.stateful import (
+    OPERATORS,
+    SESSIONS,
+    settings_of,
+    state_provider,
+    without_credentials,
+)
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-_OPERATORS = {
-    "Aggregate": "stateStoreSave",
-    "Deduplicate": "dedupe",
-    "DeduplicateWithinWatermark": "dedupeWithinWatermark",
-    "FlatMapGroupsInPandasWithState": "applyInPandasWithState",
-    "FlatMapGroupsWithState": "flatMapGroupsWithState",
-    "GlobalLimit": "globalLimit",
-    "Join": "symmetricHashJoin",
-    "TransformWithState": "transformWithStateExec",
-    "TransformWithStateInPandas": "transformWithStateInPandasExec",
-    "TransformWithStateInPySpark": "transformWithStateInPySparkExec",
-}
-_AT_PATH = re.compile(r"(\w+)\[(.*)\]", re.DOTALL)
-"""How Spark names a source of files: `FileSource[s3a://lake/in]`."""
-_SESSIONS = "sessionWindowStateStoreSaveExec"
-_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
-# As in Spark 4.3 `checkpointing/OffsetSeq.scala` (relevantSQLConfs); older versions lack some.
-_PINNED = (
-    _PROVIDER,
-    "spark.sql.dropDuplicates.deterministicKeyOrder.enabled",
-    "spark.sql.function.protobufExtensions.enabled",
-    "spark.sql.optimizer.pruneFiltersCanPruneStreamingSubplan",
-    "spark.sql.shuffle.partitions",
-    "spark.sql.streaming.aggregation.stateFormatVersion",
-    "spark.sql.streaming.flatMapGroupsWithState.stateFormatVersion",
-    "spark.sql.streaming.join.stateFormatVersion",
-    "spark.sql.streaming.multipleWatermarkPolicy",
-    "spark.sql.streaming.queryEvolution.enableSourceEvolution",
-    "spark.sql.streaming.stateStore.compression.codec",
-    "spark.sql.streaming.stateStore.encodingFormat",
-    "spark.sql.streaming.stateStore.rocksdb.formatVersion",
-    "spark.sql.streaming.stateStore.rocksdb.mergeOperatorVersion",
-    "spark.sql.streaming.stateStore.rowChecksum.enabled",
-    "spark.sql.streaming.statefulOperator.alwaysNullableOutput.enabled",
-    "spark.sql.streaming.statefulOperator.useStrictDistribution",
-)
+    from pyspark.sql import DataFrame
 
 
 def describe_query(
@@ -87,12 +55,12 @@ def describe_query(
         sinks=sinks,
         output_mode=output_mode,
         operators=tuple(name for name, _ in operators),
-        state_provider=str(spark.conf.get(_PROVIDER)).rpartition(".")[2] if operators else "",
+        state_provider=state_provider(spark) if operators else "",
         spark=spark.version,
         source_options=tuple(map(_options, sources)),
         sink_places=sink_places,
         operator_keys=tuple(_key(node) for _, node in operators),
-        settings=_settings(spark),
+        settings=settings_of(spark),
         operator_parts=tuple(None if each is None else each.parts for each in state),
         operator_not_null=tuple(None if each is None else not_null_columns(each) for each in state),
         watermarks=tuple(_watermark(node) for kind, node in kinds if kind == "EventTimeWatermark"),
@@ -114,17 +82,6 @@ def find_refusal(df: DataFrame, *, output_mode: str) -> str | None:
 
 def _watermark(node: Java) -> str:
     return f"{node.eventTime().name()} {node.delay().toString()}"
-
-
-def _settings(spark: SparkSession) -> dict[str, str]:
-    """Return what the session would pin in a new checkpoint, and what it would not."""
-    found = {}
-    for name in (*_PINNED, *UNPINNED):
-        try:
-            found[name] = redact(str(spark.conf.get(name)))
-        except spark_errors():  # this version of Spark does not have it
-            continue
-    return found
 
 
 def _key(node: Java) -> str | None:
@@ -150,19 +107,19 @@ def _operator(kind: str, node: Java) -> str | None:
     if kind == "Join" and not (node.left().isStreaming() and node.right().isStreaming()):
         return None
     if kind == "Aggregate" and "session_window" in str(node.groupingExpressions().toString()):
-        return _SESSIONS
+        return SESSIONS
     # Spark 4.1 and later have one node for both functions, and name them apart as 4.0 does.
     if (
         kind == "TransformWithStateInPySpark"
         and str(node.userFacingDataType().toString()) == "pandas"
     ):
         kind = "TransformWithStateInPandas"
-    return _OPERATORS.get(kind)
+    return OPERATORS.get(kind)
 
 
 def _source(node: Java) -> str:
     """Return a source as Spark names it; of its options, which can hold passwords, the topic."""
-    name = _without_credentials(str(node.sourceName()))
+    name = without_credentials(str(node.sourceName()))
     if kind_of(node) != "StreamingRelationV2":
         return name
     options = options_of(node)
@@ -179,8 +136,3 @@ def _options(node: Java) -> dict[str, str]:
     options = each(node.dataSource().options())
     kept = keep_options((str(option._1()), str(option._2())) for option in options)
     return {**kept, "format": redact(str(node.dataSource().className())), "schema": columns}
-
-
-def _without_credentials(name: str) -> str:
-    matched = _AT_PATH.fullmatch(name)
-    return f"{matched[1]}[{redact_location(matched[2])}]" if matched else redact(name)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
+
+from holdfast.spark.ports_open import refuses_connections
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,12 +54,13 @@ def new_array(spark: SparkSession, kind: Java, size: int) -> Java:
 
 def call_errors() -> tuple[type[Exception], ...]:
     """Return what py4j raises when Spark does not translate an error of the JVM."""
-    from py4j.protocol import Py4JError
-
+    try:
+        from py4j.protocol import Py4JError
+    except ImportError:  # a client of Spark Connect alone
+        return ()
     return (Py4JError,)
 
 
-_SECONDS = 5.0
 _NO_OBJECT = "does not exist"
 """What py4j says of an object that the JVM does not know any more."""
 
@@ -89,13 +91,4 @@ def _is_lost_call(error: Exception) -> bool:
 
 def _refuses_connections(query: StreamingQuery) -> bool:
     client = getattr(getattr(query, "_jsq", None), "_gateway_client", None)
-    address = getattr(client, "address", None), getattr(client, "port", None)
-    if None in address:
-        return False
-    try:
-        socket.create_connection(address, timeout=_SECONDS).close()
-    except ConnectionRefusedError:
-        return True
-    except OSError:  # not known: this process cannot ask
-        return False
-    return False
+    return refuses_connections(getattr(client, "address", None), getattr(client, "port", None))

@@ -1,0 +1,3 @@
+"""Guarded streams on Spark Connect: client, worker, server and executor killed; clients racing."""
+
+from __future__ import annotations
