@@ -50,8 +50,11 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def last(self) -> BatchName | None:
         """The batch that the row is of; None if none was published since the record."""
-        since = [each for each in self.batches if self.record.is_since(each)]
-        return since[-1] if since else None
+        return next(filter(self.record.is_since, reversed(self.batches)), None)
+
+    def after(self, batch: BatchName, row: LedgerRow) -> State:
+        """Return what is there once the holder of the token has published a batch."""
+        return msgspec.structs.replace(self, batches=(*self.batches, batch), row=row)
 
 
 class Directory:

@@ -124,7 +124,6 @@ class FilesWriter(SinkWriter):
             before_commit(0)
             if self._publish(state, staged, attempt):  # S6
                 emit(Committed(**at))
-                self._known = None
                 return Apply()
             return self._what_came_between(attempt, step="renamed")
         except BaseException:
@@ -190,14 +189,17 @@ class FilesWriter(SinkWriter):
     def _publish(self, state: State, staged: str, attempt: Attempt) -> bool:
         batch = BatchName(attempt.stream, attempt.generation, attempt.batch_id)
         try:
-            return self._ledger.directory.publish(state, staged, batch)
+            is_published = self._ledger.directory.publish(state, staged, batch)
         except (WriteError, ReadError):
             # The answer may be lost: what is there decides.
             self._known = None
             _, decision = self._judge(attempt)
-            if isinstance(decision, Skip):
-                return True
-            raise
+            if not isinstance(decision, Skip):
+                raise
+            return True
+        if is_published:
+            self._known = state.after(batch, advance(state.row, attempt))
+        return is_published
 
     def _what_came_between(self, attempt: Attempt, *, step: str) -> Decision:
         """Return what the ledger says of a batch that could not be moved.
