@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 import holdfast as hf
 from holdfast.errors import ConfigError
-from holdfast.sinks.files.failures import FilesRefusedError
+from holdfast.sinks.files.failures import FilesLedgerError, FilesRefusedError
 from tests.spark.files_streams import FilesStream
 
 pytestmark = pytest.mark.sampled(4)
@@ -69,9 +69,11 @@ def test_old_batches_may_be_deleted(stream: FilesStream) -> None:
     ("change", "said"),
     [
         (lambda batch: next(batch.glob("*.json")).unlink(), "has lost the file"),
-        (lambda batch: (batch / "more.json").write_text("{}"), "did not write: more.json"),
+        (
+            lambda batch: (batch / "more.json").write_text('{"name": "x"}'),
+            "did not write: more.json",
+        ),
         (lambda batch: next(batch.glob("*.json")).write_text(""), "has a changed file"),
-        (lambda batch: (batch / "_holdfast").unlink(), ""),
     ],
 )
 def test_a_changed_batch_refuses_the_start(stream: FilesStream, change: object, said: str) -> None:
@@ -91,9 +93,14 @@ def test_a_lost_ledger_refuses_the_start(stream: FilesStream) -> None:
 
 def test_a_damaged_ledger_refuses_the_start(stream: FilesStream) -> None:
     stream.run()
+    note = stream.batch(1) / "_holdfast"
+    note.rename(stream.home / "note")
+    with pytest.raises(FilesLedgerError, match="has no note"):
+        stream.run()
+    (stream.home / "note").rename(note)
     for each in (stream.ledger / "records").iterdir():
         each.write_text("{}")
-    with pytest.raises(hf.HoldfastError):
+    with pytest.raises(FilesLedgerError, match="was changed"):
         stream.run()
     assert stream.rows() == Counter("ab")
 

@@ -16,10 +16,15 @@ from holdfast.spark.exact_parquet import READING, plain_schema
 from holdfast.storage.location import spark_location
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import StructField
 
     from holdfast.sinks.files.directory import Directory
     from holdfast.sinks.files.sink import Files
+
+
+_EMPTY = "holdfast:empty:6a1f0c52e6a94b0fb5c1d3a7f2a1c9d4"
+"""What Spark's CSV reader is told to give for an empty text, which it takes for NULL otherwise."""
 
 
 @contextmanager
@@ -61,13 +66,21 @@ def _read(
     options = {**READING, **TEXT_OPTIONS[sink.format]}
     if sink.format != "parquet":
         options |= {"mode": "FAILFAST", "multiLine": str(sink.format == "csv")}
+    if sink.format == "csv":
+        options |= {"emptyValue": _EMPTY}
     top = directory.mover.location.join(directory.name)
     reader = session.read.format(sink.format).options(**options, basePath=spark_location(top))
     where = [spark_location(top.join(str(each))) for each in batches]
-    return reader.schema(schema.add(COLUMN, "string")).load(where).select(*_columns(df))
+    rows = reader.schema(schema.add(COLUMN, "string")).load(where)
+    return rows.select(*(_column(field) for field in df.schema.fields))
 
 
-def _columns(df: DataFrame) -> list[str]:
+def _column(field: StructField) -> Column:
+    from pyspark.sql import functions as F
+
     from holdfast.proof.row_hash import quoted
 
-    return [quoted(name) for name in df.columns]
+    column = F.col(quoted(field.name))
+    if field.dataType.typeName() != "string":
+        return column
+    return F.when(column == _EMPTY, "").otherwise(column).alias(field.name)
