@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -200,6 +202,44 @@ def killing(step: int) -> Callable[[str], None]:
             raise KilledError(what)
 
     return before
+
+
+class Paused:
+    """A driver in a thread of its own, which waits before one change of its second batch."""
+
+    def __init__(self, lake: Lake, *, step: int) -> None:
+        """Write the first batch, and begin the second up to the change."""
+        self._halted, self._resumed = threading.Event(), threading.Event()
+        self._left: Iterator[int] = iter(())
+        self._driver = Driver(lake, epoch=1, before=self._before)
+        row = self._driver.start()
+        assert row is not None
+        assert self._driver.write(row, 0) == Apply()
+        self._left = iter(range(step))
+        self._pool = ThreadPoolExecutor(1)
+        self._written = self._pool.submit(self._driver.write, row, 1)
+        self._written.add_done_callback(lambda _: self._halted.set())
+        self._halted.wait()
+
+    def _before(self, what: str) -> None:
+        del what
+        if (
+            threading.current_thread() is not threading.main_thread()
+            and next(self._left, None) is None
+        ):
+            self._halted.set()
+            self._resumed.wait()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it has written the batch before the change came."""
+        return self._written.done()
+
+    def go_on(self) -> None:
+        """Resume it, and wait until it has ended."""
+        self._resumed.set()
+        self._written.exception()
+        self._pool.shutdown()
 
 
 def pausing(step: int, meanwhile: Callable[[], None]) -> tuple[Callable[[str], None], list[str]]:

@@ -15,6 +15,7 @@ from tests.unit.sinks.files_on_disk import (
     Driver,
     KilledError,
     Lake,
+    Paused,
     all_rows,
     done,
     killing,
@@ -90,6 +91,25 @@ def test_a_driver_paused_at_any_step_and_replaced_publishes_nothing_more(tmp_pat
         assert not went_on or row_of(lake).last_batch == BATCHES - 1, paused
         assert lake.seen() == all_rows(), paused
         assert row_of(lake).epoch == 2
+
+
+def test_a_paused_driver_that_resumes_within_the_takeover_publishes_once(tmp_path: Path) -> None:
+    """Both ways: before every step of the second batch, and every step of its successor."""
+    for step in count():
+        for later in range(14):
+            lake = Lake(tmp_path / f"{step}-{later}")
+            lake.home.mkdir()
+            first = Paused(lake, step=step)
+            if first.is_done:
+                first.go_on()
+                assert step == 3
+                return
+            before, paused = pausing(later, first.go_on)
+            assert Driver(lake, epoch=2, before=before).live(), (step, paused)
+            if not paused:
+                first.go_on()
+            assert lake.seen() == all_rows(), (step, paused)
+            assert row_of(lake).epoch == 2
 
 
 def test_a_paused_driver_adds_nothing_to_what_a_reset_has_emptied(tmp_path: Path) -> None:
