@@ -131,12 +131,13 @@ def _each_batch(frame: DataFrame, home: Path, write: Callable[[DataFrame, int], 
 
 def check_same_rows(spark: SparkSession, streams: list[FileStream]) -> None:
     """Hold every table against the first: as many rows, whose hashes add up to the same."""
-    found = {each.name: _add_up(spark.table(each.table)) for each in streams}
+    found = {each.name: add_up(spark.table(each.table)) for each in streams}
     first = found[streams[0].name]
     assert all(each == first for each in found.values()), f"tables differ: {found}"
 
 
-def _add_up(frame: DataFrame) -> tuple[Any, ...]:
+def add_up(frame: DataFrame) -> tuple[Any, ...]:
+    """Return how many rows there are, and the sum of their hashes."""
     hashed = F.xxhash64(*frame.columns).cast("decimal(38,0)")
     row = frame.agg(F.count(F.lit(1)), F.sum(hashed)).first()
     assert row is not None

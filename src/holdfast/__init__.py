@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         rehearse_plan,
     )
     from holdfast.sinks.delta.sink import Delta
+    from holdfast.sinks.files.sink import Files
     from holdfast.sinks.foreach_batch import ForeachBatch
     from holdfast.sinks.kafka.sink import Kafka
     from holdfast.sinks.postgres.sink import Postgres
@@ -70,6 +71,7 @@ __all__ = [
     "ConfigError",
     "Delta",
     "ExternalTable",
+    "Files",
     "ForeachBatch",
     "HoldfastError",
     "Kafka",
@@ -138,6 +140,7 @@ _HOMES = {
         "record.leases": "LeaseHeldError",
         "repairing": "apply_plan backfill continue_plan plan_undo read_plan rehearse_plan",
         "sinks.delta.sink": "Delta",
+        "sinks.files.sink": "Files",
         "sinks.foreach_batch": "ForeachBatch",
         "sinks.kafka.sink": "Kafka",
         "sinks.postgres.sink": "Postgres",

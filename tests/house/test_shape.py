@@ -104,6 +104,7 @@ def test_the_public_names_are_these() -> None:
         "ConfigError",
         "Delta",
         "ExternalTable",
+        "Files",
         "ForeachBatch",
         "HoldfastError",
         "Kafka",

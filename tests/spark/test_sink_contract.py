@@ -17,6 +17,7 @@ from holdfast.testing.sink_contract import SinkContract
 from lab import Kafka, Postgres
 from lab.topics import read_topic
 from tests.kinds.sqlite_sink import Sqlite, rows_in
+from tests.spark.files_read import rows_read
 
 pytestmark = pytest.mark.sampled(10)
 
@@ -79,3 +80,12 @@ class TestKafka(SinkContract):
         servers = Path(sink.servers.removeprefix("file:")).read_text()
         found = read_topic(servers, sink.topic)
         return [(int(key or 0), value and value.decode()) for _, key, value in found]
+
+
+class TestFiles(SinkContract):
+    @pytest.fixture(params=["parquet", "json", "csv"])
+    def sink(self, request: pytest.FixtureRequest, tmp_path: Path) -> SinkSpec:
+        return hf.Files(str(tmp_path / "lake" / "readings"), format=request.param)
+
+    def rows(self, sink: Any, spark: Any) -> list[tuple[Any, ...]]:
+        return rows_read(sink, spark, "id bigint, name string")

@@ -27,20 +27,28 @@ _WRITING = {
     "spark.sql.parquet.writeLegacyFormat": "false",
     "spark.sql.parquet.fieldId.write.enabled": "false",
 }
-_READING = {
+READING = {
     "mergeSchema": "false",
     "datetimeRebaseMode": "CORRECTED",
     "int96RebaseMode": "CORRECTED",
     "ignoreCorruptFiles": "false",
     "ignoreMissingFiles": "false",
 }
+"""Options of a reader under which a damaged or missing file is an error, and values are exact."""
 _OF_THE_SOURCE = ("__CHAR_VARCHAR_TYPE_STRING", "parquet.field.id")
 """Metadata of a column that changes how Spark reads it: padded to a length, or by another id."""
 
 
+@contextmanager
+def writing_exactly(session: SparkSession) -> Iterator[None]:
+    """Have Spark write values as they are, whatever the session says."""
+    with with_settings(session, _WRITING):
+        yield
+
+
 def write_exactly(frame: DataFrame, where: str) -> None:
     """Write a DataFrame to Parquet, in the place of what is there."""
-    with with_settings(frame.sparkSession, _WRITING):
+    with writing_exactly(frame.sparkSession):
         frame.write.mode("overwrite").option("compression", "snappy").parquet(where)
 
 
@@ -49,7 +57,7 @@ def read_exactly(session: SparkSession, where: str, schema: StructType | None = 
 
     A file that is damaged or gone is an error.
     """
-    reader = session.read.options(**_READING)
+    reader = session.read.options(**READING)
     return (reader if schema is None else reader.schema(plain_schema(schema))).parquet(where)
 
 

@@ -22,6 +22,8 @@ class Scheme(msgspec.Struct, frozen=True, kw_only=True):
     """`module:function`, called with a location and options; imported when it is used."""
     writer: str
     """The same, of what can create a file only if none is there."""
+    moving: str = ""
+    """The same, of what renames a directory in one step; empty where nothing does."""
     spellings: tuple[str, ...] = ()
     """What else people write: `s3a` for `s3`."""
     is_local: bool = False
@@ -78,6 +80,7 @@ SCHEMES: dict[str, Scheme] = {
         name="file",
         reader="holdfast.storage.local:open_local_reader",
         writer="holdfast.storage.write_local:open_local_writer",
+        moving="holdfast.storage.move_local:open_local_mover",
         is_local=True,
         has_checksum_files=True,
         keeps_spelling=True,
@@ -121,6 +124,7 @@ SCHEMES: dict[str, Scheme] = {
         name="hdfs",
         reader=_HDFS,
         writer=_HDFS_WRITTEN,
+        moving=_HDFS_WRITTEN,
         needs_session=True,
         store="hdfs",
         host="host",

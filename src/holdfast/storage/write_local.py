@@ -78,7 +78,7 @@ class LocalWriter(LocalReader):
         with self._writing(to) as attempt:
             if isinstance(source, LocalReader):
                 shutil.copyfile(source.inside(path), attempt.half_made)
-                _sync(attempt.half_made)
+                sync(attempt.half_made)
             else:
                 if source.stat(path) is None:
                     raise attempt.nothing_to_copy(path)
@@ -101,7 +101,7 @@ class _Attempt:
 
     def make_directory(self) -> None:
         try:
-            _make_directory(self.target.parent)
+            make_directories(self.target.parent)
         except OSError as error:
             raise self._unwritable(error) from error
 
@@ -118,7 +118,7 @@ class _Attempt:
         self.sync_directory()
 
     def sync_directory(self) -> None:
-        _sync(self.target.parent)
+        sync(self.target.parent)
 
     def __enter__(self) -> _Attempt:
         return self
@@ -149,16 +149,17 @@ class _Attempt:
         )
 
 
-def _make_directory(directory: Path) -> None:
+def make_directories(directory: Path) -> None:
     """Create a directory and those above it: each is in a directory that was synced."""
     if directory.is_dir():
         return
-    _make_directory(directory.parent)
+    make_directories(directory.parent)
     directory.mkdir(exist_ok=True)
-    _sync(directory.parent)
+    sync(directory.parent)
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path | str) -> None:
+    """Wait until a file, or the names in a directory, are on disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -46,13 +46,13 @@ def test_a_writer_that_syncs_no_directory_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A removal that comes after its copy was lost is what the journal must never allow."""
-    sync = write_local._sync
+    sync = write_local.sync
 
     def sync_files_only(path: Path) -> None:
         if path.is_file():
             sync(path)
 
-    monkeypatch.setattr(write_local, "_sync", sync_files_only)
+    monkeypatch.setattr(write_local, "sync", sync_files_only)
     root = tmp_path / "root"
     lost = [
         cut

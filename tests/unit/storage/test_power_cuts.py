@@ -105,7 +105,7 @@ def write_in_place(self: LocalWriter, path: str, data: bytes) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-    write_local._sync(full.parent)
+    write_local.sync(full.parent)
 
 
 class WithoutSyncOf:
@@ -140,7 +140,7 @@ def test_a_new_directory_that_is_not_synced_is_found(
     def make_only(directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)
 
-    monkeypatch.setattr(write_local, "_make_directory", make_only)
+    monkeypatch.setattr(write_local, "make_directories", make_only)
     wrong = find_wrong(tmp_path / "home", REPAIR)
     assert any("_holdfast/journal/p1/1-begun" not in cut.files for cut in wrong)
 

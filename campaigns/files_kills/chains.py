@@ -1,0 +1,114 @@
+"""Where guarded streams into files are killed, and how a chain of kills runs."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from campaigns.files_kills.workload import Workload, make_workload
+from campaigns.judging import judge
+from campaigns.kills import postgres_points
+from campaigns.streams.driven import Driven
+from holdfast.drills.builtin.cells import STATES
+from holdfast.drills.drill import Drilled, run_drill
+from holdfast.drills.kill import Driver, Named, Point, Rename
+from holdfast.drills.polling_reader import polling_reader
+from lab.spark import environment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chain:
+    """One stream and where it is killed."""
+
+    shape: str
+    points: Sequence[Point]
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+_SAMPLE: tuple[Point, ...] = (
+    Named("G3"),
+    Named("fenced"),  # the ledger is there, and its driver knows of nothing
+    Named("G5"),
+    Named("S2"),
+    Rename("before", ".parquet"),  # Spark moves a file out of its task's directory
+    Named("copying"),  # all files are there, without their note
+    Named("S4"),
+    Named("S5"),  # in the token, not visible
+    Rename("before", "hf_batch=readings.1.000000000"),
+    Rename("after", "hf_batch=readings.1.000000000"),
+    Named("S6"),  # visible, and Spark does not know it
+    Named("S7"),  # of the replay, which is skipped
+    Rename("before", "commits/1"),
+    Named("S5", nth=2),
+    Named("S6"),
+    Named("G3"),
+    Named("fenced"),
+)
+_TEXT = tuple(each for each in _SAMPLE if not isinstance(each, Rename))
+CHAINS: dict[str, Chain] = {
+    "sample": Chain(shape="parquet", points=_SAMPLE),
+    "json": Chain(shape="json", points=_TEXT),
+    "csv": Chain(shape="csv", points=_TEXT),
+    "partitioned": Chain(shape="partitioned", points=_SAMPLE),
+    "append": Chain(shape="parquet", points=postgres_points.STATELESS),
+    "state": Chain(
+        shape="distinct",
+        points=postgres_points.with_state(".zip"),
+        settings=STATES["rocksdb2"],
+    ),
+}
+PAUSES: tuple[Point, ...] = (
+    Named("S1", nth=2),
+    Named("S2", nth=2),
+    Named("S3"),
+    Named("copying"),
+    Named("S4"),
+    Named("S5", nth=2),
+    Named("S6"),
+    Named("fenced"),
+    Named("G3"),
+)
+"""Where a driver is paused past its lease, replaced by a second one, and resumed."""
+
+
+def driver_of(work: Workload, directory: Path, settings: Mapping[str, str] | None = None) -> Driver:
+    """Return a driver of a stream."""
+    return Driver(
+        work.program(str(work.home / "streams")),
+        environment=environment(directory, dict(settings or {})),
+        directory=directory / "runs",
+    )
+
+
+def run_chain(name: str, chain: Chain, *, directory: Path) -> Drilled:
+    """Kill a stream of its own at each point in turn, while readers look."""
+    work = make_workload(directory / "lake", chain.shape)
+    return run_drill(
+        name,
+        Driven(work=work, driver=driver_of(work, directory / "driver", chain.settings)),
+        list(chain.points),
+        directory=directory / "history",
+        reading=partial(polling_reader, work.watch),
+    )
+
+
+def pause(point: Point, *, directory: Path) -> str:
+    """Pause a driver past its lease, let a second one finish, and resume the first.
+
+    Raises:
+        AssertionError: Something is lost or duplicated, or the first driver ended well.
+    """
+    work = make_workload(directory / "lake", "parquet", files=3)
+    first, second = (driver_of(work, directory / name) for name in ("first", "second"))
+    with first.start(point, strike=signal.SIGSTOP) as sleeper:
+        sleeper.wait_until_halted()
+        second.run_to_end()
+        judge(work)
+        sleeper.resume()
+        ended = sleeper.wait()
+    judge(work)
+    assert ended.status != 0, f"the driver that was paused at {point} ended well"
+    return f"paused at {point}: replaced, resumed and refused; exact"
