@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
 from tests.drawing import SEED, left_out
 
@@ -14,9 +14,12 @@ pytest_plugins = ["lab.fixtures"]
 COSTS = ("unit", "spark", "drill")
 FOLDERS = {"lab": "spark", "spark": "spark", "wheel": "spark", "drills": "drill"}
 
-# How long one example takes says how busy the machine is.
-settings.register_profile("no deadline", deadline=None)
-settings.load_profile("no deadline")
+if find_spec("hypothesis"):  # the environments of other versions of Spark do without it
+    from hypothesis import settings
+
+    # How long one example takes says how busy the machine is.
+    settings.register_profile("no deadline", deadline=None)
+    settings.load_profile("no deadline")
 
 
 def pytest_report_header() -> str:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     )
     from holdfast.sinks.delta.sink import Delta
     from holdfast.sinks.foreach_batch import ForeachBatch
+    from holdfast.sinks.iceberg.sink import Iceberg
     from holdfast.sinks.kafka.sink import Kafka
     from holdfast.sinks.postgres.sink import Postgres
     from holdfast.sinks.table_changed import TableChangedError
@@ -72,6 +73,7 @@ __all__ = [
     "ExternalTable",
     "ForeachBatch",
     "HoldfastError",
+    "Iceberg",
     "Kafka",
     "LeaseHeldError",
     "LeaseLostError",
@@ -139,6 +141,7 @@ _HOMES = {
         "repairing": "apply_plan backfill continue_plan plan_undo read_plan rehearse_plan",
         "sinks.delta.sink": "Delta",
         "sinks.foreach_batch": "ForeachBatch",
+        "sinks.iceberg.sink": "Iceberg",
         "sinks.kafka.sink": "Kafka",
         "sinks.postgres.sink": "Postgres",
         "sinks.table_changed": "TableChangedError",

@@ -106,6 +106,7 @@ def test_the_public_names_are_these() -> None:
         "ExternalTable",
         "ForeachBatch",
         "HoldfastError",
+        "Iceberg",
         "Kafka",
         "LeaseHeldError",
         "LeaseLostError",

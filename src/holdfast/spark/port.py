@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from holdfast.spark.classic.dry_run import Recorder
+    from holdfast.spark.classic.iceberg_step import IcebergTables
 
 _CONNECT = "pyspark.sql.connect"
 
@@ -132,6 +133,9 @@ class Port(Protocol):
 
     def hadoop_writer(self, location: Location, spark: SparkSession) -> Writer:
         """Return what writes below a location through the session's own file system."""
+
+    def iceberg_tables(self, spark: SparkSession) -> IcebergTables:
+        """Return the Iceberg tables of a session, by the classes that it has of Iceberg."""
 
 
 class UnsupportedSparkError(HoldfastError):

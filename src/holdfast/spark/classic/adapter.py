@@ -8,6 +8,7 @@ from holdfast.spark.classic.describe import describe_query, find_refusal
 from holdfast.spark.classic.hadoop_configuration import HadoopConfiguration, default_file_system
 from holdfast.spark.classic.hadoop_files import HadoopReader
 from holdfast.spark.classic.hadoop_writer import HadoopWriter
+from holdfast.spark.classic.iceberg_step import IcebergTables
 from holdfast.spark.classic.jvm import is_classic
 from holdfast.spark.classic.kafka_client import find_kafka_clients
 from holdfast.spark.classic.late_rows import on_time
@@ -36,6 +37,7 @@ __all__ = [
     "hadoop_reader",
     "hadoop_settings",
     "hadoop_writer",
+    "iceberg_tables",
     "is_classic",
     "is_repeatable",
     "listen_to_queries",
@@ -51,4 +53,5 @@ arrow_job = SocketJob
 hadoop_reader = HadoopReader
 hadoop_settings = HadoopConfiguration
 hadoop_writer = HadoopWriter
+iceberg_tables = IcebergTables
 running_query = RunningQuery
