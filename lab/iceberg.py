@@ -1,4 +1,4 @@
-"""Iceberg on Spark 4.1 and older, in processes of its own: newer versions have no runtime of Iceberg.
+"""Iceberg on Spark 4.1 and older, in processes of its own: newer versions have no runtime.
 
 `run_iceberg` runs a module of the repository in the Python of such a version. `IcebergSession` is a
 process that takes one request per line and answers each with one line of JSON.
@@ -35,7 +35,7 @@ def iceberg_installation(version: str = _VERSION) -> Installation:
 
 
 def jdbc_catalog(postgres: Postgres, database: str, warehouse: Path) -> dict[str, str]:
-    """Return the settings of a catalog `ice` in a database of PostgreSQL, with its files on disk."""
+    """Return the settings of a catalog `ice` in a database of PostgreSQL, with files on disk."""
     return {
         "spark.sql.extensions": _EXTENSIONS,
         _CATALOG: "org.apache.iceberg.spark.SparkCatalog",

@@ -12,7 +12,13 @@ from tests.drawing import SEED, left_out
 pytest_plugins = ["lab.fixtures"]
 
 COSTS = ("unit", "spark", "drill")
-FOLDERS = {"lab": "spark", "spark": "spark", "wheel": "spark", "drills": "drill"}
+FOLDERS = {
+    "iceberg": "spark",
+    "lab": "spark",
+    "spark": "spark",
+    "wheel": "spark",
+    "drills": "drill",
+}
 
 if find_spec("hypothesis"):  # the environments of other versions of Spark do without it
     from hypothesis import settings

@@ -1,8 +1,7 @@
 """A session with Iceberg and a JDBC catalog: these tests run in the Python of Spark 4.1 and older.
 
-    python -m tests.iceberg
-
-runs them there. In the environment of development, whose Spark has no Iceberg, they are not there.
+`tests/spark/test_iceberg_sink.py` runs them there. In the environment of development, whose Spark
+has no Iceberg, they are not there.
 """
 
 from __future__ import annotations
@@ -10,14 +9,13 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from lab import Postgres
 from lab.iceberg import RUNTIMES, iceberg_installation, jdbc_catalog
-from lab.spark import environment, end_jvm
+from lab.spark import end_jvm, environment
 from lab.versions import OWN_VERSION
 
 if OWN_VERSION not in RUNTIMES:

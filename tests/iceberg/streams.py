@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import holdfast as hf
@@ -45,8 +46,6 @@ class Stream:
 
     def write(self, number: int, rows: Any = None, **changes: Any) -> Apply | Skip | Refuse:
         """Write a batch; what is refused otherwise is raised."""
-        from dataclasses import replace
-
         attempt = replace(self.batches.attempt(self.writer, number), **changes)
         frame = self.batches.frame(self.rows(number) if rows is None else rows)
         found: Apply | Skip | Refuse = self.writer.write(attempt, frame)
@@ -76,9 +75,9 @@ class Stream:
         found = self.call("SELECT snapshot_id FROM {table}.history ORDER BY made_current_at")
         return [row[0] for row in found]
 
-    def holds(self, *expected: tuple[int, str], batches: int = 0) -> None:
+    def holds(self, *expected: tuple[int, str | None], batches: int = 0) -> None:
         """See that the table holds exactly these rows beside those of the first batches."""
         self.spark.catalog.refreshTable(self.table)
-        wanted = [row for number in range(batches) for row in self.rows(number)] + list(expected)
+        wanted = [*expected, *(row for number in range(batches) for row in self.rows(number))]
         found = [tuple(row) for row in self.spark.table(self.table).collect()]
         assert Counter(found) == Counter(wanted)

@@ -9,6 +9,7 @@ import pytest
 from holdfast.ledger import Apply
 from holdfast.sinks.iceberg.notes import branch_of
 from holdfast.testing.sink_batches import STREAM
+from holdfast.testing.sink_contract import StoppedWritingError
 from tests.iceberg.streams import Stream
 
 CHANGED = "TABLE_CHANGED"
@@ -55,6 +56,17 @@ HARMFUL = {
         "does not come from",
     ),
 }
+
+
+def stage_only(stream: Stream, number: int) -> None:
+    """Write a batch to its branch, and stop before it is published."""
+
+    def stop(_: int) -> None:
+        raise StoppedWritingError
+
+    attempt = stream.batches.attempt(stream.writer, number)
+    with pytest.raises(StoppedWritingError):
+        stream.writer.write(attempt, stream.batches.frame(stream.rows(number)), before_commit=stop)
 
 
 @pytest.mark.parametrize("name", HARMLESS)
@@ -115,15 +127,9 @@ def test_a_change_that_nobody_has_judged_outlives_the_fence(spark: Any, table: s
 
 def test_what_was_staged_and_is_published_by_hand_is_noticed(spark: Any, table: str) -> None:
     stream = Stream(spark, table).open(batches=2)
-    branch = branch_of(STREAM, 1)
-
-    def stop(_: int) -> None:
-        raise InterruptedError
-
-    attempt = stream.batches.attempt(stream.writer, 2)
-    with pytest.raises(InterruptedError):
-        stream.writer.write(attempt, stream.batches.frame(stream.rows(2)), before_commit=stop)
+    stage_only(stream, 2)
     stream.holds(batches=2)
+    branch = branch_of(STREAM, 1)
     stream.call("CALL ice.system.fast_forward('{short}', 'main', '{branch}')", branch=branch)
     stream.holds(batches=3)
     assert "published what the stream had staged" in stream.refusal(2)
@@ -131,13 +137,7 @@ def test_what_was_staged_and_is_published_by_hand_is_noticed(spark: Any, table: 
 
 def test_a_fence_forgets_what_was_staged(spark: Any, table: str) -> None:
     stream = Stream(spark, table).open(batches=2)
-
-    def stop(_: int) -> None:
-        raise InterruptedError
-
-    attempt = stream.batches.attempt(stream.writer, 2)
-    with pytest.raises(InterruptedError):
-        stream.writer.write(attempt, stream.batches.frame(stream.rows(2)), before_commit=stop)
+    stage_only(stream, 2)
     row: Any = stream.ledger.read(STREAM)
     assert stream.ledger.fence(row, epoch=2, nonce="n2") is not None
     metadata = stream.ledger.metadata(STREAM)

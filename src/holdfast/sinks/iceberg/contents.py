@@ -33,23 +33,10 @@ def open_contents(sink: Iceberg, df: DataFrame, stream: str) -> Iterator[SinkCon
         IcebergTableError: The table does not have the columns of the stream.
         IcebergRefusedError: The catalog did not answer.
     """
-    from pyspark.sql import functions as F
-
     target = find_target(df, sink)
     spark = df.sparkSession
     store = IcebergLedgerStore(sink, target, spark)
     table = store.metadata(stream)
-    rows = spark.createDataFrame([], df.schema)
-    if table is not None and table.current_id is not None:
-        at = f"VERSION AS OF {table.current_id}"
-        rows = spark.sql(f"SELECT * FROM {target.name} {at}")  # noqa: S608 - the user's own table
-    columns = [
-        # A column that was added since the snapshot is NULL in all its rows.
-        F.col(quoted(field.name))
-        if field.name in rows.columns
-        else F.lit(None).cast(field.dataType).alias(field.name)
-        for field in df.schema
-    ]
 
     def row_of(name: str) -> LedgerRow | None:
         text = None if table is None else table.properties.get(property_of(name))
@@ -58,9 +45,28 @@ def open_contents(sink: Iceberg, df: DataFrame, stream: str) -> Iterator[SinkCon
 
     yield SinkContents(
         row=row_of(stream),
-        rows=rows.select(*columns),
+        rows=_rows_at(df, target.name, None if table is None else table.current_id),
         newest=lambda given: merge_source(given, target) if target.sequence_by else given,
         comparable=lambda given: given,
         row_of=row_of,
         others=store.other_streams(stream),
+    )
+
+
+def _rows_at(df: DataFrame, name: str, snapshot: int | None) -> DataFrame:
+    """Return the rows of a snapshot, with the columns of a stream."""
+    from pyspark.sql import functions as F
+
+    spark = df.sparkSession
+    if snapshot is None:
+        return spark.createDataFrame([], df.schema)
+    rows = spark.sql(f"SELECT * FROM {name} VERSION AS OF {snapshot}")  # noqa: S608 - the user's
+    return rows.select(
+        *(
+            # A column that was added since the snapshot is NULL in all its rows.
+            F.col(quoted(field.name))
+            if field.name in rows.columns
+            else F.lit(None).cast(field.dataType).alias(field.name)
+            for field in df.schema
+        )
     )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from holdfast.errors import HoldfastError
 from holdfast.sinks.table_changed import TableChangedError
-from holdfast.spark.classic.iceberg_step import java_names
-from holdfast.spark.errors import condition_of, first_line
+from holdfast.spark.errors import condition_of, first_line, java_names
 
 _GONE = ("NoSuchTableException", "NoSuchNamespaceException")
 _NO_TABLE = "TABLE_OR_VIEW_NOT_FOUND"

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _SNAPSHOT = msgspec.json.Decoder(Snapshot)
-_MOST_CAUSES = 8
 
 
 class IcebergTables:
@@ -189,14 +188,3 @@ class IcebergStep:
 def _head(metadata: Java) -> int | None:
     found: Java | None = metadata.currentSnapshot()
     return None if found is None else int(found.snapshotId())
-
-
-def java_names(error: BaseException) -> tuple[str, ...]:
-    """Return the classes of a Java exception and its causes; empty when it is none."""
-    at = getattr(error, "java_exception", None)
-    at = getattr(error, "_origin", None) if at is None else at
-    found: list[str] = []
-    while at is not None and len(found) < _MOST_CAUSES:
-        found.append(str(at.getClass().getSimpleName()))
-        at = at.getCause()
-    return tuple(found)
