@@ -34,7 +34,7 @@ def lose_next(monkeypatch: pytest.MonkeyPatch, what: str) -> list[str]:
 
 @pytest.mark.parametrize("keys", [(), ("id",)])
 def test_a_batch_whose_answer_is_lost_is_there_once(
-    spark: Any, table: str, monkeypatch: pytest.MonkeyPatch, keys: tuple[str, ...]
+    *, spark: Any, table: str, monkeypatch: pytest.MonkeyPatch, keys: tuple[str, ...]
 ) -> None:
     options = {"keys": keys, "sequence_by": "name"} if keys else {}
     stream = Stream(spark, table, **options).open(batches=1)
@@ -59,7 +59,7 @@ def test_a_batch_that_never_arrived_is_an_error_and_can_be_written_again(
 
 @pytest.mark.parametrize("what", [LANDED, NEVER_ARRIVED])
 def test_a_fence_whose_answer_is_lost_is_taken_once(
-    spark: Any, table: str, monkeypatch: pytest.MonkeyPatch, what: str
+    *, spark: Any, table: str, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     stream = Stream(spark, table).open(batches=1)
     row: Any = stream.ledger.read(STREAM)
@@ -72,7 +72,7 @@ def test_a_fence_whose_answer_is_lost_is_taken_once(
 
 @pytest.mark.parametrize("keys", [(), ("id",)])
 def test_a_driver_that_is_replaced_between_its_look_and_its_commit_publishes_nothing(
-    spark: Any, table: str, monkeypatch: pytest.MonkeyPatch, keys: tuple[str, ...]
+    *, spark: Any, table: str, monkeypatch: pytest.MonkeyPatch, keys: tuple[str, ...]
 ) -> None:
     options = {"keys": keys, "sequence_by": "name"} if keys else {}
     stream = Stream(spark, table, **options).open(batches=1)

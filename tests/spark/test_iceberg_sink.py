@@ -11,7 +11,7 @@ from lab.versions import installation_of
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize("part", ["contract", "answers", "merge", "traps"])
+@pytest.mark.parametrize("part", ["contract", "answers", "merge", "plans", "traps"])
 def test_it_holds_on_the_newest_spark_with_iceberg(part: str, tmp_path: Path) -> None:
     report = tmp_path / "report.xml"
     run_tests(installation_of("4.1"), [f"tests/iceberg/test_{part}.py"], report=report)

@@ -170,6 +170,13 @@ def port_of(spark: SparkSession) -> Port:
     return port
 
 
+def existing_session() -> SparkSession | None:
+    """Return the classic session that this process has started; None without one."""
+    from holdfast.spark.classic import jvm
+
+    return jvm.existing_session()
+
+
 def read_writer(writer: DataStreamWriter) -> WriterOptions:
     """Read what a chain of `df.writeStream` was told.
 

@@ -30,7 +30,7 @@ from holdfast.sinks.iceberg.staging import place_branch
 from holdfast.sinks.iceberg.table import open_target
 from holdfast.sinks.iceberg.versions import find_batch_versions, find_version_before
 from holdfast.spark.errors import spark_errors
-from holdfast.spark.port import port_of
+from holdfast.spark.port import existing_session, port_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,18 +50,19 @@ Prepare = Callable[["IcebergStep", Written | None], "LedgerRow | None"]
 def open_ledger(
     sink: Iceberg, spark: SparkSession | None = None, *, options: Mapping[str, str] | None = None
 ) -> IcebergLedgerStore:
-    """Open the ledger of a table.
+    """Open the ledger of a table, with a session that is given or the one of this process.
 
     Raises:
-        ConfigError: There is no session: only the catalog knows which metadata is current.
+        ConfigError: There is none: only the catalog knows which metadata is current.
         IcebergTableError: The session cannot use Iceberg, or the catalog is not one that is run.
     """
     del options
+    spark = existing_session() if spark is None else spark
     if spark is None:
         name = sink.display_name
         raise ConfigError(
             f"{name} is named in a catalog: only a Spark session knows it, and only the catalog "
-            "knows which metadata file is current."
+            "knows which metadata file is current. Ask from Python, in a process with a session."
         )
     return IcebergLedgerStore(sink, open_target(spark, sink), spark)
 
