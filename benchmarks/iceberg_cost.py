@@ -83,7 +83,7 @@ class Bench:
         def write(rows: DataFrame, _: int) -> None:
             rows.createOrReplaceTempView("batch")
             self.spark.sql(
-                f"MERGE INTO {table} t USING batch s ON t.id = s.id "  # noqa: S608 - our own
+                f"MERGE INTO {table} t USING batch s ON t.id = s.id "
                 "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
             )
 

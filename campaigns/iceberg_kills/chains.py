@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from campaigns.iceberg_kills.workload import Workload, make_workload
+from campaigns.iceberg_kills.workload import make_workload
 from campaigns.judging import judge
+from campaigns.pausing import pause_and_replace
 from campaigns.streams.driven import Driven
 from campaigns.streams.guarded_to_iceberg import NATIVE, PLAIN
 from holdfast.drills.builtin.cells import STATES
@@ -142,15 +142,7 @@ def pause(point: Point, postgres: Postgres, *, directory: Path) -> str:
     work = make_workload(directory / "work", postgres, "append")
     with TcpProxy(postgres.port) as proxy, TcpProxy(postgres.port) as other:
         first, second = work.driver(proxy, directory="first"), work.driver(other, directory="2nd")
-        with first.start(point, strike=signal.SIGSTOP) as sleeper:
-            sleeper.wait_until_halted()
-            second.run_to_end()
-            judge(work)
-            sleeper.resume()
-            ended = sleeper.wait()
-    judge(work)
-    assert ended.status != 0, f"the driver that was paused at {point} ended well"
-    return f"paused at {point}: replaced, resumed and refused; exact"
+        return pause_and_replace(point, first, second, work=work)
 
 
 def lose_answer(nth: int, when: str, postgres: Postgres, *, directory: Path) -> str:
@@ -173,6 +165,3 @@ def lose_answer(nth: int, when: str, postgres: Postgres, *, directory: Path) -> 
     judge(work)
     how = "ended well" if status == 0 else "was started again"
     return f"{when} commit {nth} the connection was cut: the driver {how}; exact"
-
-
-__all__ = ["CHAINS", "PAUSES", "UNGUARDED", "Workload", "lose_answer", "pause", "run_chain"]

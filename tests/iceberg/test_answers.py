@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from holdfast.ledger import Apply, LedgerRow
-from holdfast.spark.classic.iceberg_step import IcebergStep
+from holdfast.spark.iceberg_step import IcebergStep
 from holdfast.testing.sink_batches import STREAM
 from tests.iceberg.streams import Stream
 

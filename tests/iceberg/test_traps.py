@@ -137,6 +137,9 @@ def test_what_was_staged_and_is_published_by_hand_is_noticed(spark: Any, table: 
 
 def test_a_fence_forgets_what_was_staged(spark: Any, table: str) -> None:
     stream = Stream(spark, table).open(batches=2)
+    # What a careless expiry would take along: everything but what refs need is old enough.
+    stream.call("ALTER TABLE {table} SET TBLPROPERTIES ('history.expire.max-snapshot-age-ms'='1')")
+    published = set(stream.snapshots())
     stage_only(stream, 2)
     row: Any = stream.ledger.read(STREAM)
     assert stream.ledger.fence(row, epoch=2, nonce="n2") is not None
@@ -144,6 +147,7 @@ def test_a_fence_forgets_what_was_staged(spark: Any, table: str) -> None:
     assert metadata is not None
     main = {each.snapshot_id for each in metadata.history()}
     assert set(metadata.snapshots) == main
+    assert main > published
     assert set(metadata.refs) == {"main", branch_of(STREAM, 2)}
     assert stream.refusal(2) == "EPOCH_FENCED"
     assert stream.write(2, epoch=2, nonce="n2") == Apply()

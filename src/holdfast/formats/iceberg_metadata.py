@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 
@@ -51,7 +50,7 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
 
     id: int
     name: str
-    type: Any
+    type: str | dict[str, object]
     """Text, or an object for what is nested."""
 
 

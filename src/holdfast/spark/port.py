@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from holdfast.spark.classic.dry_run import Recorder
-    from holdfast.spark.classic.iceberg_step import IcebergTables
+    from holdfast.spark.iceberg_step import IcebergTables
 
 _CONNECT = "pyspark.sql.connect"
 

@@ -10,7 +10,7 @@ from holdfast.sinks.iceberg.notes import Written, decode_note
 from holdfast.spark.errors import spark_errors
 
 if TYPE_CHECKING:
-    from holdfast.spark.classic.iceberg_step import IcebergStep
+    from holdfast.spark.iceberg_step import IcebergStep
 
 _SOURCE = "source-snapshot-id"
 """In the summary of a snapshot that was cherry-picked: the one that it was made of."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.formats.iceberg_metadata import IcebergTable, Snapshot
 from holdfast.sinks.delta.columns import find_stricter
@@ -108,6 +108,6 @@ def find_unread(table: IcebergTable, snapshot: Snapshot, display_name: str) -> s
     return None
 
 
-def _holds(now: Any, then: Any) -> bool:
+def _holds(now: object, then: object) -> bool:
     same = json.dumps(now, sort_keys=True) == json.dumps(then, sort_keys=True)
     return same or (isinstance(then, str) and now in _WIDER.get(then, ()))

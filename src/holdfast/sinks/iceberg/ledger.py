@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from holdfast.ledger.row import LedgerRow
     from holdfast.sinks.iceberg.sink import Iceberg
     from holdfast.sinks.iceberg.target import Target
-    from holdfast.spark.classic.iceberg_step import IcebergStep
+    from holdfast.spark.iceberg_step import IcebergStep
 
 TRIES = 20
 """Against other writers of the table: each of them lets one commit of ours fail."""
@@ -242,8 +242,7 @@ class IcebergLedgerStore(LedgerStore):
 
     def metadata(self, stream: str) -> IcebergTable | None:
         """Return all that the newest metadata says; None without a table."""
-        found = self.begin(stream)
-        return None if found is None else found[0].metadata()
+        return found[0].metadata() if (found := self.begin(stream)) is not None else None
 
     def since(self, stream: str, *, generation: int) -> Since:
         """Say what the history of `main` has since a generation was opened."""

@@ -21,7 +21,7 @@ from holdfast.sinks.iceberg.versions import Noted, find_own, walk_notes
 
 if TYPE_CHECKING:
     from holdfast.ledger.row import LedgerRow
-    from holdfast.spark.classic.iceberg_step import IcebergStep
+    from holdfast.spark.iceberg_step import IcebergStep
 
 
 class Settling(msgspec.Struct, frozen=True, kw_only=True):

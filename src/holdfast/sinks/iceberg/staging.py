@@ -8,7 +8,7 @@ from holdfast.sinks.iceberg.notes import branch_of, branch_prefix
 
 if TYPE_CHECKING:
     from holdfast.formats.iceberg_metadata import IcebergTable
-    from holdfast.spark.classic.iceberg_step import IcebergStep
+    from holdfast.spark.iceberg_step import IcebergStep
 
 
 def place_branch(step: IcebergStep, stream: str, *, epoch: int, at: int) -> None:
@@ -24,7 +24,7 @@ def place_branch(step: IcebergStep, stream: str, *, epoch: int, at: int) -> None
     left = set() if is_clean else find_left(step.metadata(), own)
     step.move_branch(name, at, drop=[ref for ref in own if ref != name])
     if left:
-        step.expire(sorted(left))
+        step.forget(left)
 
 
 def find_left(table: IcebergTable, own: list[str]) -> set[int]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from holdfast.sinks.iceberg.sink import Iceberg
-    from holdfast.spark.classic.iceberg_step import IcebergStep
+    from holdfast.spark.iceberg_step import IcebergStep
 
 _CATALOGS = "org.apache.iceberg.spark."
 _WAP = ("spark.wap.id", "spark.wap.branch")
@@ -27,7 +27,9 @@ ATOMIC = {
     "JdbcTableOperations": "a JDBC catalog",
     "RESTTableOperations": "a REST catalog",
 }
-"""The classes of Iceberg whose commit was raced here, and takes one of two writers."""
+"""The classes of Iceberg whose commit takes one of two writers: both were raced."""
+NOT_RUN = "RESTTableOperations"
+"""The one that this sink was not run on; its protocol was."""
 _NO_FLOATS = ("float", "double")
 
 
@@ -44,7 +46,7 @@ def open_target(spark: SparkSession, sink: Iceberg) -> Target:
     if step is None:
         return missing
     _check_table(step, shown)
-    return replace(missing, uuid=step.uuid)
+    return replace(missing, uuid=step.uuid, commits_by=step.commits_by)
 
 
 def find_target(df: DataFrame, sink: Iceberg) -> Target:
@@ -74,7 +76,13 @@ def find_target(df: DataFrame, sink: Iceberg) -> Target:
     _check_table(step, shown)
     there = spark.table(sink.table).schema
     missing = check_columns(df.schema, there, name=sink.table, display_name=shown)
-    return replace(target, uuid=step.uuid, schema_id=step.schema_id, missing=missing)
+    return replace(
+        target,
+        uuid=step.uuid,
+        commits_by=step.commits_by,
+        schema_id=step.schema_id,
+        missing=missing,
+    )
 
 
 def make_table(df: DataFrame, sink: Iceberg) -> None:
@@ -131,8 +139,16 @@ def _check_session(spark: SparkSession, sink: Iceberg, shown: str) -> None:
                 why=f"{name} is set in the session: batches would be staged and not published.",
                 how=f'spark.conf.unset("{name}")',
             )
-    if str(spark.conf.get(f"{setting}.type", "")).lower() == "hadoop":
-        raise _not_atomic(shown, "HadoopTableOperations")
+    _check_catalog(spark, setting, shown)
+
+
+def _check_catalog(spark: SparkSession, setting: str, shown: str) -> None:
+    """Refuse a kind of catalog before a table is made in it."""
+    kind = spark.conf.get(f"{setting}.type", None)
+    kind = spark.conf.get(f"{setting}.catalog-impl", None) if kind is None else kind
+    told = str(kind or "hive").rpartition(".")[2]
+    if not told.lower().startswith(("jdbc", "rest")):
+        raise _not_atomic(shown, told)
 
 
 def _check_table(step: IcebergStep, shown: str) -> None:
@@ -147,8 +163,8 @@ def _check_table(step: IcebergStep, shown: str) -> None:
 
 
 def _not_atomic(shown: str, commits_by: str) -> IcebergTableError:
-    why = f"Its catalog commits by {commits_by}, which Holdfast was not run on."
-    if commits_by == "HadoopTableOperations":
+    why = f"Its catalog is {commits_by}, on which Holdfast was not run."
+    if commits_by.lower().startswith("hadoop"):
         why = (
             "Its catalog is of the type hadoop: on local disk and on object stores two writers can "
             "both be told that they committed, and one batch would be lost."

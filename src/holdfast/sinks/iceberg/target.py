@@ -12,6 +12,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     """As SQL takes it."""
     uuid: str | None = None
     """Iceberg's own id of it; None while there is no table."""
+    commits_by: str = ""
+    """The class of Iceberg that commits to its catalog."""
     schema_id: int | None = None
     """Of the columns that were compared with those of the stream."""
     missing: tuple[tuple[str, str], ...] = ()

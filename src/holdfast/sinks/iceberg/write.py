@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from holdfast.ledger.row import Attempt, LedgerRow
     from holdfast.sinks.iceberg.notes import Written
     from holdfast.sinks.sink import BeforeCommit
-    from holdfast.spark.classic.iceberg_step import IcebergStep
+    from holdfast.spark.iceberg_step import IcebergStep
 
 _NOTES = "spark.sql.iceberg.snapshot-property."
 """Settings of a session that become notes of its commits: MERGE takes no options. Spark 3.5 has

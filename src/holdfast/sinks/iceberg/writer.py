@@ -8,7 +8,7 @@ from holdfast.events import emit
 from holdfast.events.event import Informed
 from holdfast.sinks.iceberg.failures import IcebergTableError
 from holdfast.sinks.iceberg.ledger import IcebergLedgerStore
-from holdfast.sinks.iceberg.table import find_target, make_table
+from holdfast.sinks.iceberg.table import ATOMIC, NOT_RUN, find_target, make_table
 from holdfast.sinks.iceberg.write import BatchWrite
 from holdfast.sinks.sink import SinkWriter
 from holdfast.sinks.table_changed import TableChangedError
@@ -64,6 +64,15 @@ class IcebergWriter(SinkWriter):
     def ledger(self) -> IcebergLedgerStore:
         """Its ledger."""
         return self._ledger
+
+    def warnings(self) -> tuple[str, ...]:
+        """Say so when the catalog is of a kind that this sink was not run on."""
+        if self._ledger.target.commits_by != NOT_RUN:
+            return ()
+        return (
+            f"{self.display_name} is in {ATOMIC[NOT_RUN]}: its commits are compared by the server, "
+            "and Holdfast was not run on one; drill the stream before you rely on it",
+        )
 
     def look_again(self) -> None:
         """Find a table that another driver has created since."""

@@ -8,7 +8,7 @@ from holdfast.spark.classic.describe import describe_query, find_refusal
 from holdfast.spark.classic.hadoop_configuration import HadoopConfiguration, default_file_system
 from holdfast.spark.classic.hadoop_files import HadoopReader
 from holdfast.spark.classic.hadoop_writer import HadoopWriter
-from holdfast.spark.classic.iceberg_step import IcebergTables
+from holdfast.spark.classic.iceberg_tables import ClassicTables
 from holdfast.spark.classic.jvm import is_classic
 from holdfast.spark.classic.kafka_client import find_kafka_clients
 from holdfast.spark.classic.late_rows import on_time
@@ -53,5 +53,5 @@ arrow_job = SocketJob
 hadoop_reader = HadoopReader
 hadoop_settings = HadoopConfiguration
 hadoop_writer = HadoopWriter
-iceberg_tables = IcebergTables
+iceberg_tables = ClassicTables
 running_query = RunningQuery

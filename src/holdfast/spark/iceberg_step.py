@@ -10,25 +10,18 @@ API: every version in the table of versions is run.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import msgspec
 
 from holdfast.formats.iceberg_metadata import IcebergTable, Snapshot, parse_metadata
-from holdfast.spark.classic.jvm import Java, jvm_of, text_or_none
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from holdfast.spark.classic.jvm import Java, text_or_none
 
 _SNAPSHOT = msgspec.json.Decoder(Snapshot)
 
 
-class IcebergTables:
+class IcebergTables(Protocol):
     """The tables of a session's catalogs, as Iceberg's own classes give them."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        """Load nothing yet."""
-        self._spark = spark
 
     def begin(self, name: str) -> IcebergStep:
         """Return a step on the newest metadata of a table.
@@ -36,14 +29,6 @@ class IcebergTables:
         Raises:
             Exception: One of `spark_errors()`; the catalog has no such table, or does not answer.
         """
-        jvm = jvm_of(self._spark)
-        session = self._spark._jsparkSession
-        # Iceberg asks the thread's active session for its settings.
-        jvm.org.apache.spark.sql.SparkSession.setActiveSession(session)
-        # Spark's catalog caches tables: the one that it has is the one that a step refreshes, so
-        # what Spark writes or reads next is as new as the step.
-        table = jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(session, name)
-        return IcebergStep(jvm, table)
 
 
 class IcebergStep:
@@ -51,10 +36,11 @@ class IcebergStep:
 
     def __init__(self, jvm: Java, table: Java) -> None:
         """Look at the newest metadata."""
-        self._jvm = jvm
+        self._java = jvm
         self._table = table
         self._transaction = table.newTransaction()  # which refreshes it
         self._base = self._transaction.startMetadata()
+        self._forgotten: set[int] = set()
 
     @property
     def uuid(self) -> str:
@@ -109,7 +95,7 @@ class IcebergStep:
         found: Java | None = self._base.snapshot(number)
         if found is None:
             return None
-        return _SNAPSHOT.decode(str(self._jvm.org.apache.iceberg.SnapshotParser.toJson(found)))
+        return _SNAPSHOT.decode(str(self._java.org.apache.iceberg.SnapshotParser.toJson(found)))
 
     def metadata(self) -> IcebergTable:
         """Return all that was looked at."""
@@ -118,11 +104,11 @@ class IcebergStep:
     def older(self) -> Iterator[IcebergTable]:
         """Yield what the table was before, newest first, as far as its metadata files are kept."""
         for entry in reversed(list(self._base.previousFiles())):
-            parser = self._jvm.org.apache.iceberg.TableMetadataParser
+            parser = self._java.org.apache.iceberg.TableMetadataParser
             yield self._parsed(parser.read(self._table.io(), entry.file()))
 
     def _parsed(self, metadata: Java) -> IcebergTable:
-        text = str(self._jvm.org.apache.iceberg.TableMetadataParser.toJson(metadata))
+        text = str(self._java.org.apache.iceberg.TableMetadataParser.toJson(metadata))
         found = parse_metadata(str(text_or_none(metadata.metadataFileLocation())), text.encode())
         assert isinstance(found, IcebergTable), found.why  # Iceberg itself has written it
         return found
@@ -137,7 +123,7 @@ class IcebergStep:
 
     def delete_all(self, notes: Mapping[str, str]) -> None:
         """Take all rows out of `main`; the snapshots before keep them."""
-        everything = self._jvm.org.apache.iceberg.expressions.Expressions.alwaysTrue()
+        everything = self._java.org.apache.iceberg.expressions.Expressions.alwaysTrue()
         self._noted(self._transaction.newDelete().deleteFromRowFilter(everything), notes)
 
     def cherrypick(self, staged: int) -> None:
@@ -159,12 +145,12 @@ class IcebergStep:
             managed.replaceBranch(name, snapshot)
         managed.commit()
 
-    def expire(self, snapshots: Iterable[int]) -> None:
-        """Forget snapshots that are in no branch; their files stay for `remove_orphan_files`."""
-        expiring = self._transaction.expireSnapshots()
-        for each in snapshots:
-            expiring.expireSnapshotId(each)
-        expiring.cleanExpiredFiles(False).commit()
+    def forget(self, snapshots: Iterable[int]) -> None:
+        """Take snapshots that are in no branch out of the metadata; their files stay.
+
+        Iceberg's `expireSnapshots` would also expire all that is older than five days.
+        """
+        self._forgotten.update(snapshots)
 
     def set_property(self, name: str, value: str) -> None:
         """Set a property of the table."""
@@ -176,7 +162,14 @@ class IcebergStep:
         Raises:
             Exception: One of `spark_errors()`. None of them says that it was not committed.
         """
-        self._transaction.underlyingOps().commit(self._base, self._transaction.currentMetadata())
+        metadata = self._transaction.currentMetadata()
+        if self._forgotten:
+            gone = self._java.java.util.HashSet()
+            for each in self._forgotten:
+                gone.add(each)
+            builder = self._java.org.apache.iceberg.TableMetadata.buildFrom(metadata)
+            metadata = builder.removeSnapshots(gone).build()
+        self._transaction.underlyingOps().commit(self._base, metadata)
 
     @staticmethod
     def _noted(producer: Java, notes: Mapping[str, str]) -> None:
