@@ -172,9 +172,9 @@ def port_of(spark: SparkSession) -> Port:
 
 def existing_session() -> SparkSession | None:
     """Return the classic session that this process has started; None without one."""
-    from holdfast.spark.classic import jvm
+    from holdfast.spark.classic import iceberg_tables
 
-    return jvm.existing_session()
+    return iceberg_tables.existing_session()
 
 
 def read_writer(writer: DataStreamWriter) -> WriterOptions:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from holdfast.spark.classic.jvm import jvm_of
@@ -32,3 +33,11 @@ class ClassicTables:
         # what Spark writes or reads next is as new as the step.
         table = jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(session, name)
         return IcebergStep(jvm, table)
+
+
+def existing_session() -> SparkSession | None:
+    """Return the session that this process has; None when it has started none."""
+    # Not imported: a command that has no session must not load PySpark to find that out.
+    sessions = getattr(sys.modules.get("pyspark.sql.session"), "SparkSession", None)
+    found: SparkSession | None = getattr(sessions, "_instantiatedSession", None)
+    return found

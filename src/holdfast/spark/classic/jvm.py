@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
@@ -39,16 +38,6 @@ def jvm_of(spark: SparkSession) -> Java:
     found: Java | None = spark._jvm
     assert found is not None
     return found
-
-
-def existing_session() -> SparkSession | None:
-    """Return the session that this process has; None when it has started none."""
-    if "pyspark.sql.session" not in sys.modules:
-        return None
-    from pyspark.sql import SparkSession
-
-    found = SparkSession._instantiatedSession
-    return found if found is not None and found.sparkContext._jsc is not None else None
 
 
 def text_or_none(found: Java | None) -> str | None:
