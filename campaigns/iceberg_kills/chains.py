@@ -90,7 +90,18 @@ _WITH_STATE: list[Point] = [
     Named("S7"),
     Named("G6"),
 ]
+_SAMPLE: list[Point] = [
+    _commit("after", 1),  # the ledger row is opened, and nobody knows
+    _commit("after", 2),  # staged, and nobody knows
+    Named("S5"),
+    _commit("before", 3),
+    _commit("after", 3),  # published, and nobody knows
+    Named("S7"),  # of the replay, which is skipped
+    Named("S4", nth=2),
+    Named("fenced"),
+]
 CHAINS: dict[str, Chain] = {
+    "sample": Chain(shape="append", points=_SAMPLE),
     "append": Chain(shape="append", points=_FIRST + _BATCHES),
     "merge": Chain(shape="merge", points=_BATCHES),
     "counts": Chain(shape="counts", points=_WITH_STATE, settings=STATES["rocksdb2"]),
