@@ -1,6 +1,7 @@
-"""Iceberg on Spark 4.1, in a process of its own: there is no runtime of Iceberg for newer versions.
+"""Iceberg on Spark 4.1 and older, in processes of its own: newer versions have no runtime.
 
-The process takes one request per line and answers each with one line of JSON.
+`run_iceberg` runs a module of the repository in the Python of such a version. `IcebergSession` is a
+process that takes one request per line and answers each with one line of JSON.
 """
 
 from __future__ import annotations
@@ -8,19 +9,53 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
 from lab.jars import fetch_jars
+from lab.postgres import PASSWORD, Postgres
 from lab.server import die_with_parent
-from lab.spark import environment
-from lab.versions import installation_of
+from lab.spark import Installation, environment
+from lab.versions import REPOSITORY, installation_of
 
 _VERSION = "4.1"
 _PROGRAM = Path(__file__).with_name("programs") / "iceberg.py"
 _CATALOG = "spark.sql.catalog.ice"
 _EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+
+RUNTIMES = {"3.5": "iceberg-3.5", "4.0": "iceberg-4.0", "4.1": "iceberg"}
+"""The groups of `jars.toml` with the runtime of a version of Spark."""
+
+
+def iceberg_installation(version: str = _VERSION) -> Installation:
+    """Return the PySpark of a version with Iceberg on its class path, and without Delta."""
+    return replace(installation_of(version), connectors=RUNTIMES[version])
+
+
+def jdbc_catalog(postgres: Postgres, database: str, warehouse: Path) -> dict[str, str]:
+    """Return the settings of a catalog `ice` in a database of PostgreSQL, with files on disk."""
+    return {
+        "spark.sql.extensions": _EXTENSIONS,
+        _CATALOG: "org.apache.iceberg.spark.SparkCatalog",
+        f"{_CATALOG}.type": "jdbc",
+        f"{_CATALOG}.uri": f"jdbc:postgresql://127.0.0.1:{postgres.port}/{database}",
+        f"{_CATALOG}.jdbc.user": "postgres",
+        f"{_CATALOG}.jdbc.password": PASSWORD,
+        f"{_CATALOG}.jdbc.schema-version": "V1",
+        f"{_CATALOG}.warehouse": str(warehouse),
+    }
+
+
+def run_iceberg(module: str, arguments: Sequence[str], *, version: str = _VERSION) -> int:
+    """Run a module of the repository in the Python of a version of Spark; return its exit code."""
+    installation = iceberg_installation(version)
+    variables = {"PYTHONPATH": f"{REPOSITORY / 'src'}:{REPOSITORY}"}
+    command = [str(installation.python), "-W", "ignore", "-m", module, *arguments]
+    return subprocess.run(
+        command, check=False, cwd=REPOSITORY, env={**os.environ, **variables}
+    ).returncode
 
 
 class IcebergSession:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,13 @@ from tests.drawing import SEED, left_out
 pytest_plugins = ["lab.fixtures"]
 
 COSTS = ("unit", "spark", "drill")
-FOLDERS = {"lab": "spark", "spark": "spark", "wheel": "spark", "drills": "drill"}
+FOLDERS = {
+    "iceberg": "spark",
+    "lab": "spark",
+    "spark": "spark",
+    "wheel": "spark",
+    "drills": "drill",
+}
 
 
 def pytest_report_header() -> str:

@@ -89,6 +89,7 @@ GROUPS: dict[str, tuple[int, tuple[str, ...]]] = {
         2,
         ("test_delta_nested", "test_delta_names", "test_delta_types", "test_delta_tables"),
     ),
+    "into Iceberg": (1, ("test_iceberg_sink",)),
     "into Kafka": (1, ("test_kafka_traps", "test_kafka_kills")),
     "proofs": (
         2,

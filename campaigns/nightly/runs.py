@@ -9,7 +9,7 @@ _FAULTS = (
     *("every_drill", "crash_states", "lost_answers", "clock_races", "kills", "server_kills"),
     *("postgres_races", "delta_races", "task_faults", "executor_faults", "pods", "pipeline_kills"),
     *("target_changes", "restart_damage", "other_sinks", "long_life", "yarn_attempts"),
-    *("sensors_on_yarn", "soak", "connect_kills", "files_kills"),
+    *("sensors_on_yarn", "soak", "connect_kills", "files_kills", "iceberg_kills"),
 )
 _JUDGEMENTS = (
     "damages",
@@ -38,7 +38,7 @@ _SPEEDS = (
         "ledger_growth",
     ),
     *("look_cost", "postgres_speed", "restart_time", "start_requests", "store_cost"),
-    *("version_cost", "fleet_speed", "fleet_on_spark", "files_speed"),
+    *("version_cost", "fleet_speed", "fleet_on_spark", "files_speed", "iceberg_cost"),
 )
 
 

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from holdfast.sinks.delta.sink import Delta
     from holdfast.sinks.files.sink import Files
     from holdfast.sinks.foreach_batch import ForeachBatch
+    from holdfast.sinks.iceberg.sink import Iceberg
     from holdfast.sinks.kafka.sink import Kafka
     from holdfast.sinks.postgres.sink import Postgres
     from holdfast.sinks.table_changed import TableChangedError
@@ -74,6 +75,7 @@ __all__ = [
     "Files",
     "ForeachBatch",
     "HoldfastError",
+    "Iceberg",
     "Kafka",
     "LeaseHeldError",
     "LeaseLostError",
@@ -142,6 +144,7 @@ _HOMES = {
         "sinks.delta.sink": "Delta",
         "sinks.files.sink": "Files",
         "sinks.foreach_batch": "ForeachBatch",
+        "sinks.iceberg.sink": "Iceberg",
         "sinks.kafka.sink": "Kafka",
         "sinks.postgres.sink": "Postgres",
         "sinks.table_changed": "TableChangedError",

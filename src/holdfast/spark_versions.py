@@ -70,6 +70,8 @@ class Supported(msgspec.Struct, frozen=True, kw_only=True):
     """Of the Hadoop client that PySpark brings: `hadoop-aws` and the like must have the same."""
     delta: str | None
     """Delta's jar, as `spark.jars.packages` takes it; None if there is none for this version."""
+    iceberg: str | None = None
+    """Iceberg's runtime, in the same form; None if there is none for this version."""
     first_pins: str = ""
     """A setting that it was the first to pin in a checkpoint; empty when it added none."""
     behaviour: Behaviour
@@ -117,6 +119,7 @@ SUPPORTED = {
             release="3.5.9",
             hadoop="3.3.4",
             delta="io.delta:delta-spark_2.12:3.3.2",
+            iceberg="org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.12.0",
             first_pins="spark.sql.streaming.statefulOperator.useStrictDistribution",
             behaviour=_3_5,
             note="state cannot be compared: 3.5 has no reader of state",
@@ -125,6 +128,7 @@ SUPPORTED = {
             release="4.0.5",
             hadoop="3.4.1",
             delta="io.delta:delta-spark_2.13:4.0.1",
+            iceberg="org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.11.0",
             first_pins="spark.sql.streaming.stateStore.encodingFormat",
             behaviour=_4_0,
         ),
@@ -132,6 +136,7 @@ SUPPORTED = {
             release="4.1.4",
             hadoop="3.4.2",
             delta="io.delta:delta-spark_4.1_2.13:4.4.0",
+            iceberg="org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
             behaviour=_4_1,
         ),
         Supported(
@@ -165,6 +170,8 @@ BEHAVIOURS: Mapping[SparkVersion, Behaviour] = {
 DELTA_PACKAGES = {version: row.delta for version, row in SUPPORTED.items() if row.delta}
 """Delta's jar for each version that has one; the gate resolves every row against the Maven
 repository (`tests/lab/test_delta_jars.py`)."""
+ICEBERG_PACKAGES = {version: row.iceberg for version, row in SUPPORTED.items() if row.iceberg}
+"""Iceberg's runtime for each version that has one; it is locked in the lab's `jars.toml`."""
 DELTA_SESSION = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",

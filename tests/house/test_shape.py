@@ -107,6 +107,7 @@ def test_the_public_names_are_these() -> None:
         "Files",
         "ForeachBatch",
         "HoldfastError",
+        "Iceberg",
         "Kafka",
         "LeaseHeldError",
         "LeaseLostError",

@@ -30,6 +30,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     parent_id: int | None = msgspec.field(name="parent-snapshot-id", default=None)
     timestamp_ms: int = msgspec.field(name="timestamp-ms")
     summary: Mapping[str, str] = msgspec.field(default_factory=dict)
+    schema_id: int | None = msgspec.field(name="schema-id", default=None)
 
     @property
     def operation(self) -> str:
@@ -44,12 +45,30 @@ class Ref(msgspec.Struct, frozen=True, kw_only=True):
     type: str = "branch"
 
 
+class Column(msgspec.Struct, frozen=True, kw_only=True):
+    """A column of a table: known by its id, whatever it is called."""
+
+    id: int
+    name: str
+    type: str | dict[str, object]
+    """Text, or an object for what is nested."""
+
+
+class Schema(msgspec.Struct, frozen=True, kw_only=True):
+    """The columns of a table, as they are or were."""
+
+    schema_id: int = msgspec.field(name="schema-id", default=0)
+    fields: tuple[Column, ...] = ()
+
+
 class _Metadata(msgspec.Struct, frozen=True, kw_only=True):
     uuid: str = msgspec.field(name="table-uuid", default="")
     current_id: int | None = msgspec.field(name="current-snapshot-id", default=None)
     properties: Mapping[str, str] = msgspec.field(default_factory=dict)
     snapshots: tuple[Snapshot, ...] = ()
     refs: Mapping[str, Ref] = msgspec.field(default_factory=dict)
+    schemas: tuple[Schema, ...] = ()
+    schema_id: int = msgspec.field(name="current-schema-id", default=0)
 
 
 _DECODER = msgspec.json.Decoder(_Metadata)
@@ -68,6 +87,12 @@ class IcebergTable(msgspec.Struct, frozen=True, kw_only=True):
     """By their ids, in the order of the file: oldest first."""
     branches: tuple[int, ...] = ()
     """The newest snapshot of each other branch than `main`."""
+    refs: Mapping[str, int] = {}
+    """The snapshot of each branch and tag, by its name."""
+    schemas: Mapping[int, Schema] = {}
+    """Its columns, as they are and were, by the ids of the schemas."""
+    schema_id: int = 0
+    """Of its columns as they are."""
 
     def history(self, newest: int | None = None) -> tuple[Snapshot, ...]:
         """Return the newest snapshot of a branch and those before it, newest first.
@@ -103,7 +128,7 @@ def read_table(table: Reader) -> IcebergTable | NoTable:
         return NoTable(why=error.why.rstrip("."))
     if raw is None:
         return NoTable(why=f"{found} was listed and is gone")
-    return _parse(found, raw)
+    return parse_metadata(found, raw)
 
 
 def _find_newest(table: Reader) -> str | NoTable:
@@ -121,7 +146,8 @@ def _find_newest(table: Reader) -> str | NoTable:
     return newest[0]
 
 
-def _parse(path: str, raw: bytes) -> IcebergTable | NoTable:
+def parse_metadata(path: str, raw: bytes) -> IcebergTable | NoTable:
+    """Read what a metadata file holds, packed or not."""
     if raw.startswith(b"\x1f\x8b"):
         unpacking = zlib.decompressobj(wbits=31)
         try:
@@ -146,4 +172,7 @@ def _parse(path: str, raw: bytes) -> IcebergTable | NoTable:
             for name, each in found.refs.items()
             if name != "main" and each.type == "branch"
         ),
+        refs={name: each.snapshot_id for name, each in found.refs.items()},
+        schemas={each.schema_id: each for each in found.schemas},
+        schema_id=found.schema_id,
     )

@@ -6,6 +6,7 @@ from holdfast.redact import redact
 
 _STACK = ("at ", "Caused by", "...")
 _WORKER = "thrown from the Python worker"
+_MOST_CAUSES = 8
 
 
 def spark_errors() -> tuple[type[Exception], ...]:
@@ -35,6 +36,17 @@ def condition_of(error: object) -> str:
         return ""
     name = getattr(error, "getCondition", None) or error.getErrorClass  # the latter in 3.5
     return name() or ""
+
+
+def java_names(error: BaseException) -> tuple[str, ...]:
+    """Return the classes of a Java exception and its causes; empty when it is none."""
+    at = getattr(error, "java_exception", None)
+    at = getattr(error, "_origin", None) if at is None else at
+    found: list[str] = []
+    while at is not None and len(found) < _MOST_CAUSES:
+        found.append(str(at.getClass().getSimpleName()))
+        at = at.getCause()
+    return tuple(found)
 
 
 def first_line(error: BaseException) -> str:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from holdfast.spark.classic.dry_run import Recorder
+    from holdfast.spark.iceberg_step import IcebergTables
 
 
 class RunningQuery(Protocol):
@@ -156,6 +157,9 @@ class Port(Protocol):
     def hadoop_mover(self, location: Location, spark: SparkSession) -> Mover:
         """Return what moves directories below a location through the session's own file system."""
 
+    def iceberg_tables(self, spark: SparkSession) -> IcebergTables:
+        """Return the Iceberg tables of a session, by the classes that it has of Iceberg."""
+
 
 def find_port(spark: SparkSession | None) -> Port | None:
     """Return the port of a session; None if its kind has none."""
@@ -178,6 +182,13 @@ def port_of(spark: SparkSession) -> Port:
     if port is None:
         raise UnsupportedSparkError(f"This is no session of Spark: {type(spark).__name__}.")
     return port
+
+
+def existing_session() -> SparkSession | None:
+    """Return the classic session that this process has started; None without one."""
+    from holdfast.spark.classic import iceberg_tables
+
+    return iceberg_tables.existing_session()
 
 
 def read_writer(writer: DataStreamWriter) -> WriterOptions:

@@ -5,23 +5,50 @@ order (NULL is older than anything; of two rows with the same value the larger o
 column, NULL the largest; of `-0.0` and `0.0`, which are equal, the latter; where a column has no
 order, a hash decides), a NULL key is refused, and
 without `sequence_by` so is a key that comes twice in one batch. All of it happens inside the one
-job that Delta runs for the MERGE.
+job that the MERGE runs.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from holdfast.sinks.delta.target import Target
+
+class MergeTarget(Protocol):
+    """A table that rows are merged into by SQL."""
+
+    @property
+    def name(self) -> str:
+        """As SQL takes it."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """By which rows are merged."""
+
+    @property
+    def sequence_by(self) -> str | None:
+        """The column that says which of two rows is newer."""
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether Spark can compare values of every column."""
+
+    @property
+    def is_loose(self) -> bool:
+        """Whether rows with different bytes can be equal column by column."""
+
+    @property
+    def is_evolving(self) -> bool:
+        """Whether columns are added that the table lacks."""
+
 
 VIEW = "holdfast_batch"
 _RANK = "__holdfast_rank"
 
 
-def merge_source(batch: DataFrame, target: Target) -> DataFrame:
+def merge_source(batch: DataFrame, target: MergeTarget) -> DataFrame:
     """Return one row per key; running it fails on keys that cannot be merged."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
@@ -45,7 +72,7 @@ def merge_source(batch: DataFrame, target: Target) -> DataFrame:
     return ranked.where(F.col(_RANK) == 1).drop(_RANK)
 
 
-def merge_statement(columns: list[str], target: Target) -> str:
+def merge_statement(columns: list[str], target: MergeTarget) -> str:
     """Return the statement that merges the rows of the view."""
     same = " AND ".join(f"t.{_quote(key)} = s.{_quote(key)}" for key in target.keys)
     newer = ""
@@ -71,7 +98,7 @@ def merge_statement(columns: list[str], target: Target) -> str:
     )
 
 
-def _largest_first(batch: DataFrame, target: Target) -> list[Column]:
+def _largest_first(batch: DataFrame, target: MergeTarget) -> list[Column]:
     from pyspark.sql import functions as F
 
     if not target.is_ordered:

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from holdfast.formats.delta_log import Commit, walk_back
+from holdfast.sinks.batch_versions import Version, newest_by_batch
 from holdfast.sinks.delta.commit_notes import decode_row
 
 if TYPE_CHECKING:
@@ -53,17 +54,9 @@ def find_version_before(
 def find_batch_versions(rows: Iterable[tuple[Commit, LedgerRow]]) -> Mapping[int, str]:
     """Return the newest version that holds a stream just up to each batch, as far as the log goes.
 
-    Of the current generation only: in another one the same number is another batch. A plan may have
-    set the row back to a batch and kept the rows of later ones: such a version does not count, nor
-    does any other that comes after a later batch.
+    See `newest_by_batch`.
     """
-    found: dict[int, str] = {}
-    generation = None
-    for commit, row in rows:
-        generation = row.generation if generation is None else generation
-        if row.generation != generation:
-            break
-        if found and row.last_batch > min(found):
-            found = {batch: version for batch, version in found.items() if batch >= row.last_batch}
-        found.setdefault(row.last_batch, str(commit.version))
-    return found
+    return newest_by_batch(
+        Version(version=str(commit.version), generation=row.generation, last_batch=row.last_batch)
+        for commit, row in rows
+    )

@@ -9,6 +9,7 @@ from holdfast.spark.classic.hadoop_configuration import HadoopConfiguration, def
 from holdfast.spark.classic.hadoop_files import HadoopReader
 from holdfast.spark.classic.hadoop_mover import HadoopMover
 from holdfast.spark.classic.hadoop_writer import HadoopWriter
+from holdfast.spark.classic.iceberg_tables import ClassicTables
 from holdfast.spark.classic.jvm import is_classic
 from holdfast.spark.classic.kafka_client import find_kafka_clients
 from holdfast.spark.classic.late_rows import on_time
@@ -40,6 +41,7 @@ __all__ = [
     "hadoop_reader",
     "hadoop_settings",
     "hadoop_writer",
+    "iceberg_tables",
     "is_classic",
     "is_repeatable",
     "listen_to_queries",
@@ -58,6 +60,7 @@ hadoop_mover = HadoopMover
 hadoop_reader = HadoopReader
 hadoop_settings = HadoopConfiguration
 hadoop_writer = HadoopWriter
+iceberg_tables = ClassicTables
 running_query = RunningQuery
 runs_functions_elsewhere = False
 

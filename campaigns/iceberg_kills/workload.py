@@ -1,0 +1,105 @@
+"""Files with known rows, an Iceberg table to write them to, and what it must hold after each."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from campaigns.streams import guarded_to_iceberg
+from campaigns.streams.guarded_to_iceberg import NATIVE, PLAIN, STREAM
+from holdfast.drills.builtin.places import parts_told
+from holdfast.drills.builtin.workload import APPEND, COUNTS, MERGE, Shape, write_files
+from holdfast.drills.drill import Answer, Seen
+from holdfast.drills.kill import Driver
+from holdfast.sinks.iceberg.notes import property_of
+from lab import Postgres
+from lab.faults.tcp_proxy import TcpProxy
+from lab.iceberg import iceberg_installation, jdbc_catalog
+from lab.iceberg_reader import Found, read_table
+from lab.spark import environment
+from lab.versions import OWN_VERSION
+
+SHAPES: Mapping[str, Shape] = {
+    "append": APPEND,
+    "merge": MERGE,
+    "counts": COUNTS,
+    NATIVE: APPEND,
+    PLAIN: APPEND,
+}
+FILES = 10
+_CATALOG = "spark.sql.catalog.ice"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """Files with known rows, and a table in a catalog of its own; `Sinks` of a drill."""
+
+    home: Path
+    postgres: Postgres
+    database: str
+    shape: str
+    files: int = FILES
+
+    @property
+    def name(self) -> str:
+        """The table, in its catalog."""
+        return "db.readings"
+
+    def driver(
+        self,
+        proxy: TcpProxy,
+        *,
+        directory: str = "driver",
+        settings: Mapping[str, str] | None = None,
+    ) -> Driver:
+        """Return a driver that reaches the catalog by way of a proxy."""
+        url = f"jdbc:postgresql://127.0.0.1:{proxy.port}/{self.database}?prepareThreshold=0"
+        there = jdbc_catalog(self.postgres, self.database, self.home / "warehouse")
+        where = self.home / directory
+        variables = environment(
+            where,
+            {**there, f"{_CATALOG}.uri": url, **(settings or {})},
+            installation=iceberg_installation(OWN_VERSION),
+        )
+        places = [str(self.home / "files"), f"ice.{self.name}", str(self.home / "streams")]
+        return Driver(
+            [guarded_to_iceberg.__file__, *places, self.shape],
+            environment=variables,
+            directory=where / "runs",
+            striker=proxy,
+        )
+
+    @property
+    def answers(self) -> Sequence[Answer]:
+        """What the table must hold after every file."""
+        shape = SHAPES[self.shape]
+        after = [shape.after(files) for files in range(self.files + 1)]
+        key, sequence = (0, 1) if shape.is_keyed else (None, None)
+        return [Answer(sink="table", after=after, key=key, sequence=sequence)]
+
+    def read(self) -> Found:
+        """Read the table and its ledger from one metadata file."""
+        return read_table(self.postgres.dsn(self.database), self.name)
+
+    def look(self) -> Iterator[Seen]:
+        """Read the table, with what the ledger in the same metadata tells."""
+        found = self.read()
+        yield Seen(sink="table", parts=self._told(found), rows=found.rows)
+
+    def _told(self, found: Found) -> int | None:
+        if self.shape in (NATIVE, PLAIN):
+            return None
+        row: dict[str, Any] = json.loads(found.properties.get(property_of(STREAM), "{}"))
+        return parts_told(str(row.get("end_offsets", "{}")), SHAPES[self.shape])
+
+
+def make_workload(home: Path, postgres: Postgres, shape: str, *, files: int = FILES) -> Workload:
+    """Write the files, and make an empty database for the catalog."""
+    write_files(home / "files", files=files)
+    database = f"ice_{uuid.uuid4().hex[:12]}"
+    postgres.create_database(database)
+    return Workload(home=home, postgres=postgres, database=database, shape=shape, files=files)

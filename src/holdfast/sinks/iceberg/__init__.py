@@ -1,0 +1,1 @@
+"""Iceberg: data and ledger in one commit of the table."""
