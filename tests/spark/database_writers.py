@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import uuid
 from collections import Counter
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +24,7 @@ from tests.ledger_rows import ROW, attempt
 from tests.spark.kafka_writers import without_spark
 from tests.stand_ins import stand_in
 
-__all__ = ["STREAM", "Into", "batch_of", "batches", "numbered", "without_spark"]
+__all__ = ["STREAM", "Into", "batch_of", "batches", "numbered", "once", "without_spark"]
 STREAM = "readings"
 ROWS = 20
 TABLES = {
@@ -63,6 +64,17 @@ def numbered(number: int) -> Any:
 def batches(number: int) -> Counter[tuple[int, str]]:
     """Return the rows of so many batches."""
     return Counter((each, f"row {each}") for each in range(number * ROWS))
+
+
+def once(act: Callable[[], object]) -> Callable[[int], None]:
+    """Return what acts when a batch is about to be committed, the first time."""
+    left = [act]
+
+    def before_commit(_: int) -> None:
+        if left:
+            left.pop()()
+
+    return before_commit
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,12 @@ from holdfast.ledger import Apply, LedgerRow, Reason, Refuse, Skip
 from holdfast.sinks.database.dialect import Dialect
 from holdfast.sinks.database.failures import DatabaseAwayError, DatabaseRefusedError
 from lab.mariadb import MariaDB
-from tests.spark.database_writers import Into, batches, numbered, without_spark
+from tests.spark.database_writers import Into, batches, numbered, once, without_spark
 
 SERVERS = ["insert", "load", "sqlite"]
+
+
+pytestmark = pytest.mark.sampled(8)
 
 
 @pytest.fixture(autouse=True)
@@ -41,11 +44,9 @@ def losing(monkeypatch: pytest.MonkeyPatch, lose: list[str]) -> None:
     """Lose commits on their way there, or the answers to them."""
     run = Dialect.run
 
-    def lossy(self: Any, connection: Any, statement: str, values: Any = ()) -> int:
+    def lossy(self: Any, connection: Any, statement: str, *values: Any) -> int:
         how = lose.pop(0) if statement == "COMMIT" and lose else ""
-        if how == "before":
-            connection.kill(connection.thread_id()) if False else None
-        changed = 0 if how == "before" else run(self, connection, statement, values)
+        changed = 0 if how == "before" else run(self, connection, statement, *values)
         if how:
             connection.close()
             raise pymysql.err.OperationalError(2013, "Lost connection")
@@ -77,17 +78,6 @@ def test_a_commit_that_never_arrived_is_sent_again(
     writer.close()
 
 
-def once(act: Callable[[], object]) -> Callable[[int], None]:
-    """Return what acts when a batch is about to be committed, the first time."""
-    left = [act]
-
-    def before_commit(_: int) -> None:
-        if left:
-            left.pop()()
-
-    return before_commit
-
-
 def test_a_session_that_is_ended_within_the_transaction_is_replaced(on_server: Into) -> None:
     writer = on_server.first()
     ends = once(lambda: on_server.mariadb and on_server.mariadb.kill_sessions(on_server.database))
@@ -112,9 +102,8 @@ def test_a_driver_that_is_replaced_within_its_transaction_writes_nothing(on_serv
 
 
 def test_a_killed_server_comes_back_and_the_batch_is_there_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    del monkeypatch
     with MariaDB() as server:
         into = Into.make("insert", mariadb=server, directory=tmp_path).create()
         writer = into.first()
@@ -125,7 +114,9 @@ def test_a_killed_server_comes_back_and_the_batch_is_there_once(
 
         for number in range(3):
             hook = once(kill_it) if number != 1 else once(lambda: None)
-            assert writer.write(into.attempt(number), numbered(number), before_commit=hook) == Apply()
+            assert (
+                writer.write(into.attempt(number), numbered(number), before_commit=hook) == Apply()
+            )
             assert into.rows() == batches(number + 1)
         writer.close()
 
@@ -171,8 +162,6 @@ def test_a_file_that_somebody_else_writes_is_waited_for_and_then_refused(tmp_pat
     into = Into.make("sqlite", mariadb=None, directory=tmp_path).create()
     into.url += "?busy_timeout=0"
     writer = into.first()
-    import sqlite3
-
     with closing(sqlite3.connect(into.database.partition("?")[0])) as other:
         other.execute("BEGIN IMMEDIATE")
         row = writer.ledger.read("readings")
@@ -196,11 +185,11 @@ SECRETS = [
 
 
 @pytest.fixture
-def refused(request: pytest.FixtureRequest, mariadb: MariaDB) -> Iterator[BaseException]:
+def refused(request: pytest.FixtureRequest, mariadb: MariaDB) -> BaseException:
     into = Into(request.param.format(port=mariadb.port), mariadb)
     with pytest.raises(DatabaseAwayError) as found:
         into.start()
-    yield found.value
+    return found.value
 
 
 @pytest.mark.parametrize("refused", SECRETS, indirect=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import struct
 from collections import Counter
-from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -20,9 +19,24 @@ from holdfast.sinks.postgres.columns import TableError
 from holdfast.sinks.postgres.failures import ValueRefusedError
 from tests.spark.database_writers import Into, batch_of, schema_of, without_spark
 
+NAIVE = datetime
+"""As timestamp_ntz has them: what a clock on the wall shows, without a zone."""
 FLOAT = struct.unpack("f", struct.pack("f", 0.1))[0]
 SMALLEST, LARGEST = 5e-324, 1.7976931348623157e308
-TEXTS = ["", " ", "a", "ü'\n\t\\\r\0\x1a", "\\N", "NULL", "😀", '"', "end ", "%s ?", "日本", "'); --"]
+TEXTS = [
+    "",
+    " ",
+    "a",
+    "ü'\n\t\\\r\0\x1a",
+    "\\N",
+    "NULL",
+    "😀",
+    '"',
+    "end ",
+    "%s ?",
+    "日本",
+    "'); --",
+]
 SPECIMENS: dict[str, list[Any]] = {
     "boolean": [True, False],
     "byte": [-128, 127],
@@ -31,14 +45,28 @@ SPECIMENS: dict[str, list[Any]] = {
     "bigint": [-(2**63), 2**63 - 1, 0],
     "float": [FLOAT, 3.4028234663852886e38, -1.5, 1.401298464324817e-45, 0.0],
     "double": [0.1, SMALLEST, LARGEST, -LARGEST, 1 / 3, 0.0, 1e22, 123456789.123456789],
-    "decimal(38,9)": [Decimal("-99999999999999999999999999999.999999999"), Decimal("1E-9"), Decimal("0E-9")],
+    "decimal(38,9)": [
+        Decimal("-99999999999999999999999999999.999999999"),
+        Decimal("1E-9"),
+        Decimal("0E-9"),
+    ],
     "decimal(9,7)": [Decimal("0.0000001"), Decimal("-12.5000000")],
     "string": TEXTS,
     "binary": [b"", b"\0\xff'\\\n\t", bytes(range(256))],
     "date": [date(1, 1, 1), date(1970, 1, 1), date(9999, 12, 31)],
-    "timestamp": [datetime(2026, 3, 29, 2, 30, 0, 1, UTC), datetime(2038, 1, 19, 3, 14, 7, 999999, UTC)],
-    "timestamp_ntz": [datetime(1, 1, 1), datetime(2026, 3, 29, 2, 30, 0, 1), datetime(9999, 12, 31, 23, 59, 59, 999999)],
+    "timestamp": [
+        datetime(2026, 3, 29, 2, 30, 0, 1, UTC),
+        datetime(2038, 1, 19, 3, 14, 7, 999999, UTC),
+    ],
+    "timestamp_ntz": [
+        NAIVE(1, 1, 1),
+        NAIVE(2026, 3, 29, 2, 30, 0, 1),
+        NAIVE(9999, 12, 31, 23, 59, 59, 999999),
+    ],
 }
+
+
+pytestmark = pytest.mark.sampled(8)
 
 
 @pytest.fixture(autouse=True)
@@ -47,9 +75,9 @@ def _without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(params=["insert", "load", "sqlite"])
-def into(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Into]:
+def into(request: pytest.FixtureRequest, tmp_path: Path) -> Into:
     server = None if request.param == "sqlite" else request.getfixturevalue("mariadb")
-    yield Into.make(request.param, mariadb=server, directory=tmp_path)
+    return Into.make(request.param, mariadb=server, directory=tmp_path)
 
 
 def suggested(into: Into, schema: StructType) -> str:
@@ -75,7 +103,10 @@ def test_values_of_every_type_arrive_exactly(into: Into) -> None:
     found = dialect.ask(connection, f"SELECT {selected} FROM readings")
     kinds = [each.dataType for each in schema]
     read = [
-        tuple(value if value is None else decode(value, kind) for value, kind in zip(row, kinds, strict=True))
+        tuple(
+            value if value is None else decode(value, kind)
+            for value, kind in zip(row, kinds, strict=True)
+        )
         for row in found
     ]
     assert Counter(map(repr, read)) == Counter(map(repr, rows))
@@ -117,8 +148,8 @@ REFUSED_VALUES = [
     ("binary(3)", "binary", b"ab"),
     ("bigint unsigned", "bigint", -1),
     ("decimal(5,2) unsigned", "decimal(5,2)", Decimal("-0.01")),
-    ("datetime(3)", "timestamp_ntz", datetime(2026, 1, 1, 0, 0, 0, 1)),
-    ("datetime", "timestamp_ntz", datetime(2026, 1, 1, 0, 0, 0, 500000)),
+    ("datetime(3)", "timestamp_ntz", NAIVE(2026, 1, 1, 0, 0, 0, 1)),
+    ("datetime", "timestamp_ntz", NAIVE(2026, 1, 1, 0, 0, 0, 500000)),
     ("timestamp(6) NULL", "timestamp", datetime(2038, 1, 19, 3, 14, 8, tzinfo=UTC)),
     ("timestamp(6) NULL", "timestamp", datetime(1970, 1, 1, tzinfo=UTC)),
     ("bigint NOT NULL", "bigint", None),

@@ -88,7 +88,8 @@ def end_session(connection: Any, session: int) -> None:
     from pymysql.err import MySQLError
 
     try:
-        connection.kill(session)
+        with connection.cursor() as cursor:
+            cursor.execute(f"KILL {session}")
     except MySQLError as error:
         if number_of(error) != _NO_SESSION:
             raise

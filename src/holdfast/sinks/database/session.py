@@ -7,12 +7,9 @@ from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
-from holdfast.errors import ConfigError, HoldfastError, MissingExtraError
+from holdfast.errors import HoldfastError, MissingExtraError
 from holdfast.sinks.database.dialect import Connection, Dialect, dialect_of
-from holdfast.sinks.database.failures import (
-    DatabaseAwayError,
-    DatabaseRefusedError,
-)
+from holdfast.sinks.database.failures import DatabaseAwayError, DatabaseRefusedError
 from holdfast.sinks.database.url import Address, parse_url
 from holdfast.sinks.secrets import reveal, shown_name
 
@@ -95,10 +92,10 @@ class Session:
 
     @contextmanager
     def naming_refusals(self, batch_id: int | None = None) -> Iterator[None]:
-        """Turn what the driver raises into an error with a code, without the driver's text."""
+        """Turn what the driver raises into an error with a code, and not with the driver's text."""
         try:
             yield
-        except (HoldfastError, ConfigError):
+        except HoldfastError:
             raise
         except Exception as error:
             trouble = self.dialect.trouble_of(error)
@@ -106,10 +103,9 @@ class Session:
                 raise
             if trouble.is_gone:
                 self.close()
-            refused = DatabaseRefusedError(self.shown, batch_id, trouble)
-        else:
-            return
-        raise refused
+                why = f"The connection broke ({trouble.code})."
+                raise DatabaseAwayError(shown_name(self._url), why=why, retryable=True) from error
+            raise DatabaseRefusedError(self.shown, batch_id, trouble) from error
 
     @contextmanager
     def closing_on_error(self) -> Iterator[None]:

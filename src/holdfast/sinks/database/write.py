@@ -64,23 +64,11 @@ def write_batch(
             it may have.
     """
     step = _Step(ledger=ledger, target=target, attempt=attempt)
-    lock = ledger.lock_name(attempt.stream)
-    dialect, connection = step.dialect, step.connection
-    with dialect.held(connection, lock, ends_others=False):
+    with step.dialect.held(step.connection, ledger.lock_name(attempt.stream), ends_others=False):
         if target.keys:
             step.merge.stage()
-        with dialect.transaction(connection):  # S2
-            found = step.look()
-            emit(StepOpened(**step.at))
-            kept = ledger.kept(attempt.stream, lock=True)
-            decision = step.decide(kept, found)  # S3
-            emit(Decided(**step.at, decision=decision.word))
-            if kept is not None and found is not None and isinstance(decision, Apply):
-                rows, added = step.write_rows(batches)  # S4
-                emit(RowsWritten(**step.at))
-                step.advance(kept, found, added=added)  # S5
-                emit(LedgerAdvanced(**step.at))
-                before_commit(rows)
+        with step.dialect.transaction(step.connection):  # S2
+            decision = step.take(batches, before_commit)
     emit(Committed(**step.at))  # S6
     return decision
 
@@ -111,6 +99,22 @@ class _Step(msgspec.Struct, frozen=True, kw_only=True):
     def merge(self) -> Merge:
         """The batch by its keys."""
         return Merge(dialect=self.dialect, connection=self.connection, target=self.target)
+
+    def take(self, batches: Iterable[RecordBatch], before_commit: BeforeCommit) -> Decision:
+        """Decide about the batch and, when it is to be applied, write it with its ledger row."""
+        found = self.look()
+        emit(StepOpened(**self.at))
+        kept = self.ledger.kept(self.attempt.stream, lock=True)
+        decision = self.decide(kept, found)  # S3
+        emit(Decided(**self.at, decision=decision.word))
+        if kept is None or found is None or not isinstance(decision, Apply):
+            return decision
+        rows, added = self.write_rows(batches)  # S4
+        emit(RowsWritten(**self.at))
+        self.advance(kept, found, added=added)  # S5
+        emit(LedgerAdvanced(**self.at))
+        before_commit(rows)
+        return decision
 
     def look(self) -> Found | None:
         """Keep the table as it is until the transaction ends, and look at it."""
