@@ -85,4 +85,4 @@ def test_a_spec_is_made_again_from_its_contract() -> None:
 )
 def test_a_spec_that_cannot_be_is_refused(options: dict[str, str]) -> None:
     with pytest.raises(ConfigError):
-        Database("env:URL", **options)  # type: ignore[arg-type]
+        Database("env:URL", **options)
