@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from lab.azurite import Azurite
     from lab.gcs import Gcs
     from lab.hdfs import Hdfs
+    from lab.mariadb import MariaDB
 
 # Imported where used: every unit test loads this module, and none of them wants Spark.
 
@@ -44,6 +45,15 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
         yield Postgres(tmp_path_factory.mktemp("postgres"), port=int(port))
         return
     with Postgres() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def mariadb() -> Iterator[MariaDB]:
+    """A MariaDB server."""
+    from lab.mariadb import MariaDB  # noqa: PLC0415
+
+    with MariaDB() as server:
         yield server
 
 

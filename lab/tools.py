@@ -16,6 +16,8 @@ _PACKAGES = {
     "go": "golang-go",
     "initdb": "postgresql-15",
     "java": "openjdk-17-jre-headless",
+    "mariadb-install-db": "mariadb-server",
+    "mariadbd": "mariadb-server",
     "mvn": "maven",
     "node": "nodejs",
     "npm": "npm",

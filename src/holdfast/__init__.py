@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         read_plan,
         rehearse_plan,
     )
+    from holdfast.sinks.database.sink import Database
     from holdfast.sinks.delta.sink import Delta
     from holdfast.sinks.files.sink import Files
     from holdfast.sinks.foreach_batch import ForeachBatch
@@ -70,6 +71,7 @@ __all__ = [
     "AlreadyRunningError",
     "BatchRefusedError",
     "ConfigError",
+    "Database",
     "Delta",
     "ExternalTable",
     "Files",
@@ -141,6 +143,7 @@ _HOMES = {
         "reading": "diagnose inspect read_checkpoint",
         "record.leases": "LeaseHeldError",
         "repairing": "apply_plan backfill continue_plan plan_undo read_plan rehearse_plan",
+        "sinks.database.sink": "Database",
         "sinks.delta.sink": "Delta",
         "sinks.files.sink": "Files",
         "sinks.foreach_batch": "ForeachBatch",

@@ -45,6 +45,7 @@ EXTRAS = {
     "pyarrow": "state",
     "psycopg": "postgres",
     "confluent_kafka": "kafka",
+    "pymysql": "mysql",
     "boto3": "aws",
     "botocore": "aws",
     "mcp": "mcp",

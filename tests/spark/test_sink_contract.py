@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 import uuid
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,12 @@ import pytest
 from pyspark.sql import DataFrame
 
 import holdfast as hf
+from holdfast.sinks.database.session import Session
 from holdfast.sinks.sink import SinkSpec
 from holdfast.testing.sink_batches import Batches
 from holdfast.testing.sink_contract import SinkContract
 from lab import Kafka, Postgres
+from lab.mariadb import MariaDB
 from lab.topics import read_topic
 from tests.kinds.sqlite_sink import Sqlite, rows_in
 from tests.spark.files_read import rows_read
@@ -34,6 +38,39 @@ class TestPostgres(SinkContract):
     def rows(self, sink: Any, spark: Any) -> list[tuple[Any, ...]]:
         del spark
         with psycopg.connect(Path(sink.dsn.removeprefix("file:")).read_text()) as connection:
+            return connection.execute("SELECT * FROM readings").fetchall()
+
+
+class TestMariaDb(SinkContract):
+    @pytest.fixture
+    def sink(self, mariadb: MariaDB, tmp_path: Path) -> SinkSpec:
+        database = f"contract_{uuid.uuid4().hex[:12]}"
+        (tmp_path / "url").write_text(mariadb.create_database(database))
+        mariadb.ask(
+            "CREATE TABLE readings (id bigint, name text) CHARACTER SET utf8mb4", database=database
+        )
+        return hf.Database(f"file:{tmp_path / 'url'}", table="readings")
+
+    def rows(self, sink: Any, spark: Any) -> list[tuple[Any, ...]]:
+        del spark
+        session = Session(sink.url, "")
+        rows = session.dialect.ask(session.connection(), "SELECT * FROM readings")
+        session.close()
+        return rows
+
+
+class TestSqliteDatabase(SinkContract):
+    @pytest.fixture
+    def sink(self, tmp_path: Path) -> SinkSpec:
+        with closing(sqlite3.connect(tmp_path / "serving.db")) as connection:
+            connection.execute("CREATE TABLE readings (id INTEGER, name TEXT)")
+        (tmp_path / "url").write_text(f"sqlite:///{tmp_path / 'serving.db'}")
+        return hf.Database(f"file:{tmp_path / 'url'}", table="readings")
+
+    def rows(self, sink: Any, spark: Any) -> list[tuple[Any, ...]]:
+        del spark
+        path = Path(sink.url.removeprefix("file:")).read_text().removeprefix("sqlite:///")
+        with closing(sqlite3.connect(path)) as connection:
             return connection.execute("SELECT * FROM readings").fetchall()
 
 

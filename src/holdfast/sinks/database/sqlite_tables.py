@@ -1,0 +1,92 @@
+"""A table of SQLite, from the schema of its file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.sinks.database.target import Column, Found
+
+if TYPE_CHECKING:
+    from holdfast.sinks.database.dialect import Connection, Dialect
+
+_GENERATED = (2, 3)
+_AFFINITIES = (
+    ("int", "integer"),
+    ("char", "text"),
+    ("clob", "text"),
+    ("text", "text"),
+    ("blob", "blob"),
+    ("real", "real"),
+    ("floa", "real"),
+    ("doub", "real"),
+)
+"""From SQLite's documentation, "Determination Of Column Affinity": the first that is found."""
+
+
+def affinity_of(declared: str) -> str:
+    """Return what a column makes of values, by its declared type."""
+    text = declared.lower()
+    if not text:
+        return "blob"
+    return next((affinity for part, affinity in _AFFINITIES if part in text), "numeric")
+
+
+def find(dialect: Dialect, connection: Connection, table: str) -> Found | None:
+    """Return what there is to know of a table; None when there is none of this name."""
+    found = dialect.ask(
+        connection,
+        "SELECT name, type, sql FROM main.sqlite_master WHERE lower(name) = lower(?)"
+        " AND type IN ('table', 'view')",
+        (table,),
+    )
+    if not found:
+        return None
+    name, kind, sql = found[0]
+    problem = None
+    if kind != "table" or str(sql).lower().startswith("create virtual"):
+        problem = "It is a view or a virtual table; rows and ledger would not be one step."
+    ((encoding,),) = dialect.ask(connection, "PRAGMA main.encoding")
+    if encoding != "UTF-8":
+        problem = f"The file keeps texts as {encoding}, which orders them by other bytes."
+    ((schema,),) = dialect.ask(connection, "PRAGMA main.schema_version")
+    quoted = dialect.quote(name)
+    columns = dialect.ask(connection, f"PRAGMA main.table_xinfo({quoted})")
+    return Found(
+        place=f"main.{name}",
+        problem=problem,
+        fix="-- name a table of a file in UTF-8",
+        pin=f"schema {schema}",
+        columns={
+            column: Column(
+                name=column,
+                kind=affinity_of(declared),
+                shown=declared or "a column without a type",
+                is_nullable=not required and not key,
+                has_default=not required or default is not None,
+                is_generated=hidden in _GENERATED,
+            )
+            for _, column, declared, required, default, key, hidden in columns
+        },
+        uniques=_uniques(dialect, connection, quoted, columns=columns),
+    )
+
+
+def _uniques(
+    dialect: Dialect, connection: Connection, quoted: str, *, columns: list[tuple[object, ...]]
+) -> tuple[frozenset[str], ...]:
+    """Return the unique indexes that are whole and compare bytes."""
+    key = [str(column[1]) for column in columns if column[5]]
+    found = []
+    if len(key) == 1 and any(
+        column[5] and str(column[2]).upper() == "INTEGER" for column in columns
+    ):
+        found.append(frozenset(key))  # the rowid, which has no index
+    for _, index, is_unique, _, is_partial in dialect.ask(
+        connection, f"PRAGMA main.index_list({quoted})"
+    ):
+        parts = dialect.ask(connection, f"PRAGMA main.index_xinfo({dialect.quote(index)})")
+        named = [part for part in parts if part[5]]
+        is_whole = all(part[2] is not None and part[4] == "BINARY" for part in named)
+        if is_unique and not is_partial and is_whole:
+            found.append(frozenset(str(part[2]) for part in named))
+    return tuple(found)

@@ -1,0 +1,95 @@
+"""A table as a start has found it, and how each column of the stream is written into it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+Array = Any
+"""A `pyarrow.Array`, which has no types of its own."""
+Check = Callable[[Array], None]
+"""Raises ValueError if the database would change one of the values."""
+
+
+class Column(msgspec.Struct, frozen=True, kw_only=True):
+    """A column of a table."""
+
+    name: str
+    kind: str
+    """The type without its limits, in small letters: `varchar`; of SQLite its affinity."""
+    shown: str
+    """The type as the database shows it: `decimal(10,2) unsigned`."""
+    is_nullable: bool = True
+    has_default: bool = True
+    """Whether a row may leave it out."""
+    is_generated: bool = False
+    is_unsigned: bool = False
+    length: int | None = None
+    """In characters, of a text; in bytes, of a binary."""
+    octets: int | None = None
+    precision: int | None = None
+    scale: int | None = None
+    fraction: int | None = None
+    """Digits of a second."""
+    charset: str | None = None
+    collation: str | None = None
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """What a database says of a table."""
+
+    place: str
+    """Database and table, as the ledger keeps it: the same however the table is named."""
+    problem: str | None
+    """Why it cannot hold data and ledger in one transaction; None if it can."""
+    fix: str = ""
+    """The statement that changes that."""
+    pin: str
+    """What is another text once the table was created again or altered."""
+    columns: Mapping[str, Column]
+    uniques: tuple[frozenset[str], ...]
+    """The columns of each unique index that takes only equal values for equal."""
+
+
+class Field(msgspec.Struct, frozen=True, kw_only=True):
+    """How a column of the stream is written."""
+
+    name: str
+    form: Callable[[Array], Any]
+    """From an Arrow array without NULLs' values changed to what is sent; NULL stays NULL."""
+    checks: tuple[Check, ...] = ()
+    is_quoted: bool = False
+    """Whether a literal of it stands in quotes."""
+    is_hex: bool = False
+    """Whether it is sent as hexadecimal digits."""
+    order: str = "{}"
+    """The expression that orders its values by their bytes, as Spark does."""
+    is_inexact_key: str = ""
+    """Why rows cannot be merged by it; empty if they can."""
+    key_checks: tuple[Check, ...] = ()
+    """What refuses keys that the unique index takes for others."""
+    has_other_order: bool = False
+    """Whether the database orders its values by other rules than Spark."""
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """A table that takes the rows of a stream."""
+
+    name: str
+    """Quoted."""
+    table: str
+    """As the user has named it."""
+    display_name: str
+    place: str
+    shape: tuple[Column, ...]
+    """The stream's columns as they are in the table, all that must not change."""
+    fields: tuple[Field, ...]
+    keys: tuple[str, ...] = ()
+    sequence_by: str | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the stream's columns."""
+        return tuple(each.name for each in self.fields)
