@@ -14,9 +14,9 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
-import msgspec
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
@@ -26,7 +26,8 @@ from holdfast.sinks.secrets import Secret, reveal, shown_name
 Connection = psycopg.Connection[Any]
 
 
-class Reason(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Reason:
     """Why there is no connection, in words that hold nothing of the DSN."""
 
     why: str

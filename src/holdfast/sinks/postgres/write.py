@@ -5,7 +5,7 @@ Runs on the driver, or in one task on an executor: the standard library, pyarrow
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -58,6 +58,7 @@ def write_batch(
     *,
     batches: Iterable[pa.RecordBatch],
     before_commit: BeforeCommit = lambda _: None,
+    transaction: type[BatchTransaction] | None = None,
 ) -> Written:
     """Decide about a batch and, when it is to be applied, write it; in one transaction.
 
@@ -67,6 +68,7 @@ def write_batch(
         attempt: The batch.
         batches: Its record batches; not touched unless it is applied.
         before_commit: Called last, with the number of rows; what it raises rolls everything back.
+        transaction: Copies the rows, where they do not come as record batches.
 
     Raises:
         TableChangedError: The table is not the one that the stream has written into so far.
@@ -74,7 +76,8 @@ def write_batch(
             rows as they are.
         psycopg.Error: The server did not take it. When that happens in the commit it may have.
     """
-    step = BatchTransaction(connection=connection, target=target, attempt=attempt)
+    made = transaction or BatchTransaction
+    step = made(connection=connection, target=target, attempt=attempt)
     with connection.transaction():  # S2
         step.lock_table()
         emit(StepOpened(**step.at))
@@ -138,10 +141,10 @@ class BatchTransaction:
     def write_rows(self, batches: Iterable[pa.RecordBatch], look: Look) -> tuple[int, int]:
         """Write the rows; return how many came, and how many more the table has now."""
         if not self.target.keys:
-            rows = self._copy(batches, into=self.target.name)
+            rows = self.copy(batches, into=self.target.name)
             return rows, rows
         stage(self.connection, self.target)
-        rows = self._copy(batches, into=STAGING)
+        rows = self.copy(batches, into=STAGING)
         return rows, merge(self.connection, self.target, has_triggers=look.has_triggers)
 
     def pin(self, look: Look) -> None:
@@ -165,28 +168,66 @@ class BatchTransaction:
     def _changed(self, why: str) -> TableChangedError:
         return TableChangedError(self.target.display_name, self.attempt.batch_id, why=why)
 
-    def _copy(self, batches: Iterable[pa.RecordBatch], *, into: str) -> int:
-        from holdfast.sinks.postgres.send import Sender
+    def copy(self, batches: Iterable[pa.RecordBatch], *, into: str) -> int:
+        """Copy the rows into a table; return how many there were."""
+        number = self.attempt.batch_id
+        return self.send(
+            ((encode_rows(self.target, each, number), each.num_rows) for each in batches), into=into
+        )
 
-        rows = 0
-        statement = f"COPY {into} ({self.target.column_list}) FROM STDIN BINARY".encode()
+    def send(self, pieces: Iterable[tuple[bytes | memoryview, int]], *, into: str) -> int:
+        """Send rows that are encoded, with how many there are in each piece; return how many."""
         with self.connection.cursor() as cursor:
-            with cursor.copy(statement, writer=Sender(cursor)) as stream:
-                stream.write(HEADER)
-                for batch in batches:
-                    stream.write(self._encode(batch))
-                    rows += batch.num_rows
-                    emit(RowsSent(**self.at, rows=rows))
-                stream.write(TRAILER)
+            rows = copy_rows(cursor, self.target, pieces, into=into, sent=self._say_sent)
             if cursor.rowcount != rows:
                 raise DroppedRowsError(self.target.display_name, rows - cursor.rowcount)
         return rows
 
-    def _encode(self, batch: pa.RecordBatch) -> memoryview:
-        try:
-            return encode_batch(batch, self.target.encoders)
-        except InexactError as error:
-            column, number = self.target.columns[error.place], self.attempt.batch_id
-            raise ValueRefusedError(
-                self.target.display_name, number, column=column, why=str(error)
-            ) from error
+    def _say_sent(self, rows: int) -> None:
+        emit(RowsSent(**self.at, rows=rows))
+
+
+def copy_rows(
+    cursor: psycopg.Cursor,
+    target: Target,
+    pieces: Iterable[tuple[bytes | memoryview, int]],
+    *,
+    into: str,
+    sent: Callable[[int], None] = lambda _: None,
+) -> int:
+    """Copy encoded rows into a table; return how many there were.
+
+    Args:
+        cursor: Inside a transaction.
+        target: Its columns are those of the rows.
+        pieces: Rows, with how many there are in each piece.
+        into: The table, quoted.
+        sent: Called after each piece, with how many are sent so far.
+    """
+    from holdfast.sinks.postgres.send import Sender
+
+    rows = 0
+    statement = f"COPY {into} ({target.column_list}) FROM STDIN BINARY".encode()
+    with cursor.copy(statement, writer=Sender(cursor)) as stream:
+        stream.write(HEADER)
+        for piece, count in pieces:
+            stream.write(piece)
+            rows += count
+            sent(rows)
+        stream.write(TRAILER)
+    return rows
+
+
+def encode_rows(target: Target, batch: pa.RecordBatch, batch_id: int) -> memoryview:
+    """Return the rows of a record batch as COPY takes them.
+
+    Raises:
+        ValueRefusedError: The table would not hold a value as it is.
+    """
+    try:
+        return encode_batch(batch, target.encoders)
+    except InexactError as error:
+        column = target.columns[error.place]
+        raise ValueRefusedError(
+            target.display_name, batch_id, column=column, why=str(error)
+        ) from error
