@@ -66,12 +66,15 @@ class PipelineServer(Server):
         """Where its tables are."""
         return self.directory / "warehouse"
 
-    def run(self, project: Path, *, full_refresh: Sequence[str] = ()) -> Ran:
+    def run(
+        self, project: Path, *, full_refresh: Sequence[str] = (), refresh_all: bool = False
+    ) -> Ran:
         """Run the pipeline of a directory, as `spark-pipelines run` does.
 
         Args:
             project: Has `transformations/`; its `storage/` takes the checkpoints.
             full_refresh: Tables that are emptied and computed again.
+            refresh_all: Whether everything is.
 
         Raises:
             TimeoutExpired: It did not end.
@@ -81,6 +84,8 @@ class PipelineServer(Server):
         command = [sys.executable, "-m", "pyspark.pipelines.cli", "run", "--spec", str(spec)]
         if full_refresh:
             command += ["--full-refresh", ",".join(full_refresh)]
+        if refresh_all:
+            command.append("--full-refresh-all")
         ended = subprocess.run(
             command,
             check=False,
@@ -88,7 +93,7 @@ class PipelineServer(Server):
             stderr=subprocess.STDOUT,
             text=True,
             timeout=_RUN_SECONDS,
-            env={**os.environ, "SPARK_REMOTE": self.address, "PYTHONPATH": _client_packages()},
+            env={**os.environ, "SPARK_REMOTE": self.address, "PYTHONPATH": client_packages()},
         )
         return Ran(returncode=ended.returncode, said=ended.stdout)
 
@@ -110,7 +115,7 @@ class PipelineServer(Server):
             return attempt.connect_ex(("127.0.0.1", self._port)) == 0
 
 
-def _client_packages() -> str:
+def client_packages() -> str:
     """Return where the client's packages are; the first call installs them."""
     name = f"pipelines-{sha256_of_text(sys.version, _CLIENT.read_text())}"
     python = make_environment(name, ["--require-hashes", "--requirement", str(_CLIENT)])

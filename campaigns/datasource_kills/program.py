@@ -1,6 +1,6 @@
 """A stream of files into PostgreSQL through `format("holdfast")`: one run, to the end of the files.
 
-python program.py FILES ROOT    (READINGS_DSN, and the strike, in the environment)
+python program.py FILES ROOT    (READINGS_DSN in the environment)
 """
 
 from __future__ import annotations
@@ -14,17 +14,14 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 import holdfast as hf
-from campaigns.datasource_kills.struck_source import GROUP, StruckSource
+from campaigns.datasource_kills.struck_source import DIRECTORY, GROUP, StruckSource
 
 
 def main(arguments: list[str]) -> None:
     """Run the stream to its end."""
     files, root, *more = arguments
-    Path(os.environ[GROUP]).write_text(str(os.getpgid(0)))
-    remote = os.environ.get("DATASOURCE_REMOTE")
-    builder = SparkSession.builder.remote(remote) if remote else SparkSession.builder
-    spark = builder.getOrCreate()
-    hf.register(spark)
+    (Path(os.environ[DIRECTORY]) / GROUP).write_text(str(os.getpgid(0)))
+    spark = SparkSession.builder.getOrCreate()  # of Spark Connect where SPARK_REMOTE says so
     spark.dataSource.register(StruckSource)
     lines = spark.readStream.format("text").option("maxFilesPerTrigger", 1).load(files)
     number = F.split_part("value", F.lit(" "), F.lit(1)).cast("long")
@@ -38,7 +35,7 @@ def main(arguments: list[str]) -> None:
         **given,
     )
     query = (
-        rows.writeStream.format("holdfast")
+        rows.writeStream.format(StruckSource.name())
         .options(**options)
         .trigger(availableNow=True)
         .queryName("readings")

@@ -1,8 +1,9 @@
 """`format("holdfast")` with one planned strike: in the planner, in a task, or where it commits.
 
 Spark runs a data source in processes of its own, which no drill of a driver reaches. So this source
-listens to Holdfast's events in each of them. What strikes makes the file FIRED first, and only
-once: `MODE POINT` in the variable STRIKE, where a point of a batch is `NAME@BATCH`.
+listens to Holdfast's events in each of them. The variable DATASOURCE_STRIKES names a directory: its
+file `strike` has `MODE POINT`, where a point of a batch is `NAME@BATCH`, and what strikes makes the
+file `fired` there first, and only once.
 
     driver   the driver, its JVM and this process get SIGKILL: as when a machine is lost
     jvm      the driver and its JVM get SIGKILL, and this process goes on when the JVM is gone
@@ -19,11 +20,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pyspark import TaskContext
+
 from holdfast.datasource.source import HoldfastSource, HoldfastWriter
 from holdfast.datasource.spark_process import driver_process
 from holdfast.events.event import Event, PointReached, emit, listen
 
-STRIKE, FIRED, GROUP = "DATASOURCE_STRIKE", "DATASOURCE_FIRED", "DATASOURCE_GROUP"
+DIRECTORY = "DATASOURCE_STRIKES"
+STRIKE, FIRED, GROUP = "strike", "fired", "group"
 _LISTENING: list[int] = []
 
 
@@ -32,9 +36,14 @@ class PlannedError(Exception):
 
 
 class StruckSource(HoldfastSource):
-    """The data source, listened to."""
+    """The data source, listened to; by another name, because Spark knows `holdfast` by itself."""
 
-    def streamWriter(self, schema: Any, overwrite: bool) -> Any:  # noqa: FBT001, N802 - Spark's own
+    @classmethod
+    def name(cls) -> str:
+        """Return what follows `format`."""
+        return "holdfast_struck"
+
+    def streamWriter(self, schema: Any, overwrite: bool) -> Any:  # noqa: N802 - Spark's own
         """Return the writer of a batch, listened to."""
         listen_here()
         writer = super().streamWriter(schema, overwrite)
@@ -47,8 +56,6 @@ class StruckWriter(HoldfastWriter):
 
     def write(self, iterator: Iterator[Any]) -> Any:
         """Stage the rows of a task."""
-        from pyspark import TaskContext
-
         listen_here()
         task = TaskContext.get()
         assert task is not None
@@ -68,29 +75,30 @@ class StruckWriter(HoldfastWriter):
 
 def listen_here() -> None:
     """Strike in this process when the point is reached."""
-    if os.getpid() not in _LISTENING and os.environ.get(STRIKE):
+    if os.getpid() not in _LISTENING:
         _LISTENING[:] = [os.getpid()]
         listen(_hear, may_raise=True)
 
 
 def _hear(event: Event) -> None:
-    mode, point = os.environ[STRIKE].split()
+    home = Path(os.environ[DIRECTORY])
+    mode, _, point = (home / STRIKE).read_text().partition(" ")
     batch = getattr(event, "batch", None)
     if point not in (name if batch is None else f"{name}@{batch}" for name in event.points()):
         return
     try:
-        os.close(os.open(os.environ[FIRED], os.O_CREAT | os.O_EXCL))
+        os.close(os.open(home / FIRED, os.O_CREAT | os.O_EXCL))
     except FileExistsError:
         return
-    _strike(mode)
+    _strike(mode, home)
 
 
-def _strike(mode: str) -> None:
+def _strike(mode: str, home: Path) -> None:
     if mode == "raise":
         raise PlannedError("a planned error")
     if mode != "worker":
         jvm = driver_process().pid
-        os.killpg(int(Path(os.environ[GROUP]).read_text()), signal.SIGKILL)
+        os.killpg(int((home / GROUP).read_text()), signal.SIGKILL)
         while mode == "jvm" and _is_running(jvm):
             time.sleep(0.01)
     if mode != "jvm":

@@ -91,7 +91,7 @@ def claim(asked: Asked, schema: pa.Schema, *, is_new: bool = False) -> Claim:
         place = find_source_place(asked)  # G1
         sink = opened.enter_context(open_parts(asked.sink, schema, asked.stream))
         check_labels([sink.name])
-        mine = None if is_new else _find_mine(place, sink, asked.stream)
+        mine = None if is_new else _find_mine(place, sink, asked)
         if mine is not None:
             lease, row = mine
             renew(place.record, lease)
@@ -99,9 +99,9 @@ def claim(asked: Asked, schema: pa.Schema, *, is_new: bool = False) -> Claim:
         return _take(asked, place, sink, is_new=is_new)
 
 
-def _find_mine(place: Place, sink: Any, stream: str) -> tuple[Lease, LedgerRow] | None:
-    """Return the lease of this driver and the row that it has fenced; None without both."""
-    row = sink.ledger.read(stream)
+def _find_mine(place: Place, sink: Any, asked: Asked) -> tuple[Lease, LedgerRow] | None:
+    """Return the lease of this start and the row that it has fenced; None without both."""
+    row = sink.ledger.read(asked.stream)
     if not isinstance(row, LedgerRow) or not place.is_written_down:
         return None
     newest = newest_epoch(place.record, after=row.epoch)
@@ -109,7 +109,7 @@ def _find_mine(place: Place, sink: Any, stream: str) -> tuple[Lease, LedgerRow] 
     is_mine = (
         lease is not None
         and not lease.released
-        and lease.token == row.nonce
+        and lease.token == row.nonce == asked.start
         and lease.owner == driver_process()
         and row.generation == place.generation.number
         and row.binding == Binding(query_id=_query_id(place), checkpoint=row.binding.checkpoint)
@@ -119,14 +119,18 @@ def _find_mine(place: Place, sink: Any, stream: str) -> tuple[Lease, LedgerRow] 
 
 def _take(asked: Asked, place: Place, sink: Any, *, is_new: bool) -> Claim:
     """Take the lease, judge, create what is missing, and fence: G2 to G5."""
-    owner = driver_process()
+    owner, highest = driver_process(), highest_epoch((sink,), asked.stream)
+    last = read_lease(place.record, newest_epoch(place.record, after=highest))
+    # Spark runs a checkpoint once in a JVM: the run of before has ended.
+    is_again = last is not None and last.owner == owner
     lease = take_lease(
         place.record,
         owner,
-        takeover=asked.takeover or is_new,
-        after=highest_epoch((sink,), asked.stream),
+        takeover=asked.takeover or is_new or is_again,
+        after=highest,
         tell=WaitingTeller(),
         term_s=asked.lease_seconds,
+        token=asked.start,
     )  # G2
     with ExitStack() as undone:
         undone.callback(release, place.record, lease)

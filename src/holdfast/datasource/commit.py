@@ -17,7 +17,13 @@ from holdfast.datasource.claim import claim, is_restarted, write_down_run
 from holdfast.datasource.parts import reopen_parts
 from holdfast.errors import HoldfastError
 from holdfast.events import emit
-from holdfast.events.batches import BatchPlanned, BatchReturned, BatchSkipped, SinkWritten, fields_of
+from holdfast.events.batches import (
+    BatchPlanned,
+    BatchReturned,
+    BatchSkipped,
+    SinkWritten,
+    fields_of,
+)
 from holdfast.events.event import Warned
 from holdfast.ids import BatchId
 from holdfast.ledger.coverage import read_coverage
@@ -39,7 +45,7 @@ if TYPE_CHECKING:
     from holdfast.storage.write import Writer
 
 
-def commit(asked: Asked, schema: StructType, messages: Sequence[Any], batch: int) -> None:
+def commit(asked: Asked, schema: StructType, messages: Sequence[Any], *, batch: int) -> None:
     """Commit a batch, unless the ledger has it (S1 to S7).
 
     Args:
@@ -163,8 +169,7 @@ class _Watch:
 
 
 def _drop(sink: Any, stream: str, answers: Sequence[Answer], *, claimed: Claim, batch: int) -> None:
-    """Drop what was staged for a batch that has arrived: the answers' tables, and those of attempts
-    that Spark has not counted."""
+    """Drop what was staged for a batch that has arrived, also by attempts that do not count."""
     staged = [each.part.table for each in answers if each.part.table]
     if not staged:
         return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import uuid
 from collections.abc import Mapping
 
 import msgspec
@@ -24,13 +26,15 @@ from holdfast.storage.location import (
 
 LEASE_SECONDS = 60.0
 """A lease is renewed by every batch, and by nothing between two batches."""
-STREAM, INTO, ROOT, ACCEPT, TAKEOVER, LEASE, CHECKPOINT = (
+_TOKEN = re.compile(r"[0-9a-f]{32}")
+STREAM, INTO, ROOT, ACCEPT, TAKEOVER, LEASE, START, CHECKPOINT = (
     "stream",
     "into",
     "root",
     "accept",
     "takeover",
     "leaseSeconds",
+    "start",
     "checkpointLocation",
 )
 
@@ -46,6 +50,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     accept: str | None
     takeover: bool
     lease_seconds: float
+    start: str
+    """By which a start finds its lease again: the options are made once for each start."""
 
 
 @without_our_frames
@@ -87,6 +93,7 @@ def guard_options(  # noqa: PLR0913 - what the guard needs, each by name
         ROOT: str(home),
         CHECKPOINT: checkpoint or spark_location(_own_checkpoint(home, stream)),
         LEASE: str(lease_seconds),
+        START: uuid.uuid4().hex,
     }
     if accept:
         given[ACCEPT] = accept
@@ -100,7 +107,7 @@ def read_options(options: Mapping[str, str]) -> Asked:
         ConfigError: They are not of the form that `guard_options` returns.
     """
     known = {name.lower(): value for name, value in options.items()}
-    missing = [name for name in (STREAM, INTO, ROOT) if not known.get(name.lower())]
+    missing = [name for name in (STREAM, INTO, ROOT, START) if not known.get(name)]
     if missing:
         raise ConfigError(
             f'format("holdfast") has no option {missing[0]}. Give it .options(**hf.guard_options('
@@ -111,6 +118,8 @@ def read_options(options: Mapping[str, str]) -> Asked:
             'format("holdfast") needs the option checkpointLocation: hf.guard_options gives it.'
         )
     check_stream_name(known[STREAM])
+    if not _TOKEN.fullmatch(known[START]):
+        raise ConfigError(f"The option {START} is not what hf.guard_options returns.")
     return Asked(
         stream=known[STREAM],
         sink=_sink_of(known[INTO]),
@@ -119,6 +128,7 @@ def read_options(options: Mapping[str, str]) -> Asked:
         accept=known.get(ACCEPT),
         takeover=known.get(TAKEOVER, "").lower() == "true",
         lease_seconds=_seconds(known.get(LEASE.lower())),
+        start=known[START],
     )
 
 

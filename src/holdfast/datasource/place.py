@@ -7,7 +7,7 @@ stands in its checkpoint before Holdfast is asked, and it is left out of what is
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -98,8 +98,10 @@ def _is_planned_since(checkpoint: Writer, since_ms: int | None) -> bool:
     entry = parse_offset_entry(_FIRST, BatchId(0), raw) if isinstance(raw, bytes) else None
     if since_ms is None or not isinstance(entry, OffsetEntry) or entry.metadata is None:
         return False
-    planned = entry.metadata.batch_timestamp_ms
-    return planned is not None and planned >= since_ms
+    return entry.metadata.batch_timestamp_ms >= since_ms
+
+
+L = TypeVar("L", bound="Listing")
 
 
 class _BeforeFirstBatch:
@@ -112,10 +114,10 @@ class _BeforeFirstBatch:
         return getattr(self._checkpoint, name)
 
     def list(self, directory: str = "") -> Listing:
-        return self._without(self._checkpoint.list(directory))
+        return _without_first(self._checkpoint.list(directory))
 
     def list_after(self, directory: str, after: str) -> Page:
-        return self._without(self._checkpoint.list_after(directory, after))
+        return _without_first(self._checkpoint.list_after(directory, after))
 
     def stat(self, path: str) -> Any:
         return None if path == _FIRST else self._checkpoint.stat(path)
@@ -123,5 +125,6 @@ class _BeforeFirstBatch:
     def read(self, path: str, *, start: int = 0, length: int | None = None) -> bytes | None:
         return None if path == _FIRST else self._checkpoint.read(path, start=start, length=length)
 
-    def _without(self, found: Any) -> Any:
-        return replace(found, files=tuple(each for each in found.files if each.path != _FIRST))
+
+def _without_first(found: L) -> L:
+    return replace(found, files=tuple(each for each in found.files if each.path != _FIRST))

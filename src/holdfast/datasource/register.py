@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.errors import without_our_frames
+from holdfast.spark.errors import condition_of
 from holdfast.spark.port import UnsupportedSparkError
 from holdfast.spark_versions import SUPPORTED, parse_version, supported
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_KNOWN = "DATA_SOURCE_ALREADY_EXISTS"
 _FIRST = (4, 1)
 """The first version whose data sources for streams take Arrow's record batches."""
 
@@ -36,6 +38,13 @@ def register(spark: SparkSession) -> None:
             "Arrow's record batches of a stream.",
             how=f"Use PySpark {', '.join(known)}, or hf.start.",
         )
+    from pyspark.errors import PySparkException
+
     from holdfast.datasource.source import HoldfastSource
 
-    spark.dataSource.register(HoldfastSource)
+    try:
+        spark.dataSource.register(HoldfastSource)
+    except PySparkException as error:
+        # Spark found the package `pyspark_holdfast` by itself.
+        if condition_of(error) != _KNOWN:
+            raise

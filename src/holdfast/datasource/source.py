@@ -42,7 +42,7 @@ class HoldfastSource(DataSource):
         """Return what follows `format`."""
         return NAME
 
-    def streamWriter(self, schema: StructType, overwrite: bool) -> HoldfastWriter:  # noqa: FBT001, N802 - Spark's own
+    def streamWriter(self, schema: StructType, overwrite: bool) -> HoldfastWriter:  # noqa: N802 - Spark's own
         """Return the writer of a batch; before its tasks run, the start is guarded here.
 
         Raises:
@@ -104,7 +104,7 @@ class HoldfastWriter(datasource.DataSourceStreamArrowWriter):
         from holdfast.datasource.commit import commit
         from holdfast.datasource.options import read_options
 
-        commit(read_options(self._options), self._schema, messages, batchId)
+        commit(read_options(self._options), self._schema, messages, batch=batchId)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's own
         """Drop what the tasks have staged; Spark calls it also when a commit has raised."""

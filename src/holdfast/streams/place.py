@@ -154,7 +154,7 @@ def find_place(
     known = current_generation(record)
     generation = known or (
         _adopt(spark, home, stream, place=adopted)
-        if adopted is not None
+        if adopted
         else _open(spark, home, stream, is_planned=is_planned)
     )
     if adopted is not None and parse_location(generation.checkpoint) != adopted:
@@ -282,9 +282,7 @@ def _adopt(
     return _generation(place, metadata.query_id, why=ADOPTED, first_batch=first)
 
 
-def _refuse_conflict(
-    home: Writer, stream: str, place: Location, *, query_id: str | None = None
-) -> None:
+def _refuse_conflict(home: Writer, stream: str, place: Location, *, query_id: str | None) -> None:
     conflict = find_conflict(home, stream, place, query_id=query_id)
     if conflict is not None:
         why = f"The stream {conflict.stream}: {conflict.why}."

@@ -1,4 +1,4 @@
-"""One batch into PostgreSQL in parts: tasks stage their rows, and one transaction takes all of them.
+"""One batch into PostgreSQL in parts: tasks stage their rows, one transaction takes all of them.
 
 A task keeps few rows in its answer, as the bytes that COPY takes, and copies many into an UNLOGGED
 table of its own. Whoever commits reads the ledger, decides, and moves both into the table in the

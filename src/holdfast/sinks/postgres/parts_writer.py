@@ -107,7 +107,7 @@ class PostgresPartsWriter(PostgresWriter):
             return before
         connection = self._ledger.session.connection()
         try:
-            return self._write_parts(connection, attempt, batch, before_commit)
+            return self._write_parts(connection, attempt, batch, before_commit=before_commit)
         except Error as error:
             if is_gone(connection, error):
                 return self._settle(attempt)
@@ -118,6 +118,7 @@ class PostgresPartsWriter(PostgresWriter):
         connection: psycopg.Connection,
         attempt: Attempt,
         parts: tuple[Part, ...],
+        *,
         before_commit: BeforeCommit,
     ) -> Decision:
         return write_batch(

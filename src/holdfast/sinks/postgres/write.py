@@ -51,7 +51,7 @@ class Written:
     rows: int
 
 
-def write_batch(
+def write_batch(  # noqa: PLR0913 - each by name
     connection: psycopg.Connection,
     target: Target,
     attempt: Attempt,

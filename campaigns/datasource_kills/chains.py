@@ -1,0 +1,58 @@
+"""The chains of strikes, and how each ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from campaigns.datasource_kills.world import STAGED, World, make_world
+from lab import Postgres
+from lab.scratch import scratch_directory
+from lab.warm_up import ensure_archive
+
+GUARD = ("driver G2", "driver G4", "driver G5")
+"""Strikes of a start; the others are of the batch that is to come."""
+BATCH = (
+    *("driver task-begin", "driver task-rows", "driver task-end"),
+    *("driver S1", "jvm S2", "driver S3", "driver copying", "driver S4", "jvm S5", "driver S6"),
+    *("raise S5", "raise S6", "worker task-rows", "worker task-end", "worker S4", "worker S6"),
+    "driver S7",
+)
+CHAINS: Mapping[str, Mapping[str, Any]] = {
+    "kept": {},
+    "staged": {"width": STAGED},
+    "merge": {"width": STAGED, "options": {"keys": ["id"]}},
+}
+
+
+def strike_all(world: World, strikes: Sequence[str]) -> str:
+    """Strike a stream once at every point, and let it end; return what was shown.
+
+    Raises:
+        AssertionError: Rows are lost or duplicated, or a strike did not happen.
+    """
+    for _ in range(2):
+        world.add()
+    with world.reader():
+        for strike in strikes:
+            batch = world.last() + 1
+            if batch >= len(world.files):
+                world.add()
+            is_of_start = strike in GUARD
+            world.run(strike if is_of_start else f"{strike}@{batch}")
+        world.add()
+        world.run()
+    assert world.last() == len(world.files) - 1, f"{world.last()} of {len(world.files)}"
+    assert not world.stages(), world.stages()
+    return f"{len(strikes)} strikes, {world.looks} looks of a reader, 0 lost, 0 duplicated"
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run the chains that are named, or all."""
+    ensure_archive()
+    with scratch_directory() as directory, Postgres() as server:
+        for name in arguments or CHAINS:
+            world = make_world(server, Path(directory), name, **CHAINS[name])
+            strikes = (*GUARD, *BATCH)
+            print(f"{name}: {strike_all(world, strikes)}", flush=True)
