@@ -1,4 +1,4 @@
-"""`python -m campaigns.datasource_kills [kept|staged|merge]...`."""
+"""`python -m campaigns.datasource_kills [4.1|4.2|4.3]... [kept|staged|merge]...`."""
 
 from __future__ import annotations
 

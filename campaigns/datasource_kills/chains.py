@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from campaigns.datasource_kills.world import STAGED, World, make_world
+from holdfast.spark_versions import SUPPORTED
 from lab import Postgres
 from lab.scratch import scratch_directory
+from lab.versions import OWN_VERSION, installation_of
 from lab.warm_up import ensure_archive
 
 GUARD = ("driver G2", "driver G4", "driver G5")
@@ -49,10 +50,20 @@ def strike_all(world: World, strikes: Sequence[str]) -> str:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Run the chains that are named, or all."""
-    ensure_archive()
+    """Run the chains that are named, or all; on a version of Spark that is named among them."""
+    versions = [each for each in arguments if each in SUPPORTED] or [OWN_VERSION]
+    chains = [each for each in arguments if each not in SUPPORTED] or CHAINS
     with scratch_directory() as directory, Postgres() as server:
-        for name in arguments or CHAINS:
-            world = make_world(server, Path(directory), name, **CHAINS[name])
-            strikes = (*GUARD, *BATCH)
-            print(f"{name}: {strike_all(world, strikes)}", flush=True)
+        for version in versions:
+            installation = installation_of(version)
+            ensure_archive(installation)
+            for name in chains:
+                world = make_world(
+                    server,
+                    directory,
+                    f"{name}_{version.replace('.', '_')}",
+                    installation=installation,
+                    **CHAINS[name],
+                )
+                shown = strike_all(world, (*GUARD, *BATCH))
+                print(f"Spark {version}, {name}: {shown}", flush=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -22,7 +21,7 @@ import psycopg
 
 from campaigns.datasource_kills.struck_source import DIRECTORY, FIRED, STRIKE
 from lab import Postgres
-from lab.spark import environment
+from lab.spark import OWN, Installation, environment
 
 _PROJECT = Path(__file__).parents[2]
 _PERIOD_S = 0.1
@@ -41,7 +40,7 @@ class World:
     dsn: str
     width: int = 10
     options: Mapping[str, Any] = field(default_factory=dict)
-    program: tuple[str, ...] = (sys.executable,)
+    installation: Installation = OWN
     client: Mapping[str, str] = field(default_factory=dict)
     """What a client of Spark Connect is told instead of where Spark is."""
     packages: tuple[str, ...] = ()
@@ -89,7 +88,7 @@ class World:
         with log.open("w") as out:
             ended = subprocess.run(
                 [
-                    *self.program,
+                    str(self.installation.python),
                     *("-m", "campaigns.datasource_kills.program", *where),
                     json.dumps(dict(self.options)),
                 ],
@@ -109,11 +108,16 @@ class World:
 
     def variables(self) -> dict[str, str]:
         """Return what the environment tells the driver, and its workers through it."""
-        spark = environment(self.directory / "spark", self.settings, log_level="error")
+        spark = environment(
+            self.directory / "spark",
+            self.settings,
+            log_level="error",
+            installation=self.installation,
+        )
         return {
             **(self.client or spark),
             "READINGS_DSN": self.dsn,
-            "PYTHONPATH": os.pathsep.join([str(_PROJECT), *self.packages]),
+            "PYTHONPATH": os.pathsep.join([str(_PROJECT), str(_PROJECT / "src"), *self.packages]),
             DIRECTORY: str(self.directory),
         }
 

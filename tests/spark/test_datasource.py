@@ -7,10 +7,12 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from pyspark.errors import StreamingQueryException
 
 import holdfast as hf
+from holdfast.drills.kill.waiting import wait_until
 from tests.spark.file_stream import Stream
 
 
@@ -116,6 +118,30 @@ def test_a_newer_driver_fences_it(source: Stream) -> None:
     run(source, takeover=True)
     assert source.rows() == ["row 0", "row 1", "row 2", "row 3"]
     assert json.loads(lease(source, 8).read_text())["epoch"] == 8  # above what the sink holds
+
+
+def test_a_driver_that_is_replaced_in_its_batch_commits_nothing(source: Stream) -> None:
+    run(source)
+    source.add(3)
+    with psycopg.connect(source.dsn) as holder:
+        holder.execute("LOCK TABLE readings IN SHARE MODE")
+        writer = source.source.writeStream.format("holdfast").trigger(availableNow=True)
+        query = writer.options(**options(source)).start()
+        assert wait_until(lambda: is_waited_for(source.dsn), seconds=60)
+        source.execute("UPDATE holdfast.ledger SET epoch = epoch + 1, nonce = repeat('f', 32)")
+        holder.rollback()
+    with pytest.raises(StreamingQueryException):
+        query.awaitTermination()
+    assert source.rows() == ["row 0", "row 1", "row 2"]
+
+
+def is_waited_for(dsn: str) -> bool:
+    with psycopg.connect(dsn) as connection:
+        found = connection.execute(
+            "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted"
+            " AND relation = 'readings'::regclass)"
+        ).fetchone()
+    return found is not None and bool(found[0])
 
 
 def test_what_cannot_be_told_by_options_is_refused(source: Stream, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`format("holdfast")` on Spark Connect: a client's stream, and a flow of a declarative pipeline."""
+"""`format("holdfast")` on Spark Connect: a client's stream, and a flow of a pipeline."""
 
 from __future__ import annotations
 

@@ -92,10 +92,8 @@ def claim(asked: Asked, schema: pa.Schema, *, is_new: bool = False) -> Claim:
         sink = opened.enter_context(open_parts(asked.sink, schema, asked.stream))
         check_labels([sink.name])
         mine = None if is_new else _find_mine(place, sink, asked)
-        if mine is not None:
-            lease, row = mine
-            renew(place.record, lease)
-            return _claim(sink, row)
+        if mine is not None and renew(place.record, mine[0]) is not None:
+            return _claim(sink, mine[1])
         return _take(asked, place, sink, is_new=is_new)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from holdfast.datasource.parts import refuse_other_kinds
 from holdfast.errors import ConfigError, without_our_frames
 from holdfast.record.bounds import MAX_TERM_S, MIN_TERM_S
 from holdfast.record.contracts import SinkContract
@@ -166,6 +167,7 @@ def _own_checkpoint(home: Location, stream: str) -> Location:
 def _contract_of(sink: SinkSpec) -> SinkContract:
     if not isinstance(sink, SinkSpec):
         raise ConfigError('into= takes one sink, such as hf.Postgres("env:DSN", table="readings").')
+    refuse_other_kinds(sink)
     contract = SinkContract(
         kind=sink.kind,
         place=sink.place,
