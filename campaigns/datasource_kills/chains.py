@@ -20,11 +20,13 @@ BATCH = (
     *("raise S5", "raise S6", "worker task-rows", "worker task-end", "worker S4", "worker S6"),
     "driver S7",
 )
-CHAINS: Mapping[str, Mapping[str, Any]] = {
-    "kept": {},
-    "staged": {"width": STAGED},
-    "merge": {"width": STAGED, "options": {"keys": ["id"]}},
+SOME = ("driver G5", "driver task-end", "driver S4", "driver S6", "raise S5", "raise S6")
+CHAINS: Mapping[str, tuple[Sequence[str], Mapping[str, Any]]] = {
+    "staged": ((*GUARD, *BATCH), {"width": STAGED}),
+    "kept": (SOME, {}),
+    "merge": (SOME, {"width": STAGED, "options": {"keys": ["id"]}}),
 }
+"""The strikes of each chain, and its stream."""
 
 
 def strike_all(world: World, strikes: Sequence[str]) -> str:
@@ -58,12 +60,13 @@ def main(arguments: Sequence[str]) -> None:
             installation = installation_of(version)
             ensure_archive(installation)
             for name in chains:
+                strikes, stream = CHAINS[name]
                 world = make_world(
                     server,
                     directory,
                     f"{name}_{version.replace('.', '_')}",
                     installation=installation,
-                    **CHAINS[name],
+                    **stream,
                 )
-                shown = strike_all(world, (*GUARD, *BATCH))
+                shown = strike_all(world, strikes)
                 print(f"Spark {version}, {name}: {shown}", flush=True)

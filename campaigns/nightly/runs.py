@@ -38,7 +38,7 @@ _SPEEDS = (
         "ledger_growth",
     ),
     *("look_cost", "postgres_speed", "restart_time", "start_requests", "store_cost"),
-    *("version_cost", "fleet_speed", "fleet_on_spark"),
+    *("version_cost", "fleet_speed", "fleet_on_spark", "datasource_cost"),
 )
 
 

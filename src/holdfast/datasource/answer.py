@@ -6,22 +6,24 @@ Plain Python: executors import this, and have no other package.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from pyspark.sql.datasource import WriterCommitMessage
 
 from holdfast.ledger.row import Binding
 
+if TYPE_CHECKING:
+    from holdfast.sinks.parts import StagedPart, TaskStage
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+
+class Claim(NamedTuple):
     """The right of one start to write, as a batch needs it."""
 
     generation: int
     epoch: int
     token: str
     binding: Binding
-    stage: Any
+    stage: TaskStage
     """What tasks stage their rows with; of the sink."""
 
 
@@ -33,5 +35,5 @@ class Answer(WriterCommitMessage):
     query_id: str
     run_id: str
     batch: int
-    part: Any
-    """Of the sink: how many rows, and where they are."""
+    part: StagedPart
+    """How many rows, and where they are."""

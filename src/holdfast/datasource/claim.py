@@ -10,7 +10,7 @@ over. The epoch in the ledger row keeps both apart then, as it does without any 
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -19,7 +19,6 @@ from holdfast.checkpoint.layout import METADATA
 from holdfast.checkpoint.metadata import QueryMetadata, parse_metadata
 from holdfast.checkpoint.whole import read_whole
 from holdfast.datasource.answer import Claim
-from holdfast.datasource.parts import open_parts
 from holdfast.datasource.place import before_first_batch, find_source_place
 from holdfast.datasource.spark_process import driver_process, started_ms
 from holdfast.events import emit
@@ -34,6 +33,7 @@ from holdfast.record.epochs import newest_epoch
 from holdfast.record.generations import current_generation
 from holdfast.record.leases import Lease, read_lease, release, renew, take_lease
 from holdfast.record.runs import Run, run_names, write_run
+from holdfast.sinks.parts import PartsWriter, open_parts
 from holdfast.sinks.sink import SinkWriter
 from holdfast.sources.probe import SourceProbe
 from holdfast.spark_versions import SparkVersion, parse_version, version_text
@@ -97,7 +97,7 @@ def claim(asked: Asked, schema: pa.Schema, *, is_new: bool = False) -> Claim:
         return _take(asked, place, sink, is_new=is_new)
 
 
-def _find_mine(place: Place, sink: Any, asked: Asked) -> tuple[Lease, LedgerRow] | None:
+def _find_mine(place: Place, sink: PartsWriter, asked: Asked) -> tuple[Lease, LedgerRow] | None:
     """Return the lease of this start and the row that it has fenced; None without both."""
     row = sink.ledger.read(asked.stream)
     if not isinstance(row, LedgerRow) or not place.is_written_down:
@@ -115,7 +115,7 @@ def _find_mine(place: Place, sink: Any, asked: Asked) -> tuple[Lease, LedgerRow]
     return (lease, row) if is_mine and lease is not None else None
 
 
-def _take(asked: Asked, place: Place, sink: Any, *, is_new: bool) -> Claim:
+def _take(asked: Asked, place: Place, sink: PartsWriter, *, is_new: bool) -> Claim:
     """Take the lease, judge, create what is missing, and fence: G2 to G5."""
     owner, highest = driver_process(), highest_epoch((sink,), asked.stream)
     last = read_lease(place.record, newest_epoch(place.record, after=highest))
@@ -161,7 +161,7 @@ def _judged(place: Place, ledger: LedgerStore, stream: str, *, since_ms: int | N
     return before_first_batch(place, since_ms=since_ms) if ledger.read(stream) is None else place
 
 
-def _claim(sink: Any, row: LedgerRow) -> Claim:
+def _claim(sink: PartsWriter, row: LedgerRow) -> Claim:
     return Claim(
         generation=row.generation,
         epoch=row.epoch,
@@ -171,7 +171,7 @@ def _claim(sink: Any, row: LedgerRow) -> Claim:
     )
 
 
-def _contract(before: Contract | None, sink: Any) -> Contract:
+def _contract(before: Contract | None, sink: SinkWriter) -> Contract:
     """Return the contract: of the query only what the last run knew, of the sink all."""
     known = before or Contract(
         sources=(), sinks=(), output_mode="", operators=(), state_provider=""

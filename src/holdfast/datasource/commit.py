@@ -9,12 +9,11 @@ from being called: the ledger row tells what has arrived.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.datasource.answer import Answer, Claim
 from holdfast.datasource.claim import claim, is_restarted, write_down_run
-from holdfast.datasource.parts import reopen_parts
 from holdfast.errors import HoldfastError
 from holdfast.events import emit
 from holdfast.events.batches import (
@@ -33,19 +32,23 @@ from holdfast.record.input_files import InputFile, keep_input_files
 from holdfast.record.layout import record_location, run_path
 from holdfast.record.leases import read_lease
 from holdfast.record.owner import is_certainly_dead
+from holdfast.sinks.parts import PartsWriter, reopen_parts
 from holdfast.sinks.session import place_of, writer_of
 from holdfast.spark.arrow import arrow_schema_of
 from holdfast.streams.batches import BatchRefusedError
 from holdfast.streams.query_end import StoppedError
 
 if TYPE_CHECKING:
+    from pyspark.sql.datasource import WriterCommitMessage
     from pyspark.sql.types import StructType
 
     from holdfast.datasource.options import Asked
     from holdfast.storage.write import Writer
 
+    Messages = Sequence[WriterCommitMessage | None]
 
-def commit(asked: Asked, schema: StructType, messages: Sequence[Any], *, batch: int) -> None:
+
+def commit(asked: Asked, schema: StructType, messages: Messages, *, batch: int) -> None:
     """Commit a batch, unless the ledger has it (S1 to S7).
 
     Args:
@@ -67,7 +70,7 @@ def commit(asked: Asked, schema: StructType, messages: Sequence[Any], *, batch: 
         emit(BatchPlanned(**fields_of(attempt)))
         watch = _Watch(record, claimed, asked.stream)
         parts = tuple(answer.part for answer in answers)
-        decision = sink.write(attempt, parts, before_commit=watch)  # S2 to S6
+        decision = sink.write_parts(attempt, parts, before_commit=watch)  # S2 to S6
         if isinstance(decision, Refuse):
             why = f"{sink.display_name}: {decision.reason.value}."
             raise BatchRefusedError(asked.stream, batch, why=why)
@@ -78,7 +81,7 @@ def commit(asked: Asked, schema: StructType, messages: Sequence[Any], *, batch: 
         emit(BatchReturned(asked.stream, batch))  # S7
 
 
-def abort(asked: Asked, messages: Sequence[Any], batch: int) -> None:
+def abort(asked: Asked, messages: Messages, batch: int) -> None:
     """Drop what the tasks of a batch have staged, and say what the ledger knows of it.
 
     Whatever cannot be dropped here is dropped by the next start.
@@ -97,7 +100,7 @@ def abort(asked: Asked, messages: Sequence[Any], batch: int) -> None:
         emit(Warned(f"what batch {batch} of {asked.stream} staged was not dropped: {error.why}"))
 
 
-def _checked(asked: Asked, messages: Sequence[Any], batch: int) -> list[Answer]:
+def _checked(asked: Asked, messages: Messages, batch: int) -> list[Answer]:
     """Return the answers, once they are all of this batch and of one start.
 
     Raises:
@@ -116,7 +119,7 @@ def _checked(asked: Asked, messages: Sequence[Any], batch: int) -> list[Answer]:
 
 
 def _begin_run(
-    asked: Asked, schema: StructType, first: Answer, *, record: Writer, sink: Any
+    asked: Asked, schema: StructType, first: Answer, *, record: Writer, sink: PartsWriter
 ) -> Claim:
     """Return the right to write of this run; written down with its first batch (G6).
 
@@ -168,7 +171,9 @@ class _Watch:
             raise StoppedError(self._stream, rows)
 
 
-def _drop(sink: Any, stream: str, answers: Sequence[Answer], *, claimed: Claim, batch: int) -> None:
+def _drop(
+    sink: PartsWriter, stream: str, answers: Sequence[Answer], *, claimed: Claim, batch: int
+) -> None:
     """Drop what was staged for a batch that has arrived, also by attempts that do not count."""
     staged = [each.part.table for each in answers if each.part.table]
     if not staged:

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 
 import msgspec
 
-from holdfast.datasource.parts import refuse_other_kinds
 from holdfast.errors import ConfigError, without_our_frames
 from holdfast.record.bounds import MAX_TERM_S, MIN_TERM_S
 from holdfast.record.contracts import SinkContract
 from holdfast.record.generations import current_generation
 from holdfast.record.layout import check_stream_name, checkpoint_location, record_location
 from holdfast.sinks.kinds import sink_of
+from holdfast.sinks.parts import refuse_other_kinds
 from holdfast.sinks.session import place_of, writer_of
 from holdfast.sinks.sink import SinkSpec
 from holdfast.storage.location import (
@@ -27,6 +27,7 @@ from holdfast.storage.location import (
 
 LEASE_SECONDS = 60.0
 """A lease is renewed by every batch, and by nothing between two batches."""
+_NAMED = re.compile(r"(env|file):")
 _TOKEN = re.compile(r"[0-9a-f]{32}")
 STREAM, INTO, ROOT, ACCEPT, TAKEOVER, LEASE, START, CHECKPOINT = (
     "stream",
@@ -68,17 +69,15 @@ def guard_options(  # noqa: PLR0913 - what the guard needs, each by name
 ) -> dict[str, str]:
     """Return the options of `df.writeStream.format("holdfast")` for a guarded stream.
 
-    They hold the names of secrets, never a secret. Make them anew for every start: after a reset
-    the stream has another checkpoint.
+    They hold the names of secrets, never a secret. Make them anew for every start.
 
     Args:
-        stream: The stream's stable name.
+        stream: As for `start`.
         into: The sink: `hf.Postgres`, with `env:NAME` or `file:PATH` for its DSN.
-        root: Where checkpoints and records are; by default the session's `spark.holdfast.root`.
-        checkpoint: Where Spark keeps the checkpoint; by default the stream's own below the root. An
-            existing one is taken over.
-        accept: Waive one refusal, for this start only, as it was printed: `HF604:7c1f`.
-        takeover: Do not wait for another driver that still holds the lease.
+        root: As for `start`.
+        checkpoint: Where Spark keeps the checkpoint; by default the stream's own below the root.
+        accept: As for `start`.
+        takeover: As for `start`.
         lease_seconds: How long another driver waits for this one after its last batch.
 
     Raises:
@@ -86,18 +85,15 @@ def guard_options(  # noqa: PLR0913 - what the guard needs, each by name
     """
     check_stream_name(stream)
     home = _home(root or _root_of_session())
-    if not MIN_TERM_S <= lease_seconds <= MAX_TERM_S:
-        raise ConfigError(f"lease_seconds must be from {MIN_TERM_S:.0f} to {MAX_TERM_S:.0f}.")
     given = {
         STREAM: stream,
         INTO: msgspec.json.encode(_contract_of(into)).decode(),
         ROOT: str(home),
         CHECKPOINT: checkpoint or spark_location(_own_checkpoint(home, stream)),
-        LEASE: str(lease_seconds),
+        LEASE: str(_seconds(str(lease_seconds))),
         START: uuid.uuid4().hex,
     }
-    if accept:
-        given[ACCEPT] = accept
+    given |= {ACCEPT: accept} if accept else {}
     return given | ({TAKEOVER: "true"} if takeover else {})
 
 
@@ -168,7 +164,12 @@ def _contract_of(sink: SinkSpec) -> SinkContract:
     if not isinstance(sink, SinkSpec):
         raise ConfigError('into= takes one sink, such as hf.Postgres("env:DSN", table="readings").')
     refuse_other_kinds(sink)
-    contract = SinkContract(
+    if sink.secret is None or not _NAMED.match(sink.secret):
+        raise ConfigError(
+            f"{sink.display_name} cannot be told by options: its secret is not a name. Give it as "
+            "env:NAME or file:PATH, or use hf.start."
+        )
+    return SinkContract(
         kind=sink.kind,
         place=sink.place,
         label=sink.label,
@@ -176,12 +177,6 @@ def _contract_of(sink: SinkSpec) -> SinkContract:
         sequence_by=sink.sequence_by,
         secret=sink.secret,
     )
-    if sink_of(contract) is None:
-        raise ConfigError(
-            f"{sink.display_name} cannot be told by options: it needs a function of this program. "
-            "Name its secret as env:NAME or file:PATH, or use hf.start."
-        )
-    return contract
 
 
 def _sink_of(text: str) -> SinkSpec:
@@ -200,5 +195,7 @@ def _seconds(text: str | None) -> float:
     except ValueError:
         seconds = 0.0
     if not MIN_TERM_S <= seconds <= MAX_TERM_S:
-        raise ConfigError(f"The option {LEASE} is not a number of seconds.")
+        raise ConfigError(
+            f"The lease's seconds ({LEASE}) must be from {MIN_TERM_S:.0f} to {MAX_TERM_S:.0f}."
+        )
     return seconds

@@ -7,7 +7,7 @@ stands in its checkpoint before Holdfast is asked, and it is left out of what is
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -16,7 +16,7 @@ from holdfast.checkpoint.offsets import OffsetEntry, parse_offset_entry
 from holdfast.checkpoint.whole import read_whole
 from holdfast.errors import HoldfastError
 from holdfast.ids import BatchId
-from holdfast.record.generations import ADOPTED, current_generation
+from holdfast.record.generations import ADOPTED, OPENED, current_generation
 from holdfast.record.layout import checkpoint_location, record_location
 from holdfast.sinks.session import place_of, writer_of
 from holdfast.storage.local import is_same_place
@@ -25,7 +25,7 @@ from holdfast.streams.place import Place, find_place
 
 if TYPE_CHECKING:
     from holdfast.datasource.options import Asked
-    from holdfast.storage.read import Listing, Page
+    from holdfast.storage.read import FileInfo, Listing, Page
     from holdfast.storage.write import Writer
 
 _FIRST = f"{OFFSETS}/0"
@@ -59,15 +59,14 @@ def find_source_place(asked: Asked) -> Place:
     known = current_generation(writer_of(None, record_location(home, asked.stream)))
     if known is not None and not is_same_place(parse_location(known.checkpoint), asked.checkpoint):
         raise OtherCheckpointError(asked.stream, given=asked.checkpoint, own=known.checkpoint)
+    if known is not None:
+        return find_place(None, asked.stream, asked.root)
+    place = find_place(None, asked.stream, asked.root, checkpoint=str(asked.checkpoint))
     first = checkpoint_location(home, asked.stream, 1)
-    is_taken_over = known is None and not is_same_place(first, asked.checkpoint)
-    return find_place(
-        None,
-        asked.stream,
-        asked.root,
-        checkpoint=str(asked.checkpoint) if is_taken_over else None,
-        is_planned=True,
-    )
+    if place.generation.first_batch or not is_same_place(first, asked.checkpoint):
+        return place
+    opened = replace(place.generation, why=OPENED, checkpoint=str(first))
+    return replace(place, generation=opened)
 
 
 def before_first_batch(place: Place, *, since_ms: int | None) -> Place:
@@ -110,7 +109,7 @@ class _BeforeFirstBatch:
     def __init__(self, checkpoint: Writer) -> None:
         self._checkpoint = checkpoint
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._checkpoint, name)
 
     def list(self, directory: str = "") -> Listing:
@@ -119,7 +118,7 @@ class _BeforeFirstBatch:
     def list_after(self, directory: str, after: str) -> Page:
         return _without_first(self._checkpoint.list_after(directory, after))
 
-    def stat(self, path: str) -> Any:
+    def stat(self, path: str) -> FileInfo | None:
         return None if path == _FIRST else self._checkpoint.stat(path)
 
     def read(self, path: str, *, start: int = 0, length: int | None = None) -> bytes | None:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holdfast.datasource.versions import has_arrow_writers, refuse_version
 from holdfast.errors import without_our_frames
 from holdfast.spark.errors import condition_of
-from holdfast.spark.port import UnsupportedSparkError
-from holdfast.spark_versions import SUPPORTED, parse_version, supported
+from holdfast.spark_versions import parse_version, supported
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _KNOWN = "DATA_SOURCE_ALREADY_EXISTS"
-_FIRST = (4, 1)
-"""The first version whose data sources for streams take Arrow's record batches."""
 
 
 @without_our_frames
@@ -30,14 +28,8 @@ def register(spark: SparkSession) -> None:
     Raises:
         UnsupportedSparkError: Its version has no such data sources.
     """
-    version = parse_version(spark.version)
-    if version is None or supported(spark.version) is None or version[:2] < _FIRST:
-        known = [each for each in SUPPORTED if (parse_version(each) or ()) >= _FIRST]
-        raise UnsupportedSparkError(
-            f'This is Spark {spark.version}; format("holdfast") needs data sources that take '
-            "Arrow's record batches of a stream.",
-            how=f"Use PySpark {', '.join(known)}, or hf.start.",
-        )
+    if supported(spark.version) is None or not has_arrow_writers(parse_version(spark.version)):
+        refuse_version(spark.version)
     from pyspark.errors import PySparkException
 
     from holdfast.datasource.source import HoldfastSource

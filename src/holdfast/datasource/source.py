@@ -8,17 +8,23 @@ commits, which makes another one. So a writer knows what was found out in its ow
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableMapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import pyspark
 from pyspark.sql import datasource
-from pyspark.sql.datasource import DataSource, WriterCommitMessage
+from pyspark.sql.datasource import DataSource, DataSourceStreamWriter, WriterCommitMessage
 
 from holdfast.datasource.answer import Answer, Claim
+from holdfast.datasource.versions import refuse_version
 from holdfast.errors import ConfigError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql.datasource import DataSourceStreamArrowWriter as _Writer
     from pyspark.sql.types import StructType
+else:
+    # From Spark 4.1 on. Without it, a session that looks for data sources must still go on.
+    _Writer = getattr(datasource, "DataSourceStreamArrowWriter", DataSourceStreamWriter)
 
 NAME = "holdfast"
 _QUERY, _RUN, _BATCH = "sql.streaming.queryId", "spark.jobGroup.id", "streaming.sql.batchId"
@@ -33,7 +39,7 @@ class HoldfastSource(DataSource):
         super().__init__(options)
         self._is_planning = True
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return what is sent to the process that commits: it plans nothing."""
         return {**vars(self), "_is_planning": False}
 
@@ -48,6 +54,8 @@ class HoldfastSource(DataSource):
         Raises:
             HoldfastError: The query must not write; nothing was written.
         """
+        if _Writer is DataSourceStreamWriter:
+            refuse_version(pyspark.__version__)
         if overwrite:
             raise ConfigError(
                 "Output mode complete writes the whole result with every batch, and the data "
@@ -65,7 +73,7 @@ def _claim(options: Mapping[str, str], schema: StructType) -> Claim:
     return claim(read_options(options), arrow_schema_of(schema))
 
 
-class HoldfastWriter(datasource.DataSourceStreamArrowWriter):
+class HoldfastWriter(_Writer):
     """One batch: planned, written by tasks, committed."""
 
     def __init__(

@@ -1,7 +1,9 @@
 """G1: where a stream is. Its root, its record, its current generation, its checkpoint.
 
-`find_place` only reads and decides. `Place.write_down` creates what is missing once the rules have
-passed: the generation, then Spark's `metadata`, unless it is there or the checkpoint is adopted.
+`find_place` only reads and decides. What is missing is created by `Place.write_down`, after the
+rules have passed: first the generation, then Spark's `metadata` with the generation's query id. A
+start that was killed between the two leaves a generation without `metadata`; the next one creates
+it. Nothing is ever created in an adopted checkpoint.
 """
 
 from __future__ import annotations
@@ -125,12 +127,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_place(
-    spark: SparkSession | None,
-    stream: str,
-    root: str | None,
-    *,
-    checkpoint: str | None = None,
-    is_planned: bool = False,
+    spark: SparkSession | None, stream: str, root: str | None, *, checkpoint: str | None = None
 ) -> Place:
     """Find the current generation of a stream, or decide on its first. Nothing is written.
 
@@ -139,7 +136,6 @@ def find_place(
         stream: Its name.
         root: Where checkpoints and records are; by default the session's.
         checkpoint: An existing checkpoint that the stream takes over.
-        is_planned: Whether Spark may have planned the first batch of the query already.
 
     Raises:
         ConfigError: The name, the root or the checkpoint is not one.
@@ -152,11 +148,7 @@ def find_place(
     record = writer_of(spark, record_location(home, stream))
     adopted = None if checkpoint is None else place_of(spark, checkpoint)
     known = current_generation(record)
-    generation = known or (
-        _adopt(spark, home, stream, place=adopted)
-        if adopted
-        else _open(spark, home, stream, is_planned=is_planned)
-    )
+    generation = known or _first(spark, home, stream, adopted=adopted)
     if adopted is not None and parse_location(generation.checkpoint) != adopted:
         raise ConfigError(
             f"{stream} runs on {generation.checkpoint} already; it cannot take over {adopted} too."
@@ -183,7 +175,7 @@ def _as_spelt(generation: Generation, *given: Location | None) -> Location:
 
 
 def _find_root(spark: SparkSession | None, root: str | None) -> Location:
-    text = root or (spark.conf.get(ROOT_SETTING, None) if spark is not None else None)
+    text = root or (spark.conf.get(ROOT_SETTING, None) if spark else None)
     if not text:
         raise ConfigError(f"Give root=, or set {ROOT_SETTING} in the session.")
     home = place_of(spark, text)
@@ -246,10 +238,12 @@ def _refuse_unfinished(record: Reader, stream: str) -> None:
         raise UnfinishedRepairStartError(stream, goal=found.goal, journal=found.journal)
 
 
-def _open(
-    spark: SparkSession | None, home: Location, stream: str, *, is_planned: bool
+def _first(
+    spark: SparkSession | None, home: Location, stream: str, *, adopted: Location | None
 ) -> Generation:
-    """Return what the first generation of a stream below the root will be."""
+    """Return what the first generation of a stream will be."""
+    if adopted is not None:
+        return _adopt(spark, home, stream, place=adopted)
     place = checkpoint_location(home, stream, 1)
     there = writer_of(spark, place)
     found = _read_metadata(there)
@@ -262,7 +256,7 @@ def _open(
             raise
         # Nothing is there, so no other stream runs there, whatever its record says.
         emit(Warned(f"{error.what} {error.why} {error.how}"))
-    if there.list(COMMITS).files or (there.list(OFFSETS).files and not is_planned):
+    if there.list(OFFSETS).files or there.list(COMMITS).files:
         why = f"{place} is a checkpoint already, and no record says whose."
         how = f'If it is this stream\'s, take it over: checkpoint="{place}".'
         raise SharedCheckpointError(stream, why=why, how=how)

@@ -14,8 +14,7 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -26,8 +25,7 @@ from holdfast.sinks.secrets import Secret, reveal, shown_name
 Connection = psycopg.Connection[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(NamedTuple):
     """Why there is no connection, in words that hold nothing of the DSN."""
 
     why: str

@@ -14,22 +14,23 @@ it any more, and it is dropped.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from hashlib import sha256
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from holdfast.errors import HoldfastError
 from holdfast.sinks.postgres.connect import connect
 from holdfast.sinks.postgres.failures import DroppedRowsError, is_gone, refusal_of
 from holdfast.sinks.postgres.target import quote
-from holdfast.sinks.postgres.write import BatchTransaction, copy_rows, encode_rows
+from holdfast.sinks.postgres.write import BatchTransaction, RowsInParts, copy_rows, encode_rows
 
 if TYPE_CHECKING:
     import psycopg
     import pyarrow as pa
 
+    from holdfast.sinks.parts import StagedPart
     from holdfast.sinks.postgres.target import Target
+    from holdfast.sinks.postgres.write import Piece
     from holdfast.sinks.secrets import Secret
 
 SCHEMA = "holdfast_stage"
@@ -70,8 +71,7 @@ class StageRefusedError(HoldfastError):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class Part(NamedTuple):
     """What one task has made of its rows."""
 
     rows: int
@@ -81,8 +81,7 @@ class Part:
     """Where many rows are staged; empty when they are kept."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
+class Stage(NamedTuple):
     """Where the tasks of one start stage their rows; sent to executors."""
 
     dsn: Secret
@@ -117,7 +116,7 @@ class Stage:
                 return self._stage(chain([(bytes(kept), rows)], pieces), table=table)
         return Part(rows=rows, kept=bytes(kept))
 
-    def _stage(self, pieces: Iterable[tuple[bytes | memoryview, int]], *, table: str) -> Part:
+    def _stage(self, pieces: Iterable[Piece], *, table: str) -> Part:
         name = f"{SCHEMA}.{quote(table)}"
         with connect(self.dsn) as connection, connection.transaction():
             connection.execute(
@@ -129,42 +128,42 @@ class Stage:
         return Part(rows=rows, table=table)
 
 
-class PartsTransaction(BatchTransaction):
-    """The atomic step of a batch whose rows come in parts."""
+class Parts(RowsInParts):
+    """The rows of a batch, as its tasks have kept and staged them."""
 
-    __slots__ = ()
+    def __init__(self, parts: Iterable[StagedPart]) -> None:
+        """Take the parts of all tasks."""
+        self._parts = tuple(cast("Part", part) for part in parts)
 
-    def copy(self, batches: Iterable[Any], *, into: str) -> int:
+    def copy_into(self, step: BatchTransaction, table: str) -> int:
         """Move kept and staged rows into a table; return how many there were."""
-        parts: tuple[Part, ...] = tuple(batches)
-        kept = [(part.kept, part.rows) for part in parts if not part.table and part.rows]
-        rows = self.send(kept, into=into) if kept else 0
-        return rows + sum(self._take(part, into=into) for part in parts if part.table)
+        kept = [(part.kept, part.rows) for part in self._parts if not part.table and part.rows]
+        rows = step.send(kept, into=table) if kept else 0
+        return rows + sum(_take(step, part, into=table) for part in self._parts if part.table)
 
-    def _take(self, part: Part, *, into: str) -> int:
-        from psycopg import errors
 
-        stage, columns = f"{SCHEMA}.{quote(part.table)}", self.target.column_list
-        try:
-            # As COPY does, it takes a value for a column that is GENERATED ALWAYS AS IDENTITY.
-            came = self.connection.execute(
-                f"INSERT INTO {into} ({columns}) OVERRIDING SYSTEM VALUE"  # noqa: S608 - quoted
-                f" SELECT {columns} FROM {stage}".encode()
-            ).rowcount
-        except errors.UndefinedTable as error:
-            why = f"The table {stage}, where a task had staged {part.rows:,} rows, is not there."
-            raise self._lost(why) from error
-        if came == part.rows:
-            return came
-        found = self.connection.execute(f"SELECT count(*) FROM {stage}".encode()).fetchone()  # noqa: S608 - quoted
-        staged = int(found[0]) if found else 0
-        if staged != part.rows:
-            why = f"A task has staged {part.rows:,} rows, and {staged:,} are there: the server "
-            raise self._lost(f"{why}has crashed, which empties UNLOGGED tables.")
-        raise DroppedRowsError(self.target.display_name, part.rows - came)
+def _take(step: BatchTransaction, part: Part, *, into: str) -> int:
+    from psycopg import errors
 
-    def _lost(self, why: str) -> StageLostError:
-        return StageLostError(self.target.display_name, self.attempt.batch_id, why=why)
+    stage, columns = f"{SCHEMA}.{quote(part.table)}", step.target.column_list
+    shown, batch = step.target.display_name, step.attempt.batch_id
+    try:
+        # As COPY does, it takes a value for a column that is GENERATED ALWAYS AS IDENTITY.
+        came = step.connection.execute(
+            f"INSERT INTO {into} ({columns}) OVERRIDING SYSTEM VALUE"  # noqa: S608 - quoted
+            f" SELECT {columns} FROM {stage}".encode()
+        ).rowcount
+    except errors.UndefinedTable as error:
+        why = f"The table {stage}, where a task had staged {part.rows:,} rows, is not there."
+        raise StageLostError(shown, batch, why=why) from error
+    if came == part.rows:
+        return came
+    found = step.connection.execute(f"SELECT count(*) FROM {stage}".encode()).fetchone()  # noqa: S608 - quoted
+    staged = int(found[0]) if found else 0
+    if staged != part.rows:
+        why = f"A task has staged {part.rows:,} rows, and {staged:,} are there: the server has "
+        raise StageLostError(shown, batch, why=f"{why}crashed, which empties UNLOGGED tables.")
+    raise DroppedRowsError(shown, part.rows - came)
 
 
 def stage_prefix(stream: str, sink: str) -> str:
@@ -229,9 +228,10 @@ def find_dead(
     prefix = stage_prefix(stream, sink)
     pattern = rf"^{prefix}_[0-9]+_[0-9]+_[0-9]+_[0-9]+$"
     found = connection.execute(_STAGES, (SCHEMA, pattern)).fetchall()
-    return [name for (name,) in found if _is_dead(name, epoch=epoch, batch=batch)]
+    return [name for (name,) in found if is_dead(name, epoch=epoch, batch=batch)]
 
 
-def _is_dead(name: str, *, epoch: int, batch: int) -> bool:
+def is_dead(name: str, *, epoch: int, batch: int) -> bool:
+    """Return whether a staged table is of an older epoch, or of a batch that has arrived."""
     _, of_epoch, of_batch, _, _ = name.split("_")
     return int(of_epoch) < epoch or (int(of_epoch) == epoch and int(of_batch) <= batch)

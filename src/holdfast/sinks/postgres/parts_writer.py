@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from holdfast.ledger.decide import Apply, Decision, decide
+from holdfast.sinks.parts import PartsWriter, StagedPart
 from holdfast.sinks.postgres.columns import TableError
 from holdfast.sinks.postgres.failures import is_gone, naming_refusals, refusal_of
 from holdfast.sinks.postgres.ledger import PostgresLedgerStore
 from holdfast.sinks.postgres.parts import (
-    Part,
-    PartsTransaction,
+    Parts,
     Stage,
     drop_tables,
     ensure_schema,
@@ -22,8 +22,8 @@ from holdfast.sinks.postgres.write import write_batch
 from holdfast.sinks.postgres.writer import Found, PostgresWriter, find_target
 
 if TYPE_CHECKING:
-    import psycopg
     import pyarrow as pa
+    from pyspark.sql import DataFrame
 
     from holdfast.ledger.row import Attempt
     from holdfast.sinks.postgres.sink import Postgres
@@ -64,7 +64,7 @@ def reopen_parts(sink: Postgres, stage: Stage) -> Iterator[PostgresPartsWriter]:
         writer.close()
 
 
-class PostgresPartsWriter(PostgresWriter):
+class PostgresPartsWriter(PostgresWriter, PartsWriter):
     """One start's connection to one table, which tasks stage rows for."""
 
     def create(self) -> None:
@@ -99,33 +99,29 @@ class PostgresPartsWriter(PostgresWriter):
         dead = find_dead(connection, stream, self.name, epoch=epoch, batch=batch)
         drop_tables(connection, dead)
 
-    def _write_once(self, attempt: Attempt, batch: Any, before_commit: BeforeCommit) -> Decision:
+    def write_parts(
+        self, attempt: Attempt, parts: Sequence[StagedPart], *, before_commit: BeforeCommit
+    ) -> Decision:
+        """Decide about a batch, and write its parts when it is to be applied.
+
+        Tried again, and settled by the ledger, as a batch of `write` is.
+        """
+        return self.write(attempt, cast("DataFrame", Parts(parts)), before_commit=before_commit)
+
+    def _write_once(
+        self, attempt: Attempt, batch: DataFrame, before_commit: BeforeCommit
+    ) -> Decision:
         from psycopg import Error
 
         before = decide(self._ledger.read_row(attempt.stream), attempt)
         if not isinstance(before, Apply):
             return before
-        connection = self._ledger.session.connection()
+        connection, parts = self._ledger.session.connection(), cast("Parts", batch)
         try:
-            return self._write_parts(connection, attempt, batch, before_commit=before_commit)
+            return write_batch(
+                connection, self.target, attempt, batches=parts, before_commit=before_commit
+            ).decision
         except Error as error:
             if is_gone(connection, error):
                 return self._settle(attempt)
             raise refusal_of(error, self.display_name, attempt.batch_id) from error
-
-    def _write_parts(
-        self,
-        connection: psycopg.Connection,
-        attempt: Attempt,
-        parts: tuple[Part, ...],
-        *,
-        before_commit: BeforeCommit,
-    ) -> Decision:
-        return write_batch(
-            connection,
-            self.target,
-            attempt,
-            batches=parts,
-            before_commit=before_commit,
-            transaction=PartsTransaction,
-        ).decision

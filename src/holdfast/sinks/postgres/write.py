@@ -5,6 +5,7 @@ Runs on the driver, or in one task on an executor: the standard library, pyarrow
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from holdfast.sinks.postgres.target import Target
     from holdfast.sinks.sink import BeforeCommit
 
+Piece = tuple[bytes | memoryview, int]
+"""Rows as COPY takes them, and how many there are."""
 LOCK_TIMEOUT_MS = 60_000
 IDLE_TIMEOUT_MS = 60_000
 
@@ -51,14 +54,13 @@ class Written:
     rows: int
 
 
-def write_batch(  # noqa: PLR0913 - each by name
+def write_batch(
     connection: psycopg.Connection,
     target: Target,
     attempt: Attempt,
     *,
-    batches: Iterable[pa.RecordBatch],
+    batches: Iterable[pa.RecordBatch] | RowsInParts,
     before_commit: BeforeCommit = lambda _: None,
-    transaction: type[BatchTransaction] | None = None,
 ) -> Written:
     """Decide about a batch and, when it is to be applied, write it; in one transaction.
 
@@ -66,9 +68,8 @@ def write_batch(  # noqa: PLR0913 - each by name
         connection: Not in a transaction; it is committed or rolled back here.
         target: The table.
         attempt: The batch.
-        batches: Its record batches; not touched unless it is applied.
+        batches: Its rows; not touched unless it is applied.
         before_commit: Called last, with the number of rows; what it raises rolls everything back.
-        transaction: Copies the rows, where they do not come as record batches.
 
     Raises:
         TableChangedError: The table is not the one that the stream has written into so far.
@@ -76,8 +77,7 @@ def write_batch(  # noqa: PLR0913 - each by name
             rows as they are.
         psycopg.Error: The server did not take it. When that happens in the commit it may have.
     """
-    made = transaction or BatchTransaction
-    step = made(connection=connection, target=target, attempt=attempt)
+    step = BatchTransaction(connection=connection, target=target, attempt=attempt)
     with connection.transaction():  # S2
         step.lock_table()
         emit(StepOpened(**step.at))
@@ -138,13 +138,15 @@ class BatchTransaction:
             raise self._changed(look.changed)
         return decision
 
-    def write_rows(self, batches: Iterable[pa.RecordBatch], look: Look) -> tuple[int, int]:
+    def write_rows(
+        self, batches: Iterable[pa.RecordBatch] | RowsInParts, look: Look
+    ) -> tuple[int, int]:
         """Write the rows; return how many came, and how many more the table has now."""
         if not self.target.keys:
-            rows = self.copy(batches, into=self.target.name)
+            rows = self._copy(batches, into=self.target.name)
             return rows, rows
         stage(self.connection, self.target)
-        rows = self.copy(batches, into=STAGING)
+        rows = self._copy(batches, into=STAGING)
         return rows, merge(self.connection, self.target, has_triggers=look.has_triggers)
 
     def pin(self, look: Look) -> None:
@@ -168,15 +170,15 @@ class BatchTransaction:
     def _changed(self, why: str) -> TableChangedError:
         return TableChangedError(self.target.display_name, self.attempt.batch_id, why=why)
 
-    def copy(self, batches: Iterable[pa.RecordBatch], *, into: str) -> int:
-        """Copy the rows into a table; return how many there were."""
+    def _copy(self, batches: Iterable[pa.RecordBatch] | RowsInParts, *, into: str) -> int:
+        if isinstance(batches, RowsInParts):
+            return batches.copy_into(self, into)
         number = self.attempt.batch_id
-        return self.send(
-            ((encode_rows(self.target, each, number), each.num_rows) for each in batches), into=into
-        )
+        pieces = ((encode_rows(self.target, each, number), each.num_rows) for each in batches)
+        return self.send(pieces, into=into)
 
-    def send(self, pieces: Iterable[tuple[bytes | memoryview, int]], *, into: str) -> int:
-        """Send rows that are encoded, with how many there are in each piece; return how many."""
+    def send(self, pieces: Iterable[Piece], *, into: str) -> int:
+        """Send encoded rows into a table; return how many there were."""
         with self.connection.cursor() as cursor:
             rows = copy_rows(cursor, self.target, pieces, into=into, sent=self._say_sent)
             if cursor.rowcount != rows:
@@ -187,10 +189,18 @@ class BatchTransaction:
         emit(RowsSent(**self.at, rows=rows))
 
 
+class RowsInParts(ABC):
+    """Rows that do not come as record batches: they were staged before."""
+
+    @abstractmethod
+    def copy_into(self, step: BatchTransaction, table: str) -> int:
+        """Bring the rows into a table; return how many there were."""
+
+
 def copy_rows(
     cursor: psycopg.Cursor,
     target: Target,
-    pieces: Iterable[tuple[bytes | memoryview, int]],
+    pieces: Iterable[Piece],
     *,
     into: str,
     sent: Callable[[int], None] = lambda _: None,

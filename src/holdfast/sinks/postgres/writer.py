@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.events import emit
 from holdfast.events.event import Informed
@@ -62,8 +61,7 @@ def find_target(sink: Postgres, schema: pa.Schema, stream: str) -> Found:
     return Found(ledger=ledger, target=target, identity=identity)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Found(NamedTuple):
     """What a start has found of its table, over one connection."""
 
     ledger: PostgresLedgerStore
