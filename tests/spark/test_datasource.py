@@ -13,6 +13,9 @@ from pyspark.errors import StreamingQueryException
 
 import holdfast as hf
 from holdfast.drills.kill.waiting import wait_until
+from holdfast.record.leases import release, take_lease
+from holdfast.record.owner import this_process
+from holdfast.storage.write import open_writer
 from tests.spark.file_stream import Stream
 
 
@@ -133,6 +136,17 @@ def test_a_driver_that_is_replaced_in_its_batch_commits_nothing(source: Stream) 
     with pytest.raises(StreamingQueryException):
         query.awaitTermination()
     assert source.rows() == ["row 0", "row 1", "row 2"]
+
+
+def test_a_start_that_was_replaced_gets_no_new_epoch(source: Stream) -> None:
+    given = options(source)
+    run(source, given)
+    record = open_writer(str(source.root / "_holdfast/readings"))
+    release(record, take_lease(record, this_process(), takeover=True, after=1))
+    source.add(3)
+    refused(source, "has taken it over since this query was started", given)
+    run(source)
+    assert source.rows() == ["row 0", "row 1", "row 2", "row 3"]
 
 
 def is_waited_for(dsn: str) -> bool:

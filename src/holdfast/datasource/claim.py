@@ -21,6 +21,7 @@ from holdfast.checkpoint.whole import read_whole
 from holdfast.datasource.answer import Claim
 from holdfast.datasource.place import before_first_batch, find_source_place
 from holdfast.datasource.spark_process import driver_process, started_ms
+from holdfast.errors import HoldfastError
 from holdfast.events import emit
 from holdfast.events.starts import LeaseTaken
 from holdfast.evidence.case import Case
@@ -32,6 +33,7 @@ from holdfast.record.contracts import Contract, contract_before
 from holdfast.record.epochs import newest_epoch
 from holdfast.record.generations import current_generation
 from holdfast.record.leases import Lease, read_lease, release, renew, take_lease
+from holdfast.record.owner import Owner
 from holdfast.record.runs import Run, run_names, write_run
 from holdfast.sinks.parts import PartsWriter, open_parts
 from holdfast.sinks.sink import SinkWriter
@@ -49,6 +51,24 @@ if TYPE_CHECKING:
 
     from holdfast.datasource.options import Asked
     from holdfast.storage.write import Writer
+
+
+_LOOKED_BACK = 10
+"""Leases: so many starts of other drivers between two batches of one are not expected."""
+
+
+class ReplacedError(HoldfastError):
+    """Another driver has taken the stream over since this start."""
+
+    code = "REPLACED"
+
+    def __init__(self, stream: str, owner: str) -> None:
+        super().__init__(
+            what=f"{stream} does not continue here; nothing of the batch was written.",
+            why=f"Driver {owner} has taken it over since this query was started.",
+            how="Leave that driver running. To continue here, stop it, and start the query again "
+            "with what hf.guard_options returns then.",
+        )
 
 
 class SourceGuard(Guard, frozen=True, kw_only=True):
@@ -121,6 +141,8 @@ def _take(asked: Asked, place: Place, sink: PartsWriter, *, is_new: bool) -> Cla
     last = read_lease(place.record, newest_epoch(place.record, after=highest))
     # Spark runs a checkpoint once in a JVM: the run of before has ended.
     is_again = last is not None and last.owner == owner
+    if last is not None and not is_again and _had_lease(place.record, last, asked, owner=owner):
+        raise ReplacedError(asked.stream, str(last.owner))
     lease = take_lease(
         place.record,
         owner,
@@ -155,6 +177,15 @@ def _take(asked: Asked, place: Place, sink: PartsWriter, *, is_new: bool) -> Cla
     if not is_new:  # else the tasks of this batch have staged under the epoch of before
         sink.drop_dead(asked.stream, epoch=lease.epoch)
     return _claim(sink, row)
+
+
+def _had_lease(record: Writer, last: Lease, asked: Asked, *, owner: Owner) -> bool:
+    """Return whether this start had a lease before the last one: it must not get a new epoch."""
+    for epoch in range(last.epoch - 1, max(last.epoch - _LOOKED_BACK, 0), -1):
+        lease = read_lease(record, epoch)
+        if lease is not None and (lease.token, lease.owner) == (asked.start, owner):
+            return True
+    return False
 
 
 def _judged(place: Place, ledger: LedgerStore, stream: str, *, since_ms: int | None) -> Place:
