@@ -68,12 +68,15 @@ class PipelineServer(Server):
         """Where its tables are."""
         return self.directory / "warehouse"
 
-    def run(self, project: Path, *, full_refresh: Sequence[str] = ()) -> Ran:
+    def run(
+        self, project: Path, *, full_refresh: Sequence[str] = (), refresh_all: bool = False
+    ) -> Ran:
         """Run the pipeline of a directory, as `spark-pipelines run` does.
 
         Args:
             project: Has `transformations/`; its `storage/` takes the checkpoints.
             full_refresh: Tables that are emptied and computed again.
+            refresh_all: Whether everything is.
 
         Raises:
             TimeoutExpired: It did not end.
@@ -83,6 +86,8 @@ class PipelineServer(Server):
         command = [sys.executable, "-m", "pyspark.pipelines.cli", "run", "--spec", str(spec)]
         if full_refresh:
             command += ["--full-refresh", ",".join(full_refresh)]
+        if refresh_all:
+            command.append("--full-refresh-all")
         ended = subprocess.run(
             command,
             check=False,

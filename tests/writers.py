@@ -9,9 +9,8 @@ import psycopg
 from holdfast.sinks.postgres.ledger import PostgresLedgerStore
 from holdfast.sinks.postgres.sink import Postgres
 from holdfast.sinks.postgres.table import check_table
-from holdfast.sinks.postgres.writer import PostgresWriter
+from holdfast.sinks.postgres.writer import Found, PostgresWriter
 from holdfast.sinks.sink import SinkSpec
-from tests.stand_ins import stand_in
 
 
 def open_writer(
@@ -29,6 +28,5 @@ def postgres_writer(sink: Postgres, schema: Any, *, dsn: str) -> PostgresWriter:
         target = check_table(connection, sink.table, schema)
     ledger = PostgresLedgerStore(sink)
     ledger.table = target
-    return PostgresWriter(
-        sink, ledger=ledger, target=target, identity="", spark=stand_in(None), stream="readings"
-    )
+    found = Found(ledger=ledger, target=target, identity="")
+    return PostgresWriter(sink, found=found, spark=None, stream="readings")

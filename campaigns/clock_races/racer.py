@@ -37,7 +37,7 @@ from holdfast.sinks.postgres import large
 from holdfast.sinks.postgres.ledger import PostgresLedgerStore
 from holdfast.sinks.postgres.sink import Postgres
 from holdfast.sinks.postgres.table import check_table
-from holdfast.sinks.postgres.writer import PostgresWriter
+from holdfast.sinks.postgres.writer import Found, PostgresWriter
 from holdfast.storage.write import Writer, open_writer
 
 BATCHES, ROWS = 6, 20
@@ -241,9 +241,8 @@ def main() -> None:
     ledger = PostgresLedgerStore(sink)
     ledger.table = target
     # There is no Spark here.
-    writer = PostgresWriter(
-        sink, ledger=ledger, target=target, identity=TABLE, spark=cast("Any", None), stream=""
-    )
+    found = Found(ledger=ledger, target=target, identity=TABLE)
+    writer = PostgresWriter(sink, found=found, spark=None, stream="")
     say(READY)
     # Not by iterating: that reads ahead, and a waiting batch reads lines too.
     while line := sys.stdin.readline():

@@ -130,7 +130,7 @@ class Driver:
             contract=contract,
             before=contract_before(place.record, epoch=lease.epoch, generation=place.generation),
             spark=SPARK,
-            probes=_NoProbes(),  # type: ignore[arg-type] # only Kafka is asked
+            probes=_NoProbes(),  # only Kafka is asked
         )
 
     def _write_run(self) -> None:

@@ -21,7 +21,7 @@ from holdfast.sinks.postgres.ledger_tables import check_tables, ensure_tables
 from holdfast.sinks.postgres.sink import Postgres
 from holdfast.sinks.postgres.table import check_table
 from holdfast.sinks.postgres.write import write_batch
-from holdfast.sinks.postgres.writer import PostgresWriter
+from holdfast.sinks.postgres.writer import Found, PostgresWriter
 from holdfast.sinks.sink import BeforeCommit, SinkSpec
 
 SECRET = "HISTORIES_DSN"  # noqa: S105 - the name of a variable
@@ -47,8 +47,8 @@ class DirectPostgres(Postgres):
             if has_tables:
                 ledger.find_label(stream)
             identity = find_identity(connection, target.oid)
-        given: dict[str, Any] = {"identity": identity, "spark": None, "stream": stream}
-        return DirectWriter(self, ledger=ledger, target=target, **given)
+        found = Found(ledger=ledger, target=target, identity=identity)
+        return DirectWriter(self, found=found, spark=None, stream=stream)
 
 
 class DirectWriter(PostgresWriter):

@@ -10,7 +10,7 @@ _FAULTS = (
     *("postgres_races", "delta_races", "task_faults", "executor_faults", "pods", "pipeline_kills"),
     *("target_changes", "restart_damage", "other_sinks", "long_life", "yarn_attempts"),
     *("sensors_on_yarn", "soak", "connect_kills", "files_kills", "iceberg_kills"),
-    *("database_kills",),
+    *("database_kills", "datasource_kills"),
 )
 _JUDGEMENTS = (
     "damages",
@@ -40,6 +40,7 @@ _SPEEDS = (
     ),
     *("look_cost", "postgres_speed", "restart_time", "start_requests", "store_cost"),
     *("version_cost", "fleet_speed", "fleet_on_spark", "files_speed", "iceberg_cost"),
+    *("datasource_cost",),
 )
 
 

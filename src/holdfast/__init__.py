@@ -9,6 +9,8 @@ from holdfast.version import __version__
 
 if TYPE_CHECKING:
     from holdfast.apply.rehearse import Rehearsal
+    from holdfast.datasource.options import guard_options
+    from holdfast.datasource.register import register
     from holdfast.errors import (
         ConfigError,
         HoldfastError,
@@ -104,6 +106,7 @@ __all__ = [
     "continue_plan",
     "diagnose",
     "guard",
+    "guard_options",
     "inspect",
     "lint_code",
     "plan_backfill",
@@ -123,6 +126,7 @@ __all__ = [
     "read_checkpoint",
     "read_plan",
     "record_queries",
+    "register",
     "rehearse_plan",
     "scan_fleet",
     "start",
@@ -133,6 +137,8 @@ _HOMES = {
     name: home
     for home, names in {
         "apply.rehearse": "Rehearsal",
+        "datasource.options": "guard_options",
+        "datasource.register": "register",
         "errors": "ConfigError HoldfastError LocationError MissingExtraError ReadError WriteError",
         "fleet.on_spark": "scan_fleet",
         "linting": "audit_code lint_code",

@@ -117,6 +117,7 @@ def take_lease(  # noqa: PLR0913 - each by name
     after: int | None = None,
     tell: Callable[[Waiting], None] = lambda _: None,
     term_s: float = TERM_S,
+    token: str = "",
 ) -> Lease:
     """Take the next epoch, as soon as no driver holds the one before.
 
@@ -124,23 +125,22 @@ def take_lease(  # noqa: PLR0913 - each by name
         writer: Of the stream's record.
         owner: Who takes it.
         takeover: Do not wait for a living owner; the fence keeps that safe.
-        after: The highest epoch that any sink holds, 0 if none holds one yet: a record that was
-            lost or brought back from a backup must not give out an epoch again. None if no sink
-            has a ledger.
+        after: The highest epoch that any sink holds, 0 if none holds one yet, so that a record from
+            a backup gives out no epoch again; None if no sink has a ledger.
         tell: Called every second or so while a living owner is waited for.
         term_s: Of the new lease.
+        token: By which the start finds it again; empty: a new one.
 
     Raises:
-        ReadError, WriteError: The store did not answer.
+        ReadError, WriteError, RecordError: The store did not answer, or a lease cannot be read.
         EpochJumpError: The newest epoch is not one that a start can have been given.
         LeaseHeldError: A driver that is alive holds it.
-        RecordError: The newest lease cannot be read.
     """
     while True:
         newest = newest_epoch(writer, after=after)
         if newest and not takeover:
             _wait_until_free(writer, newest, tell)
-        lease = _next_lease(max(newest, after or 0) + 1, owner, term_s=term_s)
+        lease = _next_lease(max(newest, after or 0) + 1, owner, term_s=term_s, token=token)
         if 0 < newest < lease.epoch - 1:
             # The owner of the newest epoch looks at this name alone, whosever file it is.
             create(writer, msgspec.structs.replace(lease, epoch=newest + 1, released=True))
@@ -151,11 +151,11 @@ def take_lease(  # noqa: PLR0913 - each by name
             raise refuse(writer, lease.path, why=why)
 
 
-def _next_lease(epoch: int, owner: Owner, *, term_s: float) -> Lease:
+def _next_lease(epoch: int, owner: Owner, *, term_s: float, token: str) -> Lease:
     return Lease(
         epoch=epoch,
         owner=owner,
-        token=uuid.uuid4().hex,
+        token=token or uuid.uuid4().hex,
         nonce=uuid.uuid4().hex,
         term_s=term_s,
         taken_at=clock.now().isoformat(timespec="seconds"),

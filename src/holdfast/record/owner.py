@@ -30,7 +30,11 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True):
 
 def this_process() -> Owner:
     """Return the owner that this process is."""
-    pid = os.getpid()
+    return process_here(os.getpid())
+
+
+def process_here(pid: int) -> Owner:
+    """Return the owner that a process of this machine is."""
     host = printable(socket.gethostname())[:255]
     return Owner(host=host, pid=pid, machine=_machine(), pid_started=_started(pid) or "")
 

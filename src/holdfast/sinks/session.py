@@ -1,4 +1,7 @@
-"""Stores as a Spark session reaches them: the same for checkpoints and for tables."""
+"""Stores as a Spark session reaches them: the same for checkpoints and for tables.
+
+Without a session, as in Spark's own Python workers, a store is opened as the command line opens it.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def place_of(spark: SparkSession, text: str) -> Location:
+def place_of(spark: SparkSession | None, text: str) -> Location:
     """Return the location that a user wrote: the same place for Holdfast and for Spark.
 
     Raises:
@@ -31,7 +34,9 @@ def place_of(spark: SparkSession, text: str) -> Location:
     if not is_bare and (location.bucket or not location.kind.needs_session):
         return location
     port = find_port(spark)
-    default = "file:///" if port is None else port.default_file_system(spark)
+    default = "file:///"
+    if port is not None and spark is not None:
+        default = port.default_file_system(spark)
     if is_bare:
         if parse_location(default).is_local:
             return location
@@ -59,13 +64,15 @@ def reader_of(spark: SparkSession, location: Location) -> Reader:
     return open_reader(location, store_options(spark, location))
 
 
-def writer_of(spark: SparkSession, location: Location) -> Writer:
+def writer_of(spark: SparkSession | None, location: Location) -> Writer:
     """Return a writer of a location, with what the session knows of its store.
 
     Raises:
         ReadError: The session has no such file system.
         ConfigError: Its settings for the store are not accepted, or nothing can be written there.
     """
+    if spark is None:
+        return open_writer(location)
     if location.kind.needs_session:
         return port_of(spark).hadoop_writer(location, spark)
     return open_writer(location, store_options(spark, location))

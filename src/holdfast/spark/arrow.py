@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
 
 RecordBatch = Any
 """A `pyarrow.RecordBatch`; pyarrow has no types."""
@@ -50,13 +51,22 @@ def arrow_schema(df: DataFrame) -> pa.Schema:
     Raises:
         PySparkException: Arrow has no equivalent of a column's type.
     """
+    return arrow_schema_of(df.schema)
+
+
+def arrow_schema_of(schema: StructType) -> pa.Schema:
+    """Return the Arrow schema of rows with these columns, with timestamps in UTC.
+
+    Raises:
+        PySparkException: Arrow has no equivalent of a column's type.
+    """
     from pyspark.sql.pandas.types import to_arrow_schema
 
     in_utc: dict[str, Any] = {}
     # It takes a time zone only from 4.2 on; before that it always uses UTC.
     if "timezone" in inspect.signature(to_arrow_schema).parameters:
         in_utc = {"timezone": "UTC"}
-    return to_arrow_schema(df.schema, **in_utc)
+    return to_arrow_schema(schema, **in_utc)
 
 
 def spark_type(kind: pa.DataType) -> str:

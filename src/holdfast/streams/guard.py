@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -40,7 +41,13 @@ from holdfast.streams.refusal import (
     StartRefusedError,
     UnfinishedRepairStartError,
 )
-from holdfast.streams.source_probes import SourceProbes
+
+
+class Probes(Protocol):
+    """How the sources of one start are asked."""
+
+    def ask(self, evidence: StreamEvidence) -> tuple[SourceProbe, ...]:
+        """Return what each source can still give; those that cannot be asked are left out."""
 
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +68,7 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
     before: Contract | None
     """That of the last run; None when there was none, or it is unknown."""
     spark: SparkVersion
-    probes: SourceProbes
+    probes: Probes
     state: tuple[PlannedState | None, ...] = ()
     """Of each stateful operator, the columns that it would bind."""
 
@@ -71,8 +78,8 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
         return tuple((sink, sink.ledger) for sink in self.sinks if sink.ledger is not None)
 
     @property
-    def query(self) -> Query:
-        """What is known of the query that is to be started."""
+    def query(self) -> Query | None:
+        """What is known of the query that is to be started; None when nothing is."""
         return Query(sources=len(self.contract.sources), operators=self.contract.operators)
 
     def _case(self, evidence: StreamEvidence, sources: tuple[SourceProbe, ...]) -> Case:

@@ -127,12 +127,12 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_place(
-    spark: SparkSession, stream: str, root: str | None, *, checkpoint: str | None = None
+    spark: SparkSession | None, stream: str, root: str | None, *, checkpoint: str | None = None
 ) -> Place:
     """Find the current generation of a stream, or decide on its first. Nothing is written.
 
     Args:
-        spark: The session, whose settings open the store.
+        spark: The session, whose settings open the store; None where there is none.
         stream: Its name.
         root: Where checkpoints and records are; by default the session's.
         checkpoint: An existing checkpoint that the stream takes over.
@@ -174,8 +174,8 @@ def _as_spelt(generation: Generation, *given: Location | None) -> Location:
     return next((each for each in given if each == place), place)
 
 
-def _find_root(spark: SparkSession, root: str | None) -> Location:
-    text = root or spark.conf.get(ROOT_SETTING, None)
+def _find_root(spark: SparkSession | None, root: str | None) -> Location:
+    text = root or (spark.conf.get(ROOT_SETTING, None) if spark else None)
     if not text:
         raise ConfigError(f"Give root=, or set {ROOT_SETTING} in the session.")
     home = place_of(spark, text)
@@ -239,7 +239,7 @@ def _refuse_unfinished(record: Reader, stream: str) -> None:
 
 
 def _first(
-    spark: SparkSession, home: Location, stream: str, *, adopted: Location | None
+    spark: SparkSession | None, home: Location, stream: str, *, adopted: Location | None
 ) -> Generation:
     """Return what the first generation of a stream will be."""
     if adopted is not None:
@@ -263,7 +263,9 @@ def _first(
     return _generation(place, query_id or str(uuid.uuid4()), why=OPENED)
 
 
-def _adopt(spark: SparkSession, home: Location, stream: str, *, place: Location) -> Generation:
+def _adopt(
+    spark: SparkSession | None, home: Location, stream: str, *, place: Location
+) -> Generation:
     """Return a generation with a checkpoint that ran without Holdfast, anywhere."""
     found = read_checkpoint(writer_of(spark, place))
     metadata = found.metadata
@@ -274,9 +276,7 @@ def _adopt(spark: SparkSession, home: Location, stream: str, *, place: Location)
     return _generation(place, metadata.query_id, why=ADOPTED, first_batch=first)
 
 
-def _refuse_conflict(
-    home: Writer, stream: str, place: Location, *, query_id: str | None = None
-) -> None:
+def _refuse_conflict(home: Writer, stream: str, place: Location, *, query_id: str | None) -> None:
     conflict = find_conflict(home, stream, place, query_id=query_id)
     if conflict is not None:
         why = f"The stream {conflict.stream}: {conflict.why}."

@@ -14,9 +14,8 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
-import msgspec
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
@@ -26,7 +25,7 @@ from holdfast.sinks.secrets import Secret, reveal, shown_name
 Connection = psycopg.Connection[Any]
 
 
-class Reason(msgspec.Struct, frozen=True):
+class Reason(NamedTuple):
     """Why there is no connection, in words that hold nothing of the DSN."""
 
     why: str

@@ -33,13 +33,18 @@ def open_ledger(
 class PostgresLedgerStore(LedgerStore):
     """The ledger of one table. A row is found by the table's oid, whatever name it has."""
 
-    def __init__(self, sink: Postgres) -> None:
-        """Connect to nothing yet."""
+    def __init__(self, sink: Postgres, *, labels: Mapping[str, str] | None = None) -> None:
+        """Connect to nothing yet.
+
+        Args:
+            sink: The table.
+            labels: Names of rows that are known already, by stream.
+        """
         self._sink = sink
         self.session = Session(sink.dsn)
         self.table: Table | None = None
         """As a start has found it, which then stays this one; None: looked up every time."""
-        self._labels: dict[str, str] = {}
+        self._labels: dict[str, str] = dict(labels or {})
 
     @property
     def display_name(self) -> str:

@@ -5,7 +5,8 @@ Runs on the driver, or in one task on an executor: the standard library, pyarrow
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from holdfast.sinks.postgres.target import Target
     from holdfast.sinks.sink import BeforeCommit
 
+Piece = tuple[bytes | memoryview, int]
+"""Rows as COPY takes them, and how many there are."""
 LOCK_TIMEOUT_MS = 60_000
 IDLE_TIMEOUT_MS = 60_000
 
@@ -56,7 +59,7 @@ def write_batch(
     target: Target,
     attempt: Attempt,
     *,
-    batches: Iterable[pa.RecordBatch],
+    batches: Iterable[pa.RecordBatch] | RowsInParts,
     before_commit: BeforeCommit = lambda _: None,
 ) -> Written:
     """Decide about a batch and, when it is to be applied, write it; in one transaction.
@@ -65,7 +68,7 @@ def write_batch(
         connection: Not in a transaction; it is committed or rolled back here.
         target: The table.
         attempt: The batch.
-        batches: Its record batches; not touched unless it is applied.
+        batches: Its rows; not touched unless it is applied.
         before_commit: Called last, with the number of rows; what it raises rolls everything back.
 
     Raises:
@@ -135,7 +138,9 @@ class BatchTransaction:
             raise self._changed(look.changed)
         return decision
 
-    def write_rows(self, batches: Iterable[pa.RecordBatch], look: Look) -> tuple[int, int]:
+    def write_rows(
+        self, batches: Iterable[pa.RecordBatch] | RowsInParts, look: Look
+    ) -> tuple[int, int]:
         """Write the rows; return how many came, and how many more the table has now."""
         if not self.target.keys:
             rows = self._copy(batches, into=self.target.name)
@@ -165,28 +170,74 @@ class BatchTransaction:
     def _changed(self, why: str) -> TableChangedError:
         return TableChangedError(self.target.display_name, self.attempt.batch_id, why=why)
 
-    def _copy(self, batches: Iterable[pa.RecordBatch], *, into: str) -> int:
-        from holdfast.sinks.postgres.send import Sender
+    def _copy(self, batches: Iterable[pa.RecordBatch] | RowsInParts, *, into: str) -> int:
+        if isinstance(batches, RowsInParts):
+            return batches.copy_into(self, into)
+        number = self.attempt.batch_id
+        pieces = ((encode_rows(self.target, each, number), each.num_rows) for each in batches)
+        return self.send(pieces, into=into)
 
-        rows = 0
-        statement = f"COPY {into} ({self.target.column_list}) FROM STDIN BINARY".encode()
+    def send(self, pieces: Iterable[Piece], *, into: str) -> int:
+        """Send encoded rows into a table; return how many there were."""
         with self.connection.cursor() as cursor:
-            with cursor.copy(statement, writer=Sender(cursor)) as stream:
-                stream.write(HEADER)
-                for batch in batches:
-                    stream.write(self._encode(batch))
-                    rows += batch.num_rows
-                    emit(RowsSent(**self.at, rows=rows))
-                stream.write(TRAILER)
+            rows = copy_rows(cursor, self.target, pieces, into=into, sent=self._say_sent)
             if cursor.rowcount != rows:
                 raise DroppedRowsError(self.target.display_name, rows - cursor.rowcount)
         return rows
 
-    def _encode(self, batch: pa.RecordBatch) -> memoryview:
-        try:
-            return encode_batch(batch, self.target.encoders)
-        except InexactError as error:
-            column, number = self.target.columns[error.place], self.attempt.batch_id
-            raise ValueRefusedError(
-                self.target.display_name, number, column=column, why=str(error)
-            ) from error
+    def _say_sent(self, rows: int) -> None:
+        emit(RowsSent(**self.at, rows=rows))
+
+
+class RowsInParts(ABC):
+    """Rows that do not come as record batches: they were staged before."""
+
+    @abstractmethod
+    def copy_into(self, step: BatchTransaction, table: str) -> int:
+        """Bring the rows into a table; return how many there were."""
+
+
+def copy_rows(
+    cursor: psycopg.Cursor,
+    target: Target,
+    pieces: Iterable[Piece],
+    *,
+    into: str,
+    sent: Callable[[int], None] = lambda _: None,
+) -> int:
+    """Copy encoded rows into a table; return how many there were.
+
+    Args:
+        cursor: Inside a transaction.
+        target: Its columns are those of the rows.
+        pieces: Rows, with how many there are in each piece.
+        into: The table, quoted.
+        sent: Called after each piece, with how many are sent so far.
+    """
+    from holdfast.sinks.postgres.send import Sender
+
+    rows = 0
+    statement = f"COPY {into} ({target.column_list}) FROM STDIN BINARY".encode()
+    with cursor.copy(statement, writer=Sender(cursor)) as stream:
+        stream.write(HEADER)
+        for piece, count in pieces:
+            stream.write(piece)
+            rows += count
+            sent(rows)
+        stream.write(TRAILER)
+    return rows
+
+
+def encode_rows(target: Target, batch: pa.RecordBatch, batch_id: int) -> memoryview:
+    """Return the rows of a record batch as COPY takes them.
+
+    Raises:
+        ValueRefusedError: The table would not hold a value as it is.
+    """
+    try:
+        return encode_batch(batch, target.encoders)
+    except InexactError as error:
+        column = target.columns[error.place]
+        raise ValueRefusedError(
+            target.display_name, batch_id, column=column, why=str(error)
+        ) from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.events import emit
 from holdfast.events.event import Informed
@@ -15,6 +15,7 @@ from holdfast.sinks.retry import RetryBudget
 from holdfast.sinks.sink import SinkWriter
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
     from holdfast.ledger.row import Attempt
@@ -30,11 +31,22 @@ def resolve_writer(sink: Postgres, df: DataFrame, stream: str) -> PostgresWriter
     Raises:
         HoldfastError: The table does not take the rows, or the database cannot be used.
     """
+    from holdfast.sinks.postgres.table import find_schema
+
+    found = find_target(sink, find_schema(df, sink.table), stream)
+    return PostgresWriter(sink, found=found, spark=df.sparkSession, stream=stream)
+
+
+def find_target(sink: Postgres, schema: pa.Schema, stream: str) -> Found:
+    """Connect, check the table against the schema of a stream, and find the ledger's row for it.
+
+    Raises:
+        HoldfastError: The table does not take the rows, or the database cannot be used.
+    """
     from holdfast.sinks.postgres.ledger_rows import find_identity
     from holdfast.sinks.postgres.ledger_tables import check_tables
-    from holdfast.sinks.postgres.table import check_table, find_schema
+    from holdfast.sinks.postgres.table import check_table
 
-    schema = find_schema(df, sink.table)
     ledger = PostgresLedgerStore(sink)
     with naming_refusals(sink.display_name), ledger.session.closing_on_error() as connection:
         has_tables = check_tables(connection)
@@ -46,9 +58,15 @@ def resolve_writer(sink: Postgres, df: DataFrame, stream: str) -> PostgresWriter
         label = ledger.find_label(stream) if has_tables else sink.label
     if label != sink.label:
         emit(Informed(f"{ledger.display_name} has the ledger row {label} of {stream}"))
-    return PostgresWriter(
-        sink, ledger=ledger, target=target, identity=identity, spark=df.sparkSession, stream=stream
-    )
+    return Found(ledger=ledger, target=target, identity=identity)
+
+
+class Found(NamedTuple):
+    """What a start has found of its table, over one connection."""
+
+    ledger: PostgresLedgerStore
+    target: Target
+    identity: str
 
 
 class PostgresWriter(SinkWriter):
@@ -56,21 +74,14 @@ class PostgresWriter(SinkWriter):
 
     _sink: Postgres
 
-    def __init__(  # noqa: PLR0913 - what a start has found, each by name
-        self,
-        sink: Postgres,
-        *,
-        ledger: PostgresLedgerStore,
-        target: Target,
-        identity: str,
-        spark: SparkSession,
-        stream: str,
+    def __init__(
+        self, sink: Postgres, *, found: Found, spark: SparkSession | None, stream: str
     ) -> None:
         """Write nothing yet."""
         super().__init__(sink)
-        self._ledger = ledger
-        self.target = target
-        self._identity = identity
+        self._ledger = found.ledger
+        self.target = found.target
+        self._identity = found.identity
         self._spark = spark
         self._stream = stream
         self._executors: ExecutorCheck | None = None
@@ -102,7 +113,8 @@ class PostgresWriter(SinkWriter):
 
         with naming_refusals(self.display_name):
             ensure_tables(self._ledger.session.connection())
-        self._executors = ExecutorCheck(self._spark, self._sink.dsn)
+        if self._spark is not None:
+            self._executors = ExecutorCheck(self._spark, self._sink.dsn)
 
     def close(self) -> None:
         """Close the connection; the next use makes a new one."""
