@@ -16,6 +16,7 @@ _PACKAGES = {
     "go": "golang-go",
     "initdb": "postgresql-15",
     "java": "openjdk-17-jre-headless",
+    "javac": "openjdk-17-jdk-headless",
     "mvn": "maven",
     "node": "nodejs",
     "npm": "npm",

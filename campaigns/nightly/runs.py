@@ -9,7 +9,7 @@ _FAULTS = (
     *("every_drill", "crash_states", "lost_answers", "clock_races", "kills", "server_kills"),
     *("postgres_races", "delta_races", "task_faults", "executor_faults", "pods", "pipeline_kills"),
     *("target_changes", "restart_damage", "other_sinks", "long_life", "yarn_attempts"),
-    *("sensors_on_yarn", "soak"),
+    *("sensors_on_yarn", "soak", "log_store_races"),
 )
 _JUDGEMENTS = (
     "damages",

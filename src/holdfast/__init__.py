@@ -45,9 +45,11 @@ if TYPE_CHECKING:
         read_plan,
         rehearse_plan,
     )
+    from holdfast.sinks.delta.log_store import spark_settings
     from holdfast.sinks.delta.sink import Delta
     from holdfast.sinks.foreach_batch import ForeachBatch
     from holdfast.sinks.kafka.sink import Kafka
+    from holdfast.sinks.native.sink import Native
     from holdfast.sinks.postgres.sink import Postgres
     from holdfast.sinks.table_changed import TableChangedError
     from holdfast.sinks.user.sink import Sink
@@ -77,6 +79,7 @@ __all__ = [
     "LeaseLostError",
     "LocationError",
     "MissingExtraError",
+    "Native",
     "NoPlan",
     "Pipeline",
     "PipelineStartError",
@@ -119,6 +122,7 @@ __all__ = [
     "record_queries",
     "rehearse_plan",
     "scan_fleet",
+    "spark_settings",
     "start",
     "stop_on_sigterm",
 ]
@@ -137,9 +141,11 @@ _HOMES = {
         "reading": "diagnose inspect read_checkpoint",
         "record.leases": "LeaseHeldError",
         "repairing": "apply_plan backfill continue_plan plan_undo read_plan rehearse_plan",
+        "sinks.delta.log_store": "spark_settings",
         "sinks.delta.sink": "Delta",
         "sinks.foreach_batch": "ForeachBatch",
         "sinks.kafka.sink": "Kafka",
+        "sinks.native.sink": "Native",
         "sinks.postgres.sink": "Postgres",
         "sinks.table_changed": "TableChangedError",
         "sinks.user.sink": "Sink",

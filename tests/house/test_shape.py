@@ -111,6 +111,7 @@ def test_the_public_names_are_these() -> None:
         "LeaseLostError",
         "LocationError",
         "MissingExtraError",
+        "Native",
         "NoPlan",
         "Pipeline",
         "PipelineStartError",
@@ -153,6 +154,7 @@ def test_the_public_names_are_these() -> None:
         "record_queries",
         "rehearse_plan",
         "scan_fleet",
+        "spark_settings",
         "start",
         "stop_on_sigterm",
     ]

@@ -15,6 +15,7 @@ from holdfast.record.contracts import Contract, SinkContract
 from holdfast.sources.kafka.probe import KafkaClient
 from holdfast.spark.arrow import ArrowJob
 from holdfast.spark.plans import (
+    LogStoreSetup,
     NotDecided,
     OnTime,
     SourceNode,
@@ -123,6 +124,9 @@ class Port(Protocol):
 
     def default_file_system(self, spark: SparkSession) -> str:
         """Return the URL of what a path without a scheme is on."""
+
+    def describe_log_store(self, location: Location, spark: SparkSession) -> LogStoreSetup:
+        """Return what Delta writes the log of a table on S3 with."""
 
     def hadoop_settings(self, spark: SparkSession) -> Settings:
         """Return the settings of a session for its stores."""

@@ -17,7 +17,8 @@ from holdfast.record.contracts import contract_before
 from holdfast.record.leases import Lease, take_lease
 from holdfast.record.owner import this_process
 from holdfast.record.runs import Run
-from holdfast.sinks.sink import SinkSpec, SinkWriter, as_sinks
+from holdfast.sinks.given import as_sinks
+from holdfast.sinks.sink import SinkSpec, SinkWriter
 from holdfast.sources.probe import SourceProbe
 from holdfast.spark.port import port_of
 from holdfast.spark_versions import version_text
@@ -162,7 +163,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
             # First of all, should anything fail from here on: also a Ctrl-C while Spark starts it.
             undone.callback(stop_named, spark, self.stream)
             slow.at("waits until Spark has started the query")
-            query = self._begin(guard.place, writer)  # G6
+            query = self._begin(guard, writer)  # G6
             renewer.keep(query, _run(query, evidence, guard, sources=checked.sources))
             undone.pop_all()
         at = (self.stream, guard.place.generation.number, lease.epoch)
@@ -227,10 +228,10 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
             renewer=renewer,
         )
 
-    def _begin(self, place: Place, writer: BatchWriter) -> StreamingQuery:
-        location = spark_location(place.checkpoint.location)
-        stream = self.writer.foreachBatch(writer).queryName(self.stream)
-        return stream.option("checkpointLocation", location).start()
+    def _begin(self, guard: Guard, writer: BatchWriter) -> StreamingQuery:
+        location = spark_location(guard.place.checkpoint.location)
+        stream = self.writer.queryName(self.stream).option("checkpointLocation", location)
+        return guard.sinks[0].begin(stream, writer)
 
 
 def _resolved(place: Place, sinks: tuple[SinkWriter, ...]) -> Resolved:

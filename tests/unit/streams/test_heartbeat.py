@@ -102,6 +102,11 @@ class BrokenSink:
 
     display_name = "the broken sink"
 
+    is_native = False
+
+    def newest_batch(self) -> int | None:
+        return None
+
     def close(self) -> None:
         raise ZeroDivisionError
 
