@@ -73,9 +73,10 @@ unit-newest: .venv-$(NEWEST)/.complete ## The same tests on the newest Python, w
 		--deselect tests/unit/ledger/test_model.py::test_no_interleaving_loses_or_doubles_a_batch \
 		--deselect tests/unit/ledger/test_strangers.py::test_no_change_from_outside_goes_unnoticed_or_locks_a_stream_out
 
-wheel: ## Build the wheel into dist/, install it into fresh environments, and use it there
+wheel: ## Build the wheel and the LogStore's jar into dist/, install it into fresh environments, and use it there
 	rm -rf dist
 	$(BIN)/uv build --quiet --wheel --no-build-isolation --python $(BIN)/python --out-dir dist
+	$(BIN)/python -m lab.log_store dist
 	$(PYTEST) -v tests/wheel --durations=5
 
 spark: ## Tests on real Spark, Kafka, PostgreSQL and S3

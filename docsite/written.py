@@ -20,15 +20,20 @@ from docsite.api import names_of
 from docsite.command_line import help_of
 from docsite.events import events_table
 from docsite.mcp_tools import tools_table
+from docsite.sinks import sinks_table
 from holdfast.spark_versions import SUPPORTED
 
 REFERENCE = Path(__file__).parents[1] / "docs/reference"
-PAGES = tuple(
-    REFERENCE / f"{name}.md"
-    for name in ("api", "command-line", "delta-coordinates", "events", "mcp-tools", "support")
+PAGES = (
+    *(
+        REFERENCE / f"{name}.md"
+        for name in ("api", "command-line", "delta-coordinates", "events", "mcp-tools", "support")
+    ),
+    REFERENCE.with_name("guides") / "choosing-a-sink.md",
 )
 _BLOCK = re.compile(
-    r"(?P<mark><!-- written: (?P<what>help|names|events|spark|tools) ?(?P<words>[a-z ]*?) ?-->\n)"
+    r"(?P<mark><!-- written: "
+    r"(?P<what>help|names|events|sinks|spark|tools) ?(?P<words>[a-z ]*?) ?-->\n)"
     r".*?(?P<end><!-- end -->)",
     re.DOTALL,
 )
@@ -89,6 +94,7 @@ _WRITERS: dict[str, Callable[[list[str]], list[str]]] = {
     "events": lambda words: events_table(*words),
     "help": help_of,
     "names": _names_table,
+    "sinks": sinks_table,
     "spark": _spark_table,
     "tools": lambda _: tools_table(),
 }

@@ -18,6 +18,7 @@ _PACKAGES = {
     "java": "openjdk-17-jre-headless",
     "mariadb-install-db": "mariadb-server",
     "mariadbd": "mariadb-server",
+    "javac": "openjdk-17-jdk-headless",
     "mvn": "maven",
     "node": "nodejs",
     "npm": "npm",

@@ -1,13 +1,14 @@
 """An HTTP proxy in front of S3 that kills the driver at the n-th request that matches.
 
 *Before*: the request never reaches the store. *After*: the store has answered, and the client dies
-before it reads the answer. Or the client lives on, and the answer is lost on its way. Bytes pass
-unchanged, the Host header too, so signatures stay valid; an HTTP library would write the requests
-anew.
+before it reads the answer. Or the client lives on: the answer is lost on its way, or the request
+is held until a test lets it go on. Bytes pass unchanged, the Host header too, so signatures stay
+valid; an HTTP library would write the requests anew.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import threading
@@ -15,8 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.drills.kill.points import OutsidePoint, When
-from lab.faults.http_messages import BODILESS, pass_body, read_head
+from lab.faults.http_messages import BODILESS, Head, pass_body, read_head
 from lab.faults.proxy import Proxy, Stream, Trigger
+
+_TAKEN = (
+    b'HTTP/1.1 200 OK\r\nETag: "0123456789abcdef0123456789abcdef"\r\n'
+    b"Content-Length: 0\r\nConnection: close\r\n\r\n"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +74,25 @@ class _Losing:
     """Of the first request, once it has come."""
 
 
+class HeldRequest:
+    """The next PUT that matches: it stays here, complete or not, until it is released."""
+
+    def __init__(self, pattern: str, loop: asyncio.AbstractEventLoop) -> None:
+        self.pattern = pattern
+        self.arrived = Trigger(f"PUT {pattern} to be held")
+        self._loop = loop
+        self._released = asyncio.Event()
+
+    def release(self) -> None:
+        """Let it go on to the store."""
+        self._loop.call_soon_threadsafe(self._released.set)
+
+    async def hold(self) -> None:
+        """Say that it has come, and wait."""
+        self.arrived.fire()
+        await self._released.wait()
+
+
 class S3Proxy(Proxy):
     """Passes requests on, and strikes the armed driver at its point."""
 
@@ -75,6 +100,8 @@ class S3Proxy(Proxy):
         super().__init__(upstream_port)
         self._armed: _Armed | None = None
         self._losing: _Losing | None = None
+        self._holding: HeldRequest | None = None
+        self._pretending: str | None = None
         self._lock = threading.Lock()
         self.requests: list[SeenRequest] = []
         """Every request so far; what a point can be chosen from."""
@@ -112,6 +139,35 @@ class S3Proxy(Proxy):
         with self._lock:
             self._losing = None
 
+    def hold(self, pattern: str) -> HeldRequest:
+        """Hold the next PUT that matches, before the store has any of it."""
+        held = HeldRequest(pattern, self._loop)
+        with self._lock:
+            self._holding = held
+        return held
+
+    def pretend(self, pattern: str) -> None:
+        """Answer every PUT that matches and that the store refuses (412) as if it had taken it.
+
+        So a store seems that ignores `If-None-Match`.
+        """
+        with self._lock:
+            self._pretending = pattern
+
+    def _held(self, method: str, path: str) -> HeldRequest | None:
+        with self._lock:
+            held = self._holding
+            if held is None or method != "PUT" or not re.search(held.pattern, path):
+                return None
+            self._holding = None
+            return held
+
+    def _pretends(self, method: str, path: str, status: str) -> bool:
+        with self._lock:
+            pattern = self._pretending
+        is_refused = method == "PUT" and status == "412"
+        return is_refused and pattern is not None and re.search(pattern, path) is not None
+
     def _loses(self, method: str, path: str) -> _Losing | None:
         """Return what takes this request's answer; None when it gets one."""
         with self._lock:
@@ -139,44 +195,67 @@ class S3Proxy(Proxy):
             return armed
 
     async def _serve(self, client: Stream, upstream: Stream) -> None:
-        while True:
-            request = await read_head(client)
-            method, target, _ = request.first_line.split(" ", 2)
-            path, _, query = target.partition("?")
-            agent = request.fields.get("user-agent", "")
-            self.requests.append(
-                SeenRequest(
-                    method=method,
-                    path=path,
-                    query=query,
-                    agent=agent,
-                    is_copy="x-amz-copy-source" in request.fields,
-                    size_bytes=_size(request.fields),
-                )
+        while await self._pass(client, upstream):
+            pass
+
+    async def _pass(self, client: Stream, upstream: Stream) -> bool:
+        """Carry one request and its answer; return whether the connection goes on."""
+        request = await read_head(client)
+        method, path = self._see(request)
+        armed, losing = self._reaches_point(method, path), self._loses(method, path)
+        if armed is not None and armed.point.when == "before":
+            _strike(armed)
+            return False
+        if losing is not None and losing.happened.is_fired:
+            return False
+        if (held := self._held(method, path)) is not None:
+            await held.hold()
+        answer = await _ask(client, upstream, request)
+        status = answer.first_line.split(" ")[1]
+        # Refused by the store, it did not happen: then there is no "after", and no kill.
+        if status.startswith("2") and (armed is not None or losing is not None):
+            _happened(armed, losing)
+            return False
+        if self._pretends(method, path, status):
+            await client.send(_TAKEN)
+            return False
+        await client.send(answer.raw)
+        if method != "HEAD" and status not in BODILESS:
+            await pass_body(upstream, client, answer.fields)
+        return True
+
+    def _see(self, request: Head) -> tuple[str, str]:
+        """Write a request down; return its method and its path."""
+        method, target, _ = request.first_line.split(" ", 2)
+        path, _, query = target.partition("?")
+        self.requests.append(
+            SeenRequest(
+                method=method,
+                path=path,
+                query=query,
+                agent=request.fields.get("user-agent", ""),
+                is_copy="x-amz-copy-source" in request.fields,
+                size_bytes=_size(request.fields),
             )
-            armed, losing = self._reaches_point(method, path), self._loses(method, path)
-            if armed is not None and armed.point.when == "before":
-                _strike(armed)
-                return
-            if losing is not None and losing.happened.is_fired:
-                return
-            if "expect" in request.fields:
-                # Answered here: the store's own 100 would have to be told apart from its answer.
-                await client.send(b"HTTP/1.1 100 Continue\r\n\r\n")
-            await upstream.send(re.sub(rb"(?i)\r\nexpect:[^\r]*", b"", request.raw))
-            await pass_body(client, upstream, request.fields)
-            answer = await read_head(upstream)
-            status = answer.first_line.split(" ")[1]
-            # Refused by the store, it did not happen: then there is no "after", and no kill.
-            if armed is not None and status.startswith("2"):
-                _strike(armed)
-                return
-            if losing is not None and status.startswith("2"):
-                losing.happened.fire()
-                return
-            await client.send(answer.raw)
-            if method != "HEAD" and status not in BODILESS:
-                await pass_body(upstream, client, answer.fields)
+        )
+        return method, path
+
+
+async def _ask(client: Stream, upstream: Stream, request: Head) -> Head:
+    """Pass a request on; return what the store answers."""
+    if "expect" in request.fields:
+        # Answered here: the store's own 100 would have to be told apart from its answer.
+        await client.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+    await upstream.send(re.sub(rb"(?i)\r\nexpect:[^\r]*", b"", request.raw))
+    await pass_body(client, upstream, request.fields)
+    return await read_head(upstream)
+
+
+def _happened(armed: _Armed | None, losing: _Losing | None) -> None:
+    if armed is not None:
+        _strike(armed)
+    elif losing is not None:
+        losing.happened.fire()
 
 
 def _size(fields: dict[str, str]) -> int:

@@ -48,11 +48,13 @@ if TYPE_CHECKING:
         rehearse_plan,
     )
     from holdfast.sinks.database.sink import Database
+    from holdfast.sinks.delta.log_store import spark_settings
     from holdfast.sinks.delta.sink import Delta
     from holdfast.sinks.files.sink import Files
     from holdfast.sinks.foreach_batch import ForeachBatch
     from holdfast.sinks.iceberg.sink import Iceberg
     from holdfast.sinks.kafka.sink import Kafka
+    from holdfast.sinks.native.sink import Native
     from holdfast.sinks.postgres.sink import Postgres
     from holdfast.sinks.table_changed import TableChangedError
     from holdfast.sinks.user.sink import Sink
@@ -85,6 +87,7 @@ __all__ = [
     "LeaseLostError",
     "LocationError",
     "MissingExtraError",
+    "Native",
     "NoPlan",
     "Pipeline",
     "PipelineStartError",
@@ -129,6 +132,7 @@ __all__ = [
     "register",
     "rehearse_plan",
     "scan_fleet",
+    "spark_settings",
     "start",
     "stop_on_sigterm",
 ]
@@ -150,11 +154,13 @@ _HOMES = {
         "record.leases": "LeaseHeldError",
         "repairing": "apply_plan backfill continue_plan plan_undo read_plan rehearse_plan",
         "sinks.database.sink": "Database",
+        "sinks.delta.log_store": "spark_settings",
         "sinks.delta.sink": "Delta",
         "sinks.files.sink": "Files",
         "sinks.foreach_batch": "ForeachBatch",
         "sinks.iceberg.sink": "Iceberg",
         "sinks.kafka.sink": "Kafka",
+        "sinks.native.sink": "Native",
         "sinks.postgres.sink": "Postgres",
         "sinks.table_changed": "TableChangedError",
         "sinks.user.sink": "Sink",

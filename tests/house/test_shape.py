@@ -114,6 +114,7 @@ def test_the_public_names_are_these() -> None:
         "LeaseLostError",
         "LocationError",
         "MissingExtraError",
+        "Native",
         "NoPlan",
         "Pipeline",
         "PipelineStartError",
@@ -158,6 +159,7 @@ def test_the_public_names_are_these() -> None:
         "register",
         "rehearse_plan",
         "scan_fleet",
+        "spark_settings",
         "start",
         "stop_on_sigterm",
     ]

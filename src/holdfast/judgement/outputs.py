@@ -26,6 +26,14 @@ def read_output(location: str, options: Mapping[str, str]) -> Output:
     shown = redact(location)
     try:
         reader = open_reader(location, options)
+    except HoldfastError as error:
+        return NotRead(display_name=shown, why=error.why)
+    return look_into(reader, shown)
+
+
+def look_into(reader: Reader, shown: str) -> Output:
+    """Return what a sink holds, or why that is not known, by a reader of its directory."""
+    try:
         there = reader.list()
         if "_delta_log" in there.directories:
             return _placed(read_delta_output(reader, f"the Delta table {shown}"), reader)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from holdfast.errors import ConfigError
 from holdfast.ledger.decide import Apply, Decision
+from holdfast.sinks.choosing import Choosing
 from holdfast.sinks.sink import SinkSpec, SinkWriter
 
 if TYPE_CHECKING:
@@ -35,6 +36,14 @@ class ForeachBatch(SinkSpec):
     """
 
     kind: ClassVar[str] = "foreach-batch"
+    choosing: ClassVar[Choosing | None] = Choosing(
+        guarantee="each batch at least once; nothing fences what the function does",
+        reader_sees="what the function writes, and again after a kill",
+        rights="those of the function",
+        runs_on="Spark 3.5 to 4.3",
+        speed="that of the function",
+        page="exactly-once.md#a-function-of-your-own",
+    )
 
     function: Callable[[DataFrame, int], object]
     _: KW_ONLY

@@ -10,24 +10,29 @@ from __future__ import annotations
 import importlib
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from holdfast.complete import StrictABC
-from holdfast.errors import ConfigError
 from holdfast.record.contracts import SinkContract
+from holdfast.sinks.choosing import Choosing
 from holdfast.sinks.merging import check_output_mode
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from holdfast.ledger.decide import Decision
     from holdfast.ledger.row import Attempt
     from holdfast.ledger.store import LedgerStore
     from holdfast.sinks.contents import SinkContents
+    from holdfast.storage.read import Reader
+
+    WriteBatch = Callable[[DataFrame, int], None]
 
 BeforeCommit = Callable[[int], None]
 """Called last before a commit, with the number of rows; raises when they must not be committed."""
@@ -49,6 +54,10 @@ class Capability(StrEnum):
 
 class SinkWriter(StrictABC, abstract=True):
     """Writes the batches of one start of one stream, over its own connection."""
+
+    is_native: ClassVar[bool] = False
+    """Whether Spark writes the batches by itself: nothing of Holdfast sees them. Such a sink is the
+    only one of its stream."""
 
     def __init__(self, sink: SinkSpec) -> None:
         """Write nothing yet."""
@@ -95,6 +104,29 @@ class SinkWriter(StrictABC, abstract=True):
             secret=self._sink.secret,
         )
 
+    @property
+    def output(self) -> Reader | None:
+        """Reads what a sink without a ledger leaves of its batches; None where there is nothing."""
+        return None
+
+    @property
+    def delivery(self) -> str:
+        """What people should know of a sink without a ledger, after its name."""
+        return "runs at least once per batch; exactly-once is not claimed for it"
+
+    def begin(self, writer: DataStreamWriter, write: WriteBatch) -> StreamingQuery:
+        """Set the sink on Spark's writer, and start the query.
+
+        Args:
+            writer: With everything but the sink.
+            write: Writes a batch to every sink of the stream.
+        """
+        return writer.foreachBatch(write).start()
+
+    def newest_batch(self) -> int | None:
+        """Return the last batch of this run, where Spark writes them by itself; else None."""
+        return None
+
     def warnings(self) -> tuple[str, ...]:
         """Return what people should know of the sink, logged once per start."""
         return ()
@@ -134,6 +166,8 @@ class SinkSpec(StrictABC, abstract=True):
     they need a driver or Spark. A kind without one has the methods that open them."""
     capabilities: ClassVar[frozenset[Capability]] = frozenset()
     """What it can do beside taking batches."""
+    choosing: ClassVar[Choosing | None] = None
+    """Its row on the page *Choosing a sink*; None for a kind that people do not choose."""
     keys: tuple[str, ...] = ()
     """Columns by which rows are merged; none when they are appended."""
     sequence_by: str | None = None
@@ -259,33 +293,3 @@ class SinkSpec(StrictABC, abstract=True):
 
     def _part(self, name: str) -> Any:
         return importlib.import_module(f"{self.package}.{name}")
-
-
-def as_sinks(into: SinkSpec | Sequence[SinkSpec]) -> tuple[SinkSpec, ...]:
-    """Return the sinks that a stream is given: one, or several in their order.
-
-    Raises:
-        ConfigError: Something else was given.
-    """
-    given: object = (into,) if isinstance(into, SinkSpec) else into
-    sinks: list[Any] = list(given) if isinstance(given, list | tuple) else [given]
-    for sink in sinks:
-        if not isinstance(sink, SinkSpec):
-            raise ConfigError(
-                'into= takes a sink such as hf.Postgres("env:DSN", table="readings") or '
-                f'hf.Delta(path="…"), or a list of sinks, not {_shown(sink)}. A sink of your own '
-                "is a subclass of hf.Sink."
-            )
-    return tuple(sinks)
-
-
-def _shown(given: object) -> str:
-    """Return what was given, without what it may hold: a text can be a DSN."""
-    kind = type(given).__name__
-    return (
-        "a string"
-        if isinstance(given, str)
-        else f"a function ({kind})"
-        if callable(given)
-        else kind
-    )

@@ -133,3 +133,16 @@ class WriterOptions(msgspec.Struct, frozen=True, kw_only=True):
     query_name: str | None
     trigger: str
     """As Spark prints it."""
+
+
+class LogStoreSetup(msgspec.Struct, frozen=True, kw_only=True):
+    """What the application writes Delta's log with, as its own settings have it."""
+
+    class_name: str | None
+    """None for Delta's default."""
+    is_loaded: bool
+    """Whether the class is on the class path."""
+    sends_condition: bool
+    """Whether the file system of the table can create a file only if there is none."""
+    hadoop: str
+    """The version of Hadoop's client."""

@@ -17,6 +17,7 @@ from holdfast.spark.arrow import ArrowJob
 from holdfast.spark.connect import session
 from holdfast.spark.connect.refusals import refuse
 from holdfast.spark.plans import (
+    LogStoreSetup,
     NotDecided,
     OnTime,
     SourceNode,
@@ -144,6 +145,9 @@ class Port(Protocol):
 
     def default_file_system(self, spark: SparkSession) -> str:
         """Return the URL of what a path without a scheme is on."""
+
+    def describe_log_store(self, location: Location, spark: SparkSession) -> LogStoreSetup:
+        """Return what Delta writes the log of a table on S3 with."""
 
     def hadoop_settings(self, spark: SparkSession) -> Settings:
         """Return the settings of a session for its stores."""

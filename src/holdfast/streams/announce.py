@@ -78,8 +78,7 @@ def warn(spark: SparkSession, guard: Guard) -> None:
         for text in sink.warnings():
             emit(Warned(text))
         if sink.ledger is None:
-            runs = "runs at least once per batch; exactly-once is not claimed for it"
-            emit(Warned(f"{sink.display_name} {runs}"))
+            emit(Warned(f"{sink.display_name} {sink.delivery}"))
 
 
 def announce(evidence: StreamEvidence, guard: Guard, accepted: Accepted) -> str:

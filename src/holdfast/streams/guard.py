@@ -34,6 +34,7 @@ from holdfast.streams.accepting import (
     row_for,
     say_findings,
 )
+from holdfast.streams.native_outputs import find_in_outputs
 from holdfast.streams.orphan import move_orphans_aside
 from holdfast.streams.place import Place
 from holdfast.streams.refusal import (
@@ -107,7 +108,8 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
         evidence = _readable(collect_stream(self._places))
         sources = self.probes.ask(evidence)
         case = self._case(evidence, sources)
-        findings = judge(case, own_catalogue(case)).findings
+        of_outputs = find_in_outputs(self.place, self.sinks, case)
+        findings = (*judge(case, own_catalogue(case)).findings, *of_outputs)
         say_findings(evidence.stream, findings)
         at = (evidence.stream, evidence.generation.number, self.lease.epoch)
         codes = ", ".join(dict.fromkeys(each.code for each in findings))

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from holdfast.errors import ConfigError, without_our_frames
-from holdfast.sinks.sink import SinkSpec, as_sinks
+from holdfast.sinks.given import as_sinks
+from holdfast.sinks.sink import SinkSpec
 from holdfast.spark.plans import WriterOptions
 from holdfast.spark.port import read_writer
 from holdfast.streams.start import Start

@@ -146,11 +146,7 @@ class LeaseRenewer:
         return self._thread is None or self._is_done.wait(seconds)
 
     def wait_for_end(self, seconds: float | None) -> bool:
-        """Wait until the query has ended; return whether it has. Its lease may still be held.
-
-        Args:
-            seconds: How long at most; None to wait for ever.
-        """
+        """Wait until the query has ended, None: for ever; its lease may still be held then."""
         return self._thread is None or self._has_ended.wait(seconds)
 
     def _stop_when_asked(self, query: StreamingQuery) -> None:
@@ -206,6 +202,8 @@ class LeaseRenewer:
     def _keep_running(self, query: StreamingQuery) -> None:
         while not self.is_lost and not has_ended(query, self._pause_s):
             self._renew()
+            if any(sink.is_native for sink in self._sinks):  # no fence holds for it meanwhile
+                self.is_lost = not self.is_confirmed()
         if self.is_lost:
             emit(LeaseLost(self._stream, epoch=self._lease.epoch))
             stop_query(query)
@@ -229,6 +227,8 @@ class LeaseRenewer:
         return self.is_stopping
 
     def _end_run(self, query: StreamingQuery) -> None:
+        told = [batch for sink in self._sinks if (batch := sink.newest_batch()) is not None]
+        self.last_batch = max(told, default=self.last_batch)
         how = self._how_it_ended(query)
         self._write_run(**how)
         at = (self._stream, self._lease.epoch)

@@ -11,7 +11,8 @@ from holdfast.events.starts import NotStarted
 from holdfast.proof.values import Proof
 from holdfast.record.layout import check_stream_name
 from holdfast.redact import redact
-from holdfast.sinks.sink import SinkSpec, as_sinks
+from holdfast.sinks.given import as_sinks
+from holdfast.sinks.sink import SinkSpec
 from holdfast.streams.backfill.positions import as_text
 from holdfast.streams.building import build_streams, nodes_of
 from holdfast.streams.checking import check_streams

@@ -105,6 +105,11 @@ def resolve_sinks(
         writers.append(sink.writer_for(df, stream=stream, output_mode=output_mode))
         undone.callback(writers[-1].close)
     check_labels([writer.name for writer in writers])
+    if len(writers) > 1 and (native := [each for each in writers if each.is_native]):
+        raise ConfigError(
+            f"{native[0].display_name} is written by Spark itself, so it must be the only sink of "
+            "the stream. Use a stream of its own for it."
+        )
     for writer in writers:
         if "://" in writer.recorded_place:
             refuse_credentials(writer.recorded_place)

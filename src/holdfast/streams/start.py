@@ -17,7 +17,8 @@ from holdfast.record.contracts import contract_before
 from holdfast.record.leases import Lease, take_lease
 from holdfast.record.owner import this_process
 from holdfast.record.runs import Run
-from holdfast.sinks.sink import SinkSpec, SinkWriter, as_sinks
+from holdfast.sinks.given import as_sinks
+from holdfast.sinks.sink import SinkSpec, SinkWriter
 from holdfast.sources.probe import SourceProbe
 from holdfast.spark.errors import spark_errors
 from holdfast.spark.port import port_of
@@ -168,7 +169,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
             undone.callback(stop_named, spark, self.stream)
             slow.at("waits until Spark has started the query")
             renewer.hand_over()
-            query = self._begin(guard.place, writer)  # G6
+            query = self._begin(guard, writer)  # G6
             renewer.keep(query, _run(query, evidence, guard, sources=checked.sources))
             undone.pop_all()
         at = (self.stream, guard.place.generation.number, lease.epoch)
@@ -237,11 +238,11 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
             renewer=renewer,
         )
 
-    def _begin(self, place: Place, writer: BatchWriter | SentWriter) -> StreamingQuery:
-        location = spark_location(place.checkpoint.location)
-        stream = self.writer.foreachBatch(writer).queryName(self.stream)
+    def _begin(self, guard: Guard, writer: BatchWriter | SentWriter) -> StreamingQuery:
+        location = spark_location(guard.place.checkpoint.location)
+        stream = self.writer.queryName(self.stream).option("checkpointLocation", location)
         try:
-            return stream.option("checkpointLocation", location).start()
+            return guard.sinks[0].begin(stream, writer)
         except spark_errors() as error:
             refused = port_of(self.df.sparkSession).read_start_error(error)
             if refused is None:

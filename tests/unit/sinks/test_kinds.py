@@ -18,8 +18,9 @@ import holdfast as hf
 from holdfast.errors import ConfigError
 from holdfast.ledger.store import Unreadable
 from holdfast.record.contracts import SinkContract
+from holdfast.sinks.given import as_sinks
 from holdfast.sinks.kinds import find_kinds, sink_of
-from holdfast.sinks.sink import KINDS, SinkSpec, as_sinks
+from holdfast.sinks.sink import KINDS, SinkSpec
 from tests.kinds import sqlite_sink
 
 SOURCE = inspect.getsource(sqlite_sink)

@@ -10,8 +10,9 @@ import pytest
 from holdfast.ledger import Apply
 from holdfast.sinks.delta.sink import Delta
 from holdfast.sinks.foreach_batch import ForeachBatch
+from holdfast.sinks.given import as_sinks
 from holdfast.sinks.postgres.sink import Postgres
-from holdfast.sinks.sink import SinkSpec, as_sinks
+from holdfast.sinks.sink import SinkSpec
 from tests.stand_ins import stand_in
 from tests.unit.sinks.delta_commits import attempt
 

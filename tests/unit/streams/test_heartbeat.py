@@ -102,6 +102,11 @@ class BrokenSink:
 
     display_name = "the broken sink"
 
+    is_native = False
+
+    def newest_batch(self) -> int | None:
+        return None
+
     def close(self) -> None:
         raise ZeroDivisionError
 
@@ -327,3 +332,39 @@ def test_a_lease_that_was_not_renewed_for_a_term_is_asked_for_before_it_is_relie
     take_lease(record, this_process(), takeover=True)
     assert not renewer.is_confirmed()
     assert renewer.is_lost
+
+
+class SlowQuery(StubQuery):
+    """A query during whose every heartbeat a term runs out."""
+
+    def __init__(self, now: list[float]) -> None:
+        super().__init__()
+        self.now = now
+        self.is_stopped = False
+
+    def awaitTermination(self, seconds: float) -> bool:  # noqa: N802 - Spark's own word
+        self.now[0] += 31.0
+        return super().awaitTermination(seconds)
+
+    def stop(self) -> None:
+        self.is_stopped = True
+
+
+@pytest.mark.parametrize("is_native", [True, False])
+def test_only_a_query_without_a_fence_is_stopped_when_its_term_runs_out(
+    monkeypatch: pytest.MonkeyPatch, *, is_native: bool
+) -> None:
+    """While the store is away nobody knows whether another driver runs."""
+    now = [100.0]
+    monkeypatch.setattr("holdfast.clock.monotonic", lambda: now[0])
+    record, query, sink = RefusingStorage(), SlowQuery(now), BrokenSink()
+    monkeypatch.setattr(sink, "is_native", is_native)
+    lease = take_lease(record, this_process())
+    renewer = LeaseRenewer(record, lease, cast("tuple[SinkWriter, ...]", (sink,)))
+    renewer.begin()
+    monkeypatch.setattr("holdfast.streams.heartbeat.write_run", lambda *_: None)
+    record.is_away = True
+    renewer.keep(stand_in(query), msgspec.structs.replace(RUN, epoch=lease.epoch))
+    assert renewer.wait(60)
+    assert renewer.is_lost is query.is_stopped is is_native
+    assert not lease_of(record).released

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from holdfast.errors import ConfigError, created_without_our_frames
+from holdfast.sinks.choosing import Choosing
 from holdfast.sinks.merging import check_keys
 from holdfast.sinks.sink import Capability, SinkSpec
 from holdfast.storage.location import parse_location, refuse_credentials, spark_location
@@ -46,6 +47,15 @@ class Delta(SinkSpec):
     kind: ClassVar[str] = "delta"
     settles_with_spark: ClassVar[bool] = True
     package: ClassVar[str] = "holdfast.sinks.delta"
+    choosing: ClassVar[Choosing | None] = Choosing(
+        guarantee="exactly once; older drivers are fenced by the table's log. On S3 with several "
+        "writers: with [the LogStore of Holdfast](delta-on-s3.md)",
+        reader_sees="whole batches: each is one commit, with its ledger row",
+        rights="to read, create and list files of the table",
+        runs_on="Spark 3.5 to 4.2, Delta 3.3 to 4.4",
+        speed="1.05 times the time of Delta's own sink, for 1 million rows appended",
+        page="delta.md",
+    )
     capabilities: ClassVar[frozenset[Capability]] = frozenset(Capability)
 
     path: str | None = None

@@ -10,6 +10,7 @@ from holdfast.errors import ConfigError
 from holdfast.formats.delta_log import newest_version
 from holdfast.sinks.delta.columns import DeltaTableError, check_columns, without_lengths
 from holdfast.sinks.delta.commit import COMMITTING
+from holdfast.sinks.delta.log_store import check_log_store
 from holdfast.sinks.delta.target import Target
 from holdfast.sinks.session import place_of, reader_of
 from holdfast.spark.errors import spark_errors
@@ -77,7 +78,7 @@ def find_target(df: DataFrame, sink: Delta) -> Target:
     )
     if _is_there(spark, sink):
         return _found(df, target, shown)
-    _check_log_store(spark, target.reader.location, shown)
+    check_log_store(spark, target.reader.location, shown)
     return target
 
 
@@ -86,7 +87,7 @@ def _found(df: DataFrame, target: Target, shown: str) -> Target:
     spark = df.sparkSession
     detail = spark.sql(f"DESCRIBE DETAIL {target.name}").collect()[0]
     location = parse_location(detail.location)
-    _check_log_store(spark, location, shown)
+    check_log_store(spark, location, shown)
     if _RETENTION in detail.properties:
         why = f"Its property {_RETENTION} makes Delta forget which batches it holds."
         how = f"ALTER TABLE {target.name} UNSET TBLPROPERTIES ('{_RETENTION}')"
@@ -193,26 +194,3 @@ def _check_delta(spark: SparkSession, shown: str) -> None:
         f"run first: export PYSPARK_SUBMIT_ARGS='{options} pyspark-shell'",
         problem="cannot be opened in this Spark session",
     )
-
-
-def has_single_writer_log(spark: SparkSession, location: Location) -> bool:
-    """Return whether two writers of one table can replace each other's commits."""
-    return not location.kind.spark_puts_if_absent and _configured_log_store(spark) is None
-
-
-def _configured_log_store(spark: SparkSession) -> str | None:
-    settings = ("spark.delta.logStore.s3a.impl", "spark.delta.logStore.class")
-    return next(filter(None, (spark.conf.get(name, None) for name in settings)), None)
-
-
-def _check_log_store(spark: SparkSession, location: Location, shown: str) -> None:
-    """Refuse what lets two writers replace each other's commits on S3 although it claims not to."""
-    configured = _configured_log_store(spark)
-    if location.kind.spark_puts_if_absent or configured is None:
-        return
-    if "GCS" in configured:
-        raise DeltaTableError(
-            shown,
-            why=f"{configured} on s3a lets two writers replace each other's commits.",
-            how="Unset it, or use one that is made for S3.",
-        )

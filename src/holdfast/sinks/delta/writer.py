@@ -19,8 +19,9 @@ from holdfast.sinks.delta.log_ledger import (
     app_id,
     transaction_version,
 )
+from holdfast.sinks.delta.log_store import warn_of_log_store
 from holdfast.sinks.delta.sink import CATALOG
-from holdfast.sinks.delta.table import find_target, has_single_writer_log, make_table
+from holdfast.sinks.delta.table import find_target, make_table
 from holdfast.sinks.sink import SinkWriter
 from holdfast.sinks.table_changed import TableChangedError
 from holdfast.spark.errors import spark_errors
@@ -96,12 +97,8 @@ class DeltaWriter(SinkWriter):
 
     def warnings(self) -> tuple[str, ...]:
         """Name what two writers of one table can do to each other on S3."""
-        if not has_single_writer_log(self._df.sparkSession, self._ledger.target.reader.location):
-            return ()
-        return (
-            f"{self.display_name} is on S3 with Delta's default LogStore, which is safe for a "
-            "single writer only: let nothing else write to the table",
-        )
+        location = self._ledger.target.reader.location
+        return warn_of_log_store(self._df.sparkSession, location, self.display_name)
 
     def look_again(self) -> None:
         """Find a table that another driver has created since."""

@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from holdfast.errors import ConfigError, created_without_our_frames
+from holdfast.sinks.choosing import Choosing
 from holdfast.sinks.merging import check_keys
 from holdfast.sinks.secrets import Secret, shown_name
 from holdfast.sinks.sink import Capability, SinkSpec
@@ -33,6 +34,15 @@ class Postgres(SinkSpec):
 
     kind: ClassVar[str] = "postgres"
     package: ClassVar[str] = "holdfast.sinks.postgres"
+    choosing: ClassVar[Choosing | None] = Choosing(
+        guarantee="exactly once; older drivers are fenced by the row of the ledger",
+        reader_sees="whole batches: each is one transaction, with its ledger row",
+        rights="`INSERT` and `SELECT` on the table, with `keys=` `UPDATE`; three tables of the "
+        "ledger",
+        runs_on="Spark 3.5 to 4.3, PostgreSQL 15",
+        speed="3.0 times Spark's tuned JDBC writer, for 2 million rows appended",
+        page="postgresql.md",
+    )
     capabilities: ClassVar[frozenset[Capability]] = frozenset(
         {Capability.SETTLE, Capability.CONTENTS}
     )

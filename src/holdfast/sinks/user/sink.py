@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from holdfast.sinks.choosing import Choosing
 from holdfast.sinks.sink import Capability, SinkSpec
 
 if TYPE_CHECKING:
@@ -35,6 +36,15 @@ class Sink(SinkSpec, abstract=True):
     """
 
     package: ClassVar[str] = "holdfast.sinks.user"
+    choosing: ClassVar[Choosing | None] = Choosing(
+        guarantee="exactly once, if your store's transactions are; older drivers are fenced by "
+        "the text that your sink keeps",
+        reader_sees="what your transaction shows",
+        rights="those of your sink",
+        runs_on="Spark 3.5 to 4.3",
+        speed="that of your writing",
+        page="your-own-sink.md",
+    )
 
     def __init_subclass__(cls, *, abstract: bool = False, **options: Any) -> None:
         """Find out what the class can do, and register it.

@@ -13,6 +13,7 @@ from holdfast.spark.classic.iceberg_tables import ClassicTables
 from holdfast.spark.classic.jvm import is_classic
 from holdfast.spark.classic.kafka_client import find_kafka_clients
 from holdfast.spark.classic.late_rows import on_time
+from holdfast.spark.classic.log_store import describe_log_store
 from holdfast.spark.classic.plan import estimated_bytes, find_reads
 from holdfast.spark.classic.query_listener import (
     describe_application,
@@ -29,6 +30,7 @@ __all__ = [
     "check_version",
     "default_file_system",
     "describe_application",
+    "describe_log_store",
     "describe_query",
     "describe_run",
     "estimated_bytes",

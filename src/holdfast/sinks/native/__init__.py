@@ -1,0 +1,1 @@
+"""Spark's own sinks, under the guard only."""
