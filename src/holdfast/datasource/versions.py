@@ -11,7 +11,7 @@ def refuse_version(text: str) -> NoReturn:
     Raises:
         UnsupportedSparkError: Always.
     """
-    from holdfast.spark.port import UnsupportedSparkError
+    from holdfast.spark.refusal import UnsupportedSparkError
     from holdfast.spark_versions import SUPPORTED, parse_version
 
     known = [each for each in SUPPORTED if has_arrow_writers(parse_version(each))]

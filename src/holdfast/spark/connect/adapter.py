@@ -40,9 +40,11 @@ __all__ = [
     "find_reads",
     "find_refusal",
     "find_state",
+    "hadoop_mover",
     "hadoop_reader",
     "hadoop_settings",
     "hadoop_writer",
+    "iceberg_tables",
     "is_connect",
     "is_repeatable",
     "listen_to_queries",
@@ -152,3 +154,15 @@ def hadoop_writer(location: Location, spark: SparkSession) -> NoReturn:
     """Refuse the same."""
     del spark
     refuse(f"a place on {location.scheme}://", _NO_FILES)
+
+
+def hadoop_mover(location: Location, spark: SparkSession) -> NoReturn:
+    """Refuse the same."""
+    del spark
+    refuse(f"a place on {location.scheme}://", _NO_FILES)
+
+
+def iceberg_tables(spark: SparkSession) -> NoReturn:
+    """Refuse Iceberg, whose classes are in the JVM of the session."""
+    del spark
+    refuse("hf.Iceberg", "its tables are reached through the JVM of the session")
