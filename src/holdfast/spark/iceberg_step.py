@@ -40,7 +40,6 @@ class IcebergStep:
         self._table = table
         self._transaction = table.newTransaction()  # which refreshes it
         self._base = self._transaction.startMetadata()
-        self._forgotten: set[int] = set()
 
     @property
     def uuid(self) -> str:
@@ -145,13 +144,6 @@ class IcebergStep:
             managed.replaceBranch(name, snapshot)
         managed.commit()
 
-    def forget(self, snapshots: Iterable[int]) -> None:
-        """Take snapshots that are in no branch out of the metadata; their files stay.
-
-        Iceberg's `expireSnapshots` would also expire all that is older than five days.
-        """
-        self._forgotten.update(snapshots)
-
     def set_property(self, name: str, value: str) -> None:
         """Set a property of the table."""
         self._transaction.updateProperties().set(name, value).commit()
@@ -162,14 +154,7 @@ class IcebergStep:
         Raises:
             Exception: One of `spark_errors()`. None of them says that it was not committed.
         """
-        metadata = self._transaction.currentMetadata()
-        if self._forgotten:
-            gone = self._java.java.util.HashSet()
-            for each in self._forgotten:
-                gone.add(each)
-            builder = self._java.org.apache.iceberg.TableMetadata.buildFrom(metadata)
-            metadata = builder.removeSnapshots(gone).build()
-        self._transaction.underlyingOps().commit(self._base, metadata)
+        self._transaction.underlyingOps().commit(self._base, self._transaction.currentMetadata())
 
     @staticmethod
     def _noted(producer: Java, notes: Mapping[str, str]) -> None:

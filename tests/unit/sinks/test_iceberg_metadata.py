@@ -26,7 +26,6 @@ from holdfast.sinks.iceberg.notes import (
     streams_in,
 )
 from holdfast.sinks.iceberg.settle import Settling
-from holdfast.sinks.iceberg.staging import find_left
 from holdfast.sinks.iceberg.versions import find_batch_versions, find_version_before
 
 ROW = LedgerRow(
@@ -172,17 +171,6 @@ def test_an_expired_history_is_followed_through_older_metadata() -> None:
     assert "do not show" in change(cut, five, snapshot=3)
     gone = table(noted(-1), OTHER, OTHER, OTHER, current_id=3)
     assert "does not come from" in change(cut, table(OTHER, current_id=77), gone, snapshot=2)
-
-
-def test_only_what_no_other_ref_has_is_left() -> None:
-    snapshots = table(*THREE, noted(2), noted(3)).snapshots
-    found = table(
-        *THREE,
-        snapshots=snapshots,
-        current_id=3,
-        refs={"main": 3, "hf_a_1": 5, "kept": 4},
-    )
-    assert find_left(found, ["hf_a_1"]) == {5}
 
 
 def test_a_table_is_emptied_only_as_it_was_seen() -> None:

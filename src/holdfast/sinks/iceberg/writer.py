@@ -71,7 +71,7 @@ class IcebergWriter(SinkWriter):
             return ()
         return (
             f"{self.display_name} is in {ATOMIC[NOT_RUN]}: its commits are compared by the server, "
-            "and Holdfast was not run on one; drill the stream before you rely on it",
+            "and Holdfast was not run on one; see the guide for what was run",
         )
 
     def look_again(self) -> None:

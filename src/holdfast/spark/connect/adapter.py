@@ -32,6 +32,7 @@ __all__ = [
     "check_version",
     "default_file_system",
     "describe_application",
+    "describe_log_store",
     "describe_query",
     "describe_run",
     "estimated_bytes",
@@ -142,6 +143,12 @@ def describe_run(spark: SparkSession, query_id: str, run_id: str) -> bytes | Non
     """Refuse the same."""
     del spark, query_id, run_id
     refuse("recording queries", "their listener needs the JVM of the session")
+
+
+def describe_log_store(location: Location, spark: SparkSession) -> NoReturn:
+    """Refuse a Delta table whose store needs a LogStore: what the server writes with is unknown."""
+    del spark
+    refuse(f"a Delta table on {location.scheme}://", "the LogStore of the server is not known")
 
 
 def hadoop_reader(location: Location, spark: SparkSession) -> NoReturn:
