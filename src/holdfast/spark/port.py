@@ -25,7 +25,6 @@ from holdfast.spark.plans import (
 )
 from holdfast.spark_versions import SUPPORTED
 from holdfast.storage.location import Location
-from holdfast.storage.moving import Mover
 from holdfast.storage.read import Reader
 from holdfast.storage.write import Writer
 
@@ -133,9 +132,6 @@ class Port(Protocol):
 
     def hadoop_writer(self, location: Location, spark: SparkSession) -> Writer:
         """Return what writes below a location through the session's own file system."""
-
-    def hadoop_mover(self, location: Location, spark: SparkSession) -> Mover:
-        """Return what moves directories below a location through the session's own file system."""
 
 
 class UnsupportedSparkError(HoldfastError):
