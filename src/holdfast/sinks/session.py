@@ -13,8 +13,7 @@ from holdfast.errors import ConfigError
 from holdfast.spark.port import find_port, port_of
 from holdfast.storage.hadoop_settings import check_identity, from_session
 from holdfast.storage.location import Location, needs_session, parse_location
-from holdfast.storage.moving import Mover
-from holdfast.storage.open import load, open_reader
+from holdfast.storage.open import open_reader
 from holdfast.storage.read import Reader
 from holdfast.storage.write import Writer, open_writer
 
@@ -76,19 +75,6 @@ def writer_of(spark: SparkSession | None, location: Location) -> Writer:
     if location.kind.needs_session:
         return port_of(spark).hadoop_writer(location, spark)
     return open_writer(location, store_options(spark, location))
-
-
-def mover_of(spark: SparkSession, location: Location) -> Mover:
-    """Return what moves directories below a location, whose scheme has such a thing.
-
-    Raises:
-        ReadError: The session has no such file system.
-        ConfigError: It is not known whether this file system renames in one step.
-    """
-    if location.kind.needs_session:
-        return port_of(spark).hadoop_mover(location, spark)
-    opened: Mover = load(location.kind.moving)(location, None)
-    return opened
 
 
 def store_options(spark: SparkSession, location: Location) -> dict[str, str]:

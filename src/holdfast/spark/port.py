@@ -30,7 +30,6 @@ from holdfast.spark.plans import (
 from holdfast.spark.refusal import UnsupportedSparkError
 from holdfast.spark_versions import SparkVersion
 from holdfast.storage.location import Location
-from holdfast.storage.moving import Mover
 from holdfast.storage.read import Reader
 from holdfast.storage.write import Writer
 
@@ -157,9 +156,6 @@ class Port(Protocol):
 
     def hadoop_writer(self, location: Location, spark: SparkSession) -> Writer:
         """Return what writes below a location through the session's own file system."""
-
-    def hadoop_mover(self, location: Location, spark: SparkSession) -> Mover:
-        """Return what moves directories below a location through the session's own file system."""
 
     def iceberg_tables(self, spark: SparkSession) -> IcebergTables:
         """Return the Iceberg tables of a session, by the classes that it has of Iceberg."""

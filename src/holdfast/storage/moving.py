@@ -1,4 +1,4 @@
-"""Moving files and directories in one step: only disks and HDFS can, and buckets cannot."""
+"""Moving files and directories in one step, which buckets cannot."""
 
 from __future__ import annotations
 

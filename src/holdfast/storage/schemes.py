@@ -124,7 +124,6 @@ SCHEMES: dict[str, Scheme] = {
         name="hdfs",
         reader=_HDFS,
         writer=_HDFS_WRITTEN,
-        moving=_HDFS_WRITTEN,
         needs_session=True,
         store="hdfs",
         host="host",

@@ -169,6 +169,6 @@ def test_what_no_sink_can_be_is_refused(tmp_path: Path) -> None:
     ledger = hf.Files("s3://lake/readings").open_ledger()
     found = None if ledger is None else ledger.read("readings")
     assert isinstance(found, Unreadable)
-    assert "Use hf.Delta there" in found.why
+    assert "s3://. Use hf.Delta" in found.why
     assert hf.Files("/lake/readings/").label == "readings"
     assert SimpleNamespace(name="readings").name == hf.Files("lake/readings").name

@@ -35,7 +35,7 @@ _TRIES = 10
 def open_ledger(
     sink: Files, spark: SparkSession | None = None, *, options: Mapping[str, str] | None = None
 ) -> FilesLedgerStore:
-    """Open the ledger of a directory; a session is needed on HDFS only."""
+    """Open the ledger of a directory."""
     return FilesLedgerStore(sink, lambda: directory_of(sink, spark, options))
 
 

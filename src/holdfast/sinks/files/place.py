@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.errors import ConfigError
 from holdfast.sinks.files.directory import Directory
-from holdfast.sinks.session import mover_of, place_of
+from holdfast.sinks.session import place_of
 from holdfast.storage.location import Location, parse_location
 from holdfast.storage.open import load
 
@@ -29,9 +29,9 @@ def location_of(sink: Files, spark: SparkSession | None) -> Location:
     found = parse_location(sink.path) if spark is None else place_of(spark, sink.path)
     if not found.kind.moving:
         raise ConfigError(
-            f"{sink.display_name} cannot be an exactly-once sink: {found.scheme}:// renames no "
-            "directory in one step, so a reader of the files could see a part of a batch. Use "
-            "hf.Delta there, or a directory on a disk or on HDFS."
+            f"{sink.display_name} cannot be an exactly-once sink: a batch is published by the "
+            f"rename of a directory. Buckets have none, and elsewhere than on a disk it was not "
+            f"run; this is {found.scheme}://. Use hf.Delta there."
         )
     if found.is_local:
         found = replace(found, path=os.path.realpath(found.path))
@@ -47,10 +47,10 @@ def directory_of(
 
     Raises:
         ConfigError: It cannot be a sink.
-        LocationError: It needs a session, and there is none.
+        LocationError: This process may not open it.
     """
     location = location_of(sink, spark)
     above = location.parent
     assert above is not None, "location_of refuses it"
-    opened: Mover | None = None if spark is None else mover_of(spark, above)
-    return Directory(opened or load(above.kind.moving)(above, options), location.name)
+    mover: Mover = load(above.kind.moving)(above, options)
+    return Directory(mover, location.name)

@@ -28,7 +28,7 @@ class Files(SinkSpec):
     """A directory of files: every batch appears in it by one rename, or not at all.
 
     Args:
-        path: The directory, on a disk or on HDFS. A start creates it when it is not there; what is
+        path: The directory, on a disk. A start creates it when it is not there; what is
             beside it, hidden, is the sink's own.
         format: `parquet`, `json` or `csv`.
         partition_by: Columns that become directories of a batch, as Hive and Spark have them.

@@ -65,7 +65,7 @@ def _check_session(directory: Directory, sink: Files, df: DataFrame) -> None:
     if directory.mover.location.is_local and not master.startswith("local"):
         raise ConfigError(
             f"{sink.display_name} is on the driver's disk, and the executors of {master} have "
-            "disks of their own. Use a directory on HDFS, or hf.Delta."
+            "disks of their own. Use hf.Delta."
         )
 
 

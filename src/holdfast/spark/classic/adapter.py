@@ -7,7 +7,6 @@ from holdfast.spark.classic.batch_plan import find_doubts, find_state, source_no
 from holdfast.spark.classic.describe import describe_query, find_refusal
 from holdfast.spark.classic.hadoop_configuration import HadoopConfiguration, default_file_system
 from holdfast.spark.classic.hadoop_files import HadoopReader
-from holdfast.spark.classic.hadoop_mover import HadoopMover
 from holdfast.spark.classic.hadoop_writer import HadoopWriter
 from holdfast.spark.classic.iceberg_tables import ClassicTables
 from holdfast.spark.classic.jvm import is_classic
@@ -39,7 +38,6 @@ __all__ = [
     "find_reads",
     "find_refusal",
     "find_state",
-    "hadoop_mover",
     "hadoop_reader",
     "hadoop_settings",
     "hadoop_writer",
@@ -58,7 +56,6 @@ __all__ = [
 ]
 
 arrow_job = SocketJob
-hadoop_mover = HadoopMover
 hadoop_reader = HadoopReader
 hadoop_settings = HadoopConfiguration
 hadoop_writer = HadoopWriter

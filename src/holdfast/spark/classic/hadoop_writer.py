@@ -31,8 +31,6 @@ Not the scheme: that of a view can lead to any other store, where a rename may b
 """
 _TAKEN = "org.apache.hadoop.fs.FileAlreadyExistsException"
 _GONE = "java.io.FileNotFoundException"
-RENAME_REFUSED = (_TAKEN, _GONE, "org.apache.hadoop.fs.ParentNotDirectoryException")
-"""What a rename answers when its source is gone, or when its target is taken or has no parent."""
 
 
 class HadoopWriter(HadoopReader):

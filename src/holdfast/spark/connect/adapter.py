@@ -41,7 +41,6 @@ __all__ = [
     "find_reads",
     "find_refusal",
     "find_state",
-    "hadoop_mover",
     "hadoop_reader",
     "hadoop_settings",
     "hadoop_writer",
@@ -158,12 +157,6 @@ def hadoop_reader(location: Location, spark: SparkSession) -> NoReturn:
 
 
 def hadoop_writer(location: Location, spark: SparkSession) -> NoReturn:
-    """Refuse the same."""
-    del spark
-    refuse(f"a place on {location.scheme}://", _NO_FILES)
-
-
-def hadoop_mover(location: Location, spark: SparkSession) -> NoReturn:
     """Refuse the same."""
     del spark
     refuse(f"a place on {location.scheme}://", _NO_FILES)
