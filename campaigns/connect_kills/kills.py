@@ -36,9 +36,9 @@ def kill(world: World, victim: str, point: str) -> str:
     if victim == WORKER:
         assert client.wait() != 0, client.said()
         return "the query failed"
-    worker = psutil.Process(int(struck.read_text()))
     if victim == SERVER:
-        return _after_the_server(world, client, worker)
+        return _after_the_server(world, client)
+    worker = psutil.Process(int(struck.read_text()))
     if victim == CLIENT:
         client.kill()
         worker.resume()
@@ -71,11 +71,14 @@ def _has_ended(client: Started) -> bool:
     return client.process.poll() is not None
 
 
-def _after_the_server(world: World, client: Started, worker: psutil.Process) -> str:
+def _after_the_server(world: World, client: Started) -> str:
     """Wait until the orphan has ended, without a commit, and start the server again."""
-    before = world.rows()
-    worker.resume()
-    assert wait_until(lambda: not _runs(worker), seconds=WAIT_SECONDS), "the orphan lives on"
+    before, pid = world.rows(), int(world.server.struck.read_text())
+    with suppress(psutil.NoSuchProcess):  # it can have seen the end of its server already
+        worker = psutil.Process(pid)
+        wait_until(lambda: worker.status() == psutil.STATUS_STOPPED, seconds=WAIT_SECONDS)
+        worker.resume()
+        assert wait_until(lambda: not _runs(worker), seconds=WAIT_SECONDS), "the orphan lives on"
     assert world.rows() == before, "the orphan has committed"
     client.kill()  # it would try to reach the server for minutes
     world.server.crash()

@@ -26,7 +26,7 @@ from lab.spark import OWN, Installation
 ROWS = 50
 """Of a file, which is a batch."""
 KEYS = 7
-WAIT_SECONDS = 150.0
+WAIT_SECONDS = 300.0
 _CLIENT = Path(__file__).with_name("client.py")
 _TABLES = {
     APPENDED: "create table appended (id bigint, k text)",

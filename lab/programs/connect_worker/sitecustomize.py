@@ -29,7 +29,10 @@ def _listen() -> None:
         draft.write_text(str(os.getpid()))
         draft.rename(_STRIKE.with_name("struck"))
         if victim == "server":  # and its orphan goes on when it is told to
-            os.kill(os.getppid(), getattr(signal, f"SIG{name}"))
+            server = os.getppid()
+            os.kill(server, getattr(signal, f"SIG{name}"))
+            while os.getppid() == server:  # its memory is given back first
+                pass
             os.kill(os.getpid(), signal.SIGSTOP)
         else:
             os.kill(os.getpid(), getattr(signal, f"SIG{name}"))

@@ -49,6 +49,14 @@ def is_certainly_dead(owner: Owner) -> bool:
     return not _exists(owner.pid) if started is None else started != owner.pid_started
 
 
+def is_ending(pid: int) -> bool:
+    """Return whether a process has been killed and is not gone yet, as far as the system shows.
+
+    The memory of a large one takes a while to be given back; until then its children have it.
+    """
+    return _started(pid) == ""
+
+
 def _machine() -> str:
     try:
         boot = (_PROC / "sys/kernel/random/boot_id").read_text().strip()

@@ -20,7 +20,7 @@ from holdfast.events.starts import LeaseLost
 from holdfast.ledger.row import LedgerRow
 from holdfast.ledger.store import Unreadable
 from holdfast.record.leases import read_lease
-from holdfast.record.owner import this_process
+from holdfast.record.owner import is_ending, this_process
 from holdfast.sinks.kinds import sink_of
 from holdfast.sinks.session import writer_of
 from holdfast.spark.port import port_of
@@ -163,12 +163,12 @@ class FarRenewer(LeaseRenewer):
 
     def holds(self) -> bool:
         """Return whether the lease is held, and the server lives: asked before every commit."""
-        return os.getppid() == self._parent and super().holds()
+        return self._is_child() and super().holds()
 
     def _keep(self) -> None:
         due = clock.monotonic() + self._pause_s
         never = threading.Event()
-        while os.getppid() == self._parent and not self.is_lost:
+        while self._is_child() and not self.is_lost:
             never.wait(_LOOK_SECONDS)
             if clock.monotonic() >= due:
                 self._renew()
@@ -179,6 +179,9 @@ class FarRenewer(LeaseRenewer):
             never.wait(_SECONDS_TO_STOP)
         self.is_over = True
         os._exit(1)  # an orphan, or a query that did not stop: a batch in hand is not committed
+
+    def _is_child(self) -> bool:
+        return os.getppid() == self._parent and not is_ending(self._parent)
 
     def _stop_query(self) -> None:
         with suppress(Exception):

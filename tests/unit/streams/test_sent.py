@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import subprocess
 from typing import Any
 
 import msgspec
@@ -91,6 +92,17 @@ def test_an_orphan_holds_nothing(renewer: FarRenewer, monkeypatch: pytest.Monkey
     assert renewer.holds()
     monkeypatch.setattr(os, "getppid", lambda: 1)
     assert not renewer.holds()
+
+
+def test_a_server_that_was_killed_and_is_not_gone_yet_holds_nothing(
+    renewer: FarRenewer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its memory is given back first; until then it is still the parent."""
+    with subprocess.Popen(["true"]) as ended:
+        os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)  # a zombie until it is waited for
+        monkeypatch.setattr(renewer, "_parent", ended.pid)
+        monkeypatch.setattr(os, "getppid", lambda: ended.pid)
+        assert not renewer.holds()
 
 
 def test_who_was_replaced_before_it_began_is_refused(
