@@ -21,7 +21,7 @@ import holdfast as hf
 
 spark = SparkSession.active()
 into = hf.Postgres("env:READINGS_DSN", table="readings")
-options = hf.guard_options(stream="readings", into=into, root="{root}")
+options = hf.guard_options(stream="readings", into=into, root="{root}", checkpoint="")
 dp.create_sink("readings", format="holdfast", options=options)
 
 

@@ -135,8 +135,13 @@ def _find_mine(place: Place, sink: PartsWriter, asked: Asked) -> tuple[Lease, Le
     return (lease, row) if is_mine and lease is not None else None
 
 
-def _take(asked: Asked, place: Place, sink: PartsWriter, *, is_new: bool) -> Claim:
-    """Take the lease, judge, create what is missing, and fence: G2 to G5."""
+def _lease(asked: Asked, place: Place, sink: PartsWriter, *, is_new: bool) -> Lease:
+    """Take the next epoch, as soon as no other driver holds the one before (G2).
+
+    Raises:
+        ReplacedError: This start had an epoch, and another driver has taken a later one.
+        LeaseHeldError: Another driver runs batches.
+    """
     owner, highest = driver_process(), highest_epoch((sink,), asked.stream)
     last = read_lease(place.record, newest_epoch(place.record, after=highest))
     # Spark runs a checkpoint once in a JVM: the run of before has ended.
@@ -151,15 +156,21 @@ def _take(asked: Asked, place: Place, sink: PartsWriter, *, is_new: bool) -> Cla
         tell=WaitingTeller(),
         term_s=asked.lease_seconds,
         token=asked.start,
-    )  # G2
+    )
+    emit(LeaseTaken(stream=asked.stream, epoch=lease.epoch, owner=str(lease.owner)))
+    return lease
+
+
+def _take(asked: Asked, place: Place, sink: PartsWriter, *, is_new: bool) -> Claim:
+    """Take the lease, judge, create what is missing, and fence: G2 to G5."""
+    lease = _lease(asked, place, sink, is_new=is_new)
     with ExitStack() as undone:
         undone.callback(release, place.record, lease)
-        emit(LeaseTaken(stream=asked.stream, epoch=lease.epoch, owner=str(lease.owner)))
         sink.look_again()
         place = place.refreshed()
         before = contract_before(place.record, epoch=lease.epoch, generation=place.generation)
         guard = SourceGuard(
-            place=_judged(place, sink.ledger, asked.stream, since_ms=started_ms(owner)),
+            place=_judged(place, sink.ledger, asked.stream, since_ms=started_ms(lease.owner)),
             sinks=(sink,),
             lease=lease,
             contract=_contract(before, sink),

@@ -75,7 +75,7 @@ def guard_options(  # noqa: PLR0913 - what the guard needs, each by name
         stream: As for `start`.
         into: The sink: `hf.Postgres`, with `env:NAME` or `file:PATH` for its DSN.
         root: As for `start`.
-        checkpoint: Where Spark keeps the checkpoint; by default the stream's own below the root.
+        checkpoint: Where Spark keeps it; by default below the root. Empty: a pipeline decides.
         accept: As for `start`.
         takeover: As for `start`.
         lease_seconds: How long another driver waits for this one after its last batch.
@@ -89,10 +89,11 @@ def guard_options(  # noqa: PLR0913 - what the guard needs, each by name
         STREAM: stream,
         INTO: msgspec.json.encode(_contract_of(into)).decode(),
         ROOT: str(home),
-        CHECKPOINT: checkpoint or spark_location(_own_checkpoint(home, stream)),
         LEASE: str(_seconds(str(lease_seconds))),
         START: uuid.uuid4().hex,
     }
+    if checkpoint != "":
+        given[CHECKPOINT] = checkpoint or spark_location(_own_checkpoint(home, stream))
     given |= {ACCEPT: accept} if accept else {}
     return given | ({TAKEOVER: "true"} if takeover else {})
 

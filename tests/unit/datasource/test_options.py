@@ -36,6 +36,10 @@ def test_no_secret_is_in_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert not list(tmp_path.iterdir())  # nothing is created
 
 
+def test_a_pipeline_decides_where_the_checkpoint_is(tmp_path: Path) -> None:
+    assert "checkpointLocation" not in given(tmp_path, checkpoint="")
+
+
 @pytest.mark.parametrize(
     ("more", "why"),
     [
