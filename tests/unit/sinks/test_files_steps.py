@@ -6,6 +6,8 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
+import pytest
+
 from holdfast.errors import HoldfastError
 from holdfast.ledger import LedgerRow
 from holdfast.ledger.output import EmptyOutput, ExchangeOutput, KeepOutput, RestoreOutput
@@ -23,6 +25,7 @@ from tests.unit.sinks.files_on_disk import (
     pausing,
 )
 
+pytestmark = pytest.mark.sampled(5)
 without_spark = files_on_disk.without_spark
 KEPT, ASIDE = "holdfast.kept_one", "holdfast.kept_two"
 
