@@ -9,6 +9,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from holdfast.errors import ConfigError, created_without_our_frames
+from holdfast.sinks.choosing import Choosing
 from holdfast.sinks.sink import Capability, SinkSpec
 from holdfast.storage.location import parse_location, refuse_credentials, spark_location
 
@@ -43,6 +44,14 @@ class Files(SinkSpec):
 
     kind: ClassVar[str] = "files"
     package: ClassVar[str] = "holdfast.sinks.files"
+    choosing: ClassVar[Choosing | None] = Choosing(
+        guarantee="exactly once; an older driver has lost the path to its own rename",
+        reader_sees="whole batches: each is one directory, which one rename makes visible",
+        rights="to create, rename and remove directories, and one beside them",
+        runs_on="Spark 4.2; a local disk. HDFS and buckets are refused",
+        speed="not measured on a quiet machine",
+        page="files.md",
+    )
     capabilities: ClassVar[frozenset[Capability]] = frozenset(Capability)
     drop_copy: ClassVar[str] = "rm -r .NAME.holdfast/STREAM/kept/{copy}  # beside the directory"
     find_copies: ClassVar[str] = "They are below .NAME.holdfast/STREAM/kept, beside the directory."

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from holdfast.errors import ConfigError, created_without_our_frames
+from holdfast.sinks.choosing import Choosing
 from holdfast.sinks.merging import check_keys
 from holdfast.sinks.sink import Capability, SinkSpec
 
@@ -38,6 +39,15 @@ class Iceberg(SinkSpec):
     kind: ClassVar[str] = "iceberg"
     settles_with_spark: ClassVar[bool] = True
     package: ClassVar[str] = "holdfast.sinks.iceberg"
+    choosing: ClassVar[Choosing | None] = Choosing(
+        guarantee="exactly once; older drivers are fenced by the table's metadata. "
+        "[What was run](iceberg.md#what-was-run)",
+        reader_sees="whole batches: each reaches `main` in one commit, with its ledger row",
+        rights="to read the table and to commit to its catalog",
+        runs_on="Spark 4.1 with a JDBC catalog; 3.5, 4.0 and REST are expected, not run",
+        speed="not measured",
+        page="iceberg.md",
+    )
     capabilities: ClassVar[frozenset[Capability]] = frozenset(Capability)
 
     table: str
