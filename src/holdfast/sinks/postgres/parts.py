@@ -19,6 +19,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from holdfast.errors import HoldfastError
+from holdfast.events import emit
+from holdfast.events.batches import RowsSent
 from holdfast.sinks.postgres.connect import connect
 from holdfast.sinks.postgres.failures import DroppedRowsError, is_gone, refusal_of
 from holdfast.sinks.postgres.target import quote
@@ -156,6 +158,7 @@ def _take(step: BatchTransaction, part: Part, *, into: str) -> int:
     except errors.UndefinedTable as error:
         why = f"The table {stage}, where a task had staged {part.rows:,} rows, is not there."
         raise StageLostError(shown, batch, why=why) from error
+    emit(RowsSent(**step.at, rows=came))
     if came == part.rows:
         return came
     found = step.connection.execute(f"SELECT count(*) FROM {stage}".encode()).fetchone()  # noqa: S608 - quoted
