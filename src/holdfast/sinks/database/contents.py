@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from decimal import Context, Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from holdfast.sinks.contents import BEYOND, SinkContents, newest_by_key, nullable
 from holdfast.sinks.database import ledger_rows
 from holdfast.sinks.database.ledger import DatabaseLedgerStore
-from holdfast.sinks.database.target import Target
+from holdfast.sinks.database.target import Row, Target
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType, DecimalType
 
     from holdfast.ledger.row import LedgerRow
     from holdfast.sinks.database.sink import Database
 
+T = TypeVar("T")
 _WIDE = Context(prec=76)
 """Twice the digits of Spark's widest decimal: nothing is rounded on the way."""
 _BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
@@ -116,8 +118,8 @@ class _Rows(msgspec.Struct, frozen=True, kw_only=True):
             rows = rows.union(spark.createDataFrame(values, wanted, verifySchema=False))
         return rows
 
-    def _row(self, row: tuple[Any, ...], kinds: list[Any]) -> tuple[Any, ...]:
-        values, beyond = list[Any](), dict[str, str]()
+    def _row(self, row: Row, kinds: list[DataType]) -> Row:
+        values, beyond = list[object](), dict[str, str]()
         for name, value, kind in zip(self.target.columns, row, kinds, strict=True):
             given = decode(value, kind)
             if given is None and value is not None:
@@ -126,7 +128,7 @@ class _Rows(msgspec.Struct, frozen=True, kw_only=True):
         return (*values, json.dumps(beyond, sort_keys=True) if beyond else None)
 
 
-def decode(value: Any, kind: Any) -> Any:
+def decode(value: object, kind: DataType) -> object:
     """Return a value that was read, as Spark takes it; None if the stream cannot have brought it.
 
     Args:
@@ -142,40 +144,40 @@ def decode(value: Any, kind: Any) -> Any:
         return None
 
 
-def _is_whole(value: Any, bits: int) -> bool:
+def _is_whole(value: object, bits: int) -> bool:
     return isinstance(value, int) and -(1 << bits - 1) <= value < 1 << bits - 1
 
 
-def _is_a(value: Any, kind: type) -> Any:
+def _is_a(value: object, kind: type[T]) -> T | None:
     return value if isinstance(value, kind) else None
 
 
-def _decimal(value: Any, kind: Any) -> Decimal | None:
-    number = value if isinstance(value, Decimal) else Decimal(_is_a(value, str))
-    if not number.is_finite():
+def _decimal(value: object, kind: DecimalType) -> Decimal | None:
+    number = Decimal(value) if isinstance(value, str) else _is_a(value, Decimal)
+    if number is None or not number.is_finite():
         return None
     exact = number.quantize(Decimal(1).scaleb(-kind.scale), context=_WIDE)
     fits = exact == number and len(exact.as_tuple().digits) <= kind.precision
     return exact if fits else None
 
 
-def _day(value: Any, _: Any) -> date | None:
+def _day(value: object, _: object) -> date | None:
     return date.fromisoformat(value) if isinstance(value, str) else _is_a(value, date)
 
 
-def _time(value: Any, _: Any) -> datetime | None:
+def _time(value: object, _: object) -> datetime | None:
     found = datetime.fromisoformat(value) if isinstance(value, str) else _is_a(value, datetime)
     return found if found is None or found.tzinfo is None else None
 
 
-def _instant(value: Any, _: Any) -> datetime | None:
+def _instant(value: object, _: object) -> datetime | None:
     found = datetime.fromisoformat(value) if isinstance(value, str) else _is_a(value, datetime)
     if found is None or (isinstance(value, str) and found.tzinfo is None):
         return None
     return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
 
 
-def _float(value: Any, _: Any) -> float | None:
+def _float(value: object, _: object) -> float | None:
     found = _is_a(value, float)
     if found is None:
         return None
@@ -183,7 +185,7 @@ def _float(value: Any, _: Any) -> float | None:
     return found if nearest == found else None
 
 
-_DECODED: dict[str, Any] = {
+_DECODED: dict[str, Callable[..., object]] = {
     "boolean": lambda value, _: bool(value) if value in (0, 1) else None,
     "float": _float,
     "double": lambda value, _: _is_a(value, float),

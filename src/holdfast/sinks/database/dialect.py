@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from holdfast.sinks.database.failures import Trouble
-    from holdfast.sinks.database.target import Column, Field, Found, Target
+    from holdfast.sinks.database.target import Column, Field, Found, Row, Target
     from holdfast.sinks.database.url import Address
 
 Connection = Any
@@ -145,12 +145,12 @@ class Dialect(StrictABC, abstract=True):
         """Return the expression that reads a column exactly."""
 
     @abstractmethod
-    def rows(self, connection: Connection, statement: str) -> Iterator[list[tuple[Any, ...]]]:
+    def rows(self, connection: Connection, statement: str) -> Iterator[list[Row]]:
         """Yield the rows of a SELECT, many at a time, without holding all of them."""
 
     def ask(
-        self, connection: Connection, statement: str, values: Iterable[Any] = ()
-    ) -> list[tuple[Any, ...]]:
+        self, connection: Connection, statement: str, values: Iterable[object] = ()
+    ) -> list[Row]:
         """Run a statement, and return what it gives."""
         cursor = connection.cursor()
         try:
@@ -160,7 +160,7 @@ class Dialect(StrictABC, abstract=True):
         finally:
             cursor.close()
 
-    def run(self, connection: Connection, statement: str, values: Iterable[Any] = ()) -> int:
+    def run(self, connection: Connection, statement: str, values: Iterable[object] = ()) -> int:
         """Run a statement, and return how many rows it has changed."""
         cursor = connection.cursor()
         try:

@@ -17,6 +17,7 @@ from holdfast.ledger.store import LedgerStore, Since, Unreadable
 from holdfast.sinks.database import ledger_rows
 from holdfast.sinks.database.examine import count_rows, find_change
 from holdfast.sinks.database.session import Session
+from holdfast.sinks.database.settle import RowChangedError, Settling, find_since
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -180,8 +181,6 @@ class DatabaseLedgerStore(LedgerStore):
         self, old: LedgerRow | None, new: LedgerRow, output: Output, *, seen: str | None = None
     ) -> bool:
         """Empty, exchange or keep the rows of the table, and set its row, in one transaction."""
-        from holdfast.sinks.database.settle import RowChangedError, Settling
-
         settling = Settling(ledger=self, output=output, seen=seen)
         with self.session.naming_refusals(), self.session.closing_on_error():
             settling.prepare(new)
@@ -195,8 +194,6 @@ class DatabaseLedgerStore(LedgerStore):
 
     def find_obstacle(self, new: LedgerRow, output: Output) -> str | None:
         """Say why the table could not be settled; nothing is tried."""
-        from holdfast.sinks.database.settle import Settling
-
         if isinstance(output, KeepOutput):
             return None
         settling = Settling(ledger=self, output=output)
@@ -211,8 +208,6 @@ class DatabaseLedgerStore(LedgerStore):
 
         Rows do not tell whose they are: where batches came, they cannot be told apart.
         """
-        from holdfast.sinks.database.settle import find_since
-
         with self.session.naming_refusals():
             self.find_label(stream)
             return self.session.ask(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from holdfast.sinks.database import mariadb_errors, mariadb_send, mariadb_tables, mariadb_types
 from holdfast.sinks.database.dialect import BATCH, NEWEST, Connection, Dialect
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from holdfast.sinks.database.failures import Trouble
-    from holdfast.sinks.database.target import Column, Field, Found, Target
+    from holdfast.sinks.database.target import Column, Field, Found, Row, Target
     from holdfast.sinks.database.url import Address
 
 PORT = 3306
@@ -60,10 +60,10 @@ class MariaDb(Dialect):
 
         given = address.options
         files = ("ssl_ca", "ssl_cert", "ssl_key")
-        tls: dict[str, Any] = {name: given[name] for name in files if name in given}
+        tls: dict[str, object] = {name: given[name] for name in files if name in given}
         if given.get("ssl_verify_identity", "").lower() in _TRUE:
             tls["ssl_verify_identity"] = True
-        connect: Any = pymysql.connect  # with values that are known only here
+        connect: Callable[..., Connection] = pymysql.connect  # with values that are known only here
         connection = connect(
             host=address.host,
             port=address.port or PORT,
@@ -214,7 +214,7 @@ class MariaDb(Dialect):
         name = self.quote(column.name)
         return f"CAST({name} AS DOUBLE)" if column.kind == "float" else name
 
-    def rows(self, connection: Connection, statement: str) -> Iterator[list[tuple[Any, ...]]]:
+    def rows(self, connection: Connection, statement: str) -> Iterator[list[Row]]:
         """Read them as the server sends them."""
         from pymysql.cursors import SSCursor
 

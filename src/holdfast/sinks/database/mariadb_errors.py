@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from holdfast.sinks.database.failures import Trouble
+
+if TYPE_CHECKING:
+    from holdfast.sinks.database.dialect import Connection
 
 LOCK_WAIT = 1205
 _GONE = frozenset({0, 1053, 1077, 1079, 1927, 2002, 2003, 2006, 2013, 2014, 2055, 3169, 4031})
@@ -83,7 +86,7 @@ def why_not_connected(error: Exception) -> tuple[str, bool]:
     return f"The connection failed ({shown(number)}).", False
 
 
-def end_session(connection: Any, session: int) -> None:
+def end_session(connection: Connection, session: int) -> None:
     """End a session, unless it has ended meanwhile."""
     from pymysql.err import MySQLError
 

@@ -10,7 +10,7 @@ import os
 from bisect import bisect_right
 from collections.abc import Iterator
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -94,7 +94,7 @@ def split(rows: Array, size: int) -> Iterator[bytes]:
         at = end
 
 
-def _take(connection: Connection, statement: Any) -> int:
+def _take(connection: Connection, statement: object) -> int:
     with connection.cursor() as cursor:
         cursor.execute(statement)
         if cursor.warning_count:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.ledger.output import is_copy
-from holdfast.sinks.database.target import Column, Found
+from holdfast.sinks.database.target import Column, Found, Row
 
 if TYPE_CHECKING:
     from holdfast.sinks.database.dialect import Connection, Dialect
@@ -69,7 +69,7 @@ def _table_id(dialect: Dialect, connection: Connection, name: str) -> str:
     return "-"
 
 
-def _column(found: tuple[Any, ...]) -> Column:
+def _column(found: Row) -> Column:
     name, kind, shown, nullable, default, extra, length, octets, precision, scale, *rest = found
     fraction, charset, collation = rest
     extra = str(extra).lower()
@@ -91,7 +91,7 @@ def _column(found: tuple[Any, ...]) -> Column:
     )
 
 
-def _uniques(found: list[tuple[Any, ...]]) -> tuple[frozenset[str], ...]:
+def _uniques(found: list[Row]) -> tuple[frozenset[str], ...]:
     columns, partial = defaultdict[str, set[str]](set), set[str]()
     for index, column, prefix in found:
         columns[index].add(str(column))

@@ -7,7 +7,7 @@ is set in one transaction. A copy that a kill leaves behind is empty.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -30,8 +30,32 @@ from holdfast.sinks.database.ledger_rows import Kept
 if TYPE_CHECKING:
     from holdfast.ledger.row import LedgerRow
     from holdfast.sinks.database.dialect import Connection, Dialect
-    from holdfast.sinks.database.ledger import DatabaseLedgerStore
+    from holdfast.sinks.database.session import Session
+    from holdfast.sinks.database.sink import Database
     from holdfast.sinks.database.target import Found
+
+
+class SettledLedger(Protocol):
+    """The ledger of the table that is settled."""
+
+    sink: Database
+    session: Session
+
+    @property
+    def name(self) -> str:
+        """The table, quoted."""
+
+    def find_label(self, stream: str) -> str:
+        """Ask the ledger for the name of its row; from then on it is the same."""
+
+    def find(self) -> Found | None:
+        """Return what the database says of the table; None when there is none."""
+
+    def kept(self, stream: str) -> Kept | None:
+        """Return what is kept of a stream, within the transaction there is."""
+
+    def keep(self, kept: Kept, *, is_new: bool) -> None:
+        """Write what is kept, within the transaction there is."""
 
 
 class RowChangedError(Exception):
@@ -59,7 +83,7 @@ def find_since(
 class Settling(msgspec.Struct, frozen=True, kw_only=True):
     """One table that is brought to a named state."""
 
-    ledger: DatabaseLedgerStore
+    ledger: SettledLedger
     output: Output
     seen: str | None = None
     """What told the table's content apart when the plan was made; None: not compared."""

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import quote
 
 from holdfast.sinks.database import sqlite_tables, sqlite_types
@@ -17,7 +17,7 @@ from holdfast.sinks.database.failures import Trouble
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from holdfast.sinks.database.target import Column, Field, Found, Target
+    from holdfast.sinks.database.target import Column, Field, Found, Row, Target
     from holdfast.sinks.database.url import Address
 
 BUSY_S = 30
@@ -176,7 +176,7 @@ class Sqlite(Dialect):
         """Read it as it is."""
         return self.quote(column.name)
 
-    def rows(self, connection: Connection, statement: str) -> Iterator[list[tuple[Any, ...]]]:
+    def rows(self, connection: Connection, statement: str) -> Iterator[list[Row]]:
         """Read them as they come."""
         cursor = connection.execute(statement)
         while found := cursor.fetchmany(ROWS_AT_ONCE):

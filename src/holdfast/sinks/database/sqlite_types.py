@@ -8,15 +8,14 @@ their digits. SQLite keeps no -0.0, and makes NULL of NaN: both are refused.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from holdfast.sinks.database import values
-from holdfast.sinks.database.target import Array, Column, Field
+from holdfast.sinks.database.target import Array, Check, Column, Field, Form, Row
 from holdfast.sinks.postgres.encode import InexactError
 
 _ANY = "blob"
@@ -54,7 +53,7 @@ def find_field(name: str, kind: pa.DataType, column: Column) -> Field | None:
 
 
 def _field(
-    name: str, column: Column, affinities: tuple[str, ...], *, form: Any, checks: Any
+    name: str, column: Column, affinities: tuple[str, ...], *, form: Form, checks: tuple[Check, ...]
 ) -> Field | None:
     if column.kind not in (*affinities, _ANY):
         return None
@@ -68,7 +67,7 @@ def _field(
     )
 
 
-def values_of(fields: Sequence[Field], batch: pa.RecordBatch) -> list[list[Any]]:
+def values_of(fields: Sequence[Field], batch: pa.RecordBatch) -> list[list[object]]:
     """Return the values of each column, as SQLite takes them.
 
     Raises:
@@ -86,32 +85,32 @@ def values_of(fields: Sequence[Field], batch: pa.RecordBatch) -> list[list[Any]]
     return found
 
 
-def hash_of(row: tuple[Any, ...]) -> int:
+def hash_of(row: Row) -> int:
     """Return a hash of a row, the same in every process."""
     return int.from_bytes(blake2b(repr(row).encode(), digest_size=8).digest(), "big")
 
 
-def _as_int(column: Array) -> list[Any]:
+def _as_int(column: Array) -> list[object]:
     return list(column.cast(pa.int64()).to_pylist())
 
 
-def _as_float(column: Array) -> list[Any]:
+def _as_float(column: Array) -> list[object]:
     return list(column.cast(pa.float64()).to_pylist())
 
 
-def _as_is(column: Array) -> list[Any]:
+def _as_is(column: Array) -> list[object]:
     return list(column.to_pylist())
 
 
-def _as_text(column: Array) -> list[Any]:
+def _as_text(column: Array) -> list[object]:
     return list(column.cast(pa.string()).to_pylist())
 
 
-def _as_digits(column: Array) -> list[Any]:
+def _as_digits(column: Array) -> list[object]:
     return [None if each is None else format(each, "f") for each in column.to_pylist()]
 
 
-def _as_time(column: Array) -> list[Any]:
+def _as_time(column: Array) -> list[object]:
     text = values.microseconds(column).cast(pa.string())
     if column.type.tz:
         text = pc.binary_join_element_wise(text, "+00:00", "")
@@ -122,7 +121,7 @@ def _is_binary(kind: pa.DataType) -> bool:
     return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
-_AS_TEXT: dict[Any, Any] = {
+_AS_TEXT: dict[Callable[..., bool], tuple[Form, tuple[Check, ...]]] = {
     pa.types.is_string: (_as_text, ()),
     pa.types.is_large_string: (_as_text, ()),
     pa.types.is_decimal: (_as_digits, ()),

@@ -9,6 +9,10 @@ import msgspec
 
 Array = Any
 """A `pyarrow.Array`, which has no types of its own."""
+Form = Callable[[Array], Array]
+"""From an Arrow array to what is sent."""
+Row = tuple[Any, ...]
+"""A row as the driver reads it."""
 Check = Callable[[Array], None]
 """Raises ValueError if the database would change one of the values."""
 
@@ -57,7 +61,7 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     """How a column of the stream is written."""
 
     name: str
-    form: Callable[[Array], Any]
+    form: Form
     """From an Arrow array without NULLs' values changed to what is sent; NULL stays NULL."""
     checks: tuple[Check, ...] = ()
     is_quoted: bool = False

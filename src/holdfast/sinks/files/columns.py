@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.errors import ConfigError
 from holdfast.sinks.files.layout import COLUMN
 
 if TYPE_CHECKING:
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import DataType, StructType
 
     from holdfast.sinks.files.sink import Files
 
@@ -83,11 +83,16 @@ def find_other_columns(found: Mapping[str, str], brought: Mapping[str, str]) -> 
     return None
 
 
-def _names(kind: Any) -> Iterator[str]:
+def _names(kind: DataType) -> Iterator[str]:
     """Yield the name of a type and of those in it."""
-    yield kind.typeName() if kind.typeName() in ("array", "struct", "map") else kind.simpleString()
-    inside = [each.dataType for each in kind.fields] if kind.typeName() == "struct" else []
-    if kind.typeName() == "array":
-        inside = [kind.elementType]
-    for each in inside:
-        yield from _names(each)
+    from pyspark.sql.types import ArrayType, MapType, StructType
+
+    if isinstance(kind, StructType):
+        yield kind.typeName()
+        for each in kind.fields:
+            yield from _names(each.dataType)
+    elif isinstance(kind, ArrayType):
+        yield kind.typeName()
+        yield from _names(kind.elementType)
+    else:
+        yield kind.typeName() if isinstance(kind, MapType) else kind.simpleString()
