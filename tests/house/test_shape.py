@@ -54,7 +54,7 @@ def is_lazy_import(node: ast.stmt) -> bool:
 @pytest.mark.parametrize("path", [p for p in CODE if p.name == "__init__.py"], ids=name_of)
 def test_an_init_only_names_and_re_exports(path: Path) -> None:
     allowed = (ast.Expr, ast.Import, ast.ImportFrom, ast.Assign)
-    assert lines_of(path) <= (180 if name_of(path) == "src/holdfast/__init__.py" else 30)
+    assert lines_of(path) <= (200 if name_of(path) == "src/holdfast/__init__.py" else 30)
     for node in ast.parse(path.read_text()).body:
         if name_of(path) == "src/holdfast/__init__.py" and is_lazy_import(node):
             continue
@@ -81,6 +81,9 @@ CATCHES_ALL = {
     "src/holdfast/streams/pipeline.py": "the streams that run must not be forgotten",
     "src/holdfast/streams/program_run.py": "a user's program can raise anything",
     "src/holdfast/streams/recording.py": "the thread must live as long as the queries",
+    "src/holdfast/sinks/database/dialect.py": "whatever fails takes the transaction back",
+    "src/holdfast/sinks/database/session.py": "a driver that cannot connect can raise anything",
+    "src/holdfast/sinks/files/writer.py": "whatever fails, what was staged is dropped",
     "src/holdfast/sinks/user/ledger.py": "a user's sink can raise anything",
     "src/holdfast/sinks/secrets.py": "a user's function can raise anything, with the secret in it",
 }

@@ -46,7 +46,7 @@ _SECONDS_TO_STOP = 10.0
 class FarEndError(HoldfastError):
     """The process of the batches lacks something, or sees another place than the start."""
 
-    code = "SERVER_LACKS"
+    code = "FAR_END"
 
     def __init__(self, what: str, why: str, how: str) -> None:
         super().__init__(what=what, why=why, how=how)

@@ -53,6 +53,11 @@ class Dialect(StrictABC, abstract=True):
     def trouble_of(self, error: Exception) -> Trouble | None:
         """Return what an error of the driver means; None if it is none of the driver's."""
 
+    @property
+    @abstractmethod
+    def errors(self) -> tuple[type[Exception], ...]:
+        """What the driver raises, and what breaks below it."""
+
     @abstractmethod
     def why_not_connected(self, error: Exception) -> tuple[str, bool]:
         """Say why there is no connection, in words that hold nothing of the URL.
@@ -184,7 +189,7 @@ class Dialect(StrictABC, abstract=True):
     def _take_back(self, connection: Connection) -> None:
         try:
             self.run(connection, "ROLLBACK")
-        except Exception as error:
+        except self.errors as error:
             if self.trouble_of(error) is None:
                 raise
             connection.close()  # the server takes it back when the session is gone

@@ -46,7 +46,7 @@ class DatabaseRefusedError(HoldfastError):
 class DatabaseAwayError(HoldfastError):
     """There is no connection to a database."""
 
-    code = "SINK_UNREACHABLE"
+    code = "DATABASE_AWAY"
 
     def __init__(self, name: str, *, why: str, retryable: bool = False) -> None:
         self.name = name
@@ -63,7 +63,7 @@ class DatabaseAwayError(HoldfastError):
 class InexactRowsError(HoldfastError):
     """The table kept other rows than it was given; nothing of the batch was committed."""
 
-    code = "ROWS_DROPPED"
+    code = "ROWS_CHANGED"
 
     def __init__(self, shown: str, batch_id: int, *, why: str) -> None:
         super().__init__(
@@ -77,7 +77,7 @@ class InexactRowsError(HoldfastError):
 class LedgerTableError(HoldfastError):
     """The ledger's table is not there, not ours to use, or of another version."""
 
-    code = "LEDGER_TABLES"
+    code = "DATABASE_LEDGER"
 
     def __init__(self, *, why: str, how: str) -> None:
         super().__init__(what="The ledger in the database cannot be used.", why=why, how=how)

@@ -89,6 +89,13 @@ class MariaDb(Dialect):
         """Return what an error of PyMySQL means."""
         return mariadb_errors.trouble_of(error)
 
+    @property
+    def errors(self) -> tuple[type[Exception], ...]:
+        """What PyMySQL raises, and what its socket does."""
+        from pymysql.err import Error
+
+        return Error, OSError, EOFError
+
     def why_not_connected(self, error: Exception) -> tuple[str, bool]:
         """Say it by the server's number."""
         return mariadb_errors.why_not_connected(error)
@@ -138,7 +145,7 @@ class MariaDb(Dialect):
     def _let_go(self, connection: Connection, name: str) -> None:
         try:
             self.ask(connection, "SELECT RELEASE_LOCK(?)", (name,))
-        except Exception as error:
+        except self.errors as error:
             if self.trouble_of(error) is None:
                 raise
             connection.close()  # with the session its locks end

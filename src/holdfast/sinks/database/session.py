@@ -82,7 +82,7 @@ class Session:
         connection = self.connection()
         try:
             return question(self.dialect, connection)
-        except Exception as error:
+        except self.dialect.errors as error:
             trouble = self.dialect.trouble_of(error)
             if trouble is None or not trouble.is_gone:
                 raise
@@ -97,7 +97,7 @@ class Session:
             yield
         except HoldfastError:
             raise
-        except Exception as error:
+        except self.dialect.errors as error:
             trouble = self.dialect.trouble_of(error)
             if trouble is None:
                 raise
@@ -122,6 +122,6 @@ class Session:
             return
         try:
             connection.close()
-        except Exception as error:
+        except self.dialect.errors as error:
             if self.dialect.trouble_of(error) is None:
                 raise

@@ -75,6 +75,11 @@ class Sqlite(Dialect):
             how=_HOW_BUSY if is_busy else "",
         )
 
+    @property
+    def errors(self) -> tuple[type[Exception], ...]:
+        """What the driver raises."""
+        return (sqlite3.Error,)
+
     def why_not_connected(self, error: Exception) -> tuple[str, bool]:
         """Say it without the path."""
         name = str(getattr(error, "sqlite_errorname", type(error).__name__))

@@ -120,7 +120,7 @@ class _Step(msgspec.Struct, frozen=True, kw_only=True):
         """Keep the table as it is until the transaction ends, and look at it."""
         try:
             self.dialect.ask(self.connection, self.dialect.touch(self.target.name))
-        except Exception as error:
+        except self.dialect.errors as error:
             trouble = self.dialect.trouble_of(error)
             if trouble is None or not trouble.has_no_table:
                 raise

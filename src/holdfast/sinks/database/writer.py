@@ -141,7 +141,7 @@ class DatabaseWriter(SinkWriter):
             return before
         try:
             return self._write(attempt, batch, before_commit)
-        except Exception as error:
+        except self._ledger.session.dialect.errors as error:
             trouble = self._ledger.session.dialect.trouble_of(error)
             if trouble is None:
                 raise
