@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from pyspark.sql import functions as F
 import holdfast as hf
 
 STREAM = "readings"
+_FIRST = 1_767_225_600
 
 
 class Guarded:
@@ -23,7 +25,9 @@ class Guarded:
         self.files.mkdir()
 
     def add(self, number: int) -> None:
-        (self.files / f"f{number:03}").write_text(f"{2 * number}\n{2 * number + 1}\n")
+        file = self.files / f"f{number:03}"
+        file.write_text(f"{2 * number}\n{2 * number + 1}\n")
+        os.utime(file, (_FIRST + number,) * 2)  # Spark reads the oldest first
 
     def run(self) -> None:
         lines = self.spark.readStream.format("text").option("maxFilesPerTrigger", 1)

@@ -48,10 +48,10 @@ def find_in_outputs(place: Place, sinks: tuple[SinkWriter, ...], case: Case) -> 
     Raises:
         OutputMissingError: One is gone.
     """
-    assert case.query is not None
     outputs = [found for sink in sinks if (found := _look(place, sink, case)) is not None]
     if not outputs:
         return ()
+    assert case.query is not None  # only a start of a data source has none, and it has a ledger
     spark = case.query.spark
     overview = overview_of(collect(place.checkpoint), spark=spark, is_one_version=True)
     whole = Case(

@@ -125,6 +125,12 @@ def test_each_batch_has_the_newest_snapshot_that_ends_with_it() -> None:
     assert find_version_before(found, "readings", generation=1, batch=7) is None
 
 
+def test_what_was_there_before_rows_were_put_back_is_not_in_the_history_of_main() -> None:
+    back, emptied = noted(0, generation=2, restored=2), noted(0, generation=2)
+    assert find_version_before(table(*THREE, back), "readings", generation=2, batch=0) is None
+    assert find_version_before(table(*THREE, emptied), "readings", generation=2, batch=0) == "3"
+
+
 def test_rows_that_were_carried_over_belong_to_the_batch() -> None:
     marker = {**noted(1, data=4), "added-data-files": "0"}
     found = table(*THREE[:2], OTHER, ADDED, marker)

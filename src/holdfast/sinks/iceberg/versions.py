@@ -32,13 +32,16 @@ def find_version_before(
 ) -> str | None:
     """Return the snapshot before the oldest of the newest ones that end with a batch.
 
-    None when no other one of the stream stands before them: the oldest may be expired.
+    None when no other one of the stream stands before them, because the oldest may be expired, and
+    when it put rows back: then `main` was moved, and what it had pointed to is not in its history.
     """
     oldest: Noted | None = None
     for snapshot, note in walk_notes(table, stream):
         if (note.generation, note.last_batch) == (generation, batch):
             oldest = snapshot, note
         elif oldest is not None:
+            if oldest[1].restored is not None:
+                return None
             first = table.snapshots.get(oldest[1].data or -1, oldest[0])
             return None if first.parent_id is None else str(first.parent_id)
         elif note.generation != generation:
