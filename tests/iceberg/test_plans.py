@@ -88,6 +88,12 @@ def test_a_rewind_is_exact_and_is_taken_back(stream: Guarded) -> None:
     stream.holds(1)
     stream.apply(hf.plan_undo(journal, spark=stream.spark))
     stream.holds(3)
+    stream.add(3)
+    stream.run()
+    stream.holds(4)
+
+
+def test_a_rewound_stream_goes_on(stream: Guarded) -> None:
     stream.apply(hf.plan_rewind(STREAM, root=stream.root, to_batch=1))
     stream.holds(2)
     stream.run()
