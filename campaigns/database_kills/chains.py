@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,9 +9,9 @@ from pathlib import Path
 
 from campaigns.database_kills.places import make_database
 from campaigns.database_kills.workload import TABLES, Workload, make_workload
-from campaigns.judging import judge
 from campaigns.kafka_kills.chains import CHAINS as KAFKA_CHAINS
 from campaigns.kills import postgres_points
+from campaigns.pausing import pause_and_replace
 from campaigns.streams.driven import Driven
 from holdfast.drills.builtin.cells import STATES
 from holdfast.drills.drill import Drilled, run_drill
@@ -95,12 +94,4 @@ def pause(point: Point, kafka: Kafka, *, server: MariaDB, directory: Path) -> st
     database = make_database("mariadb", table, server=server, directory=directory)
     work = make_workload(kafka, database, shape="appended")
     first, second = (driver_of(work, directory / name) for name in ("first", "second"))
-    with first.start(point, strike=signal.SIGSTOP) as sleeper:
-        sleeper.wait_until_halted()
-        second.run_to_end()
-        judge(work)
-        sleeper.resume()
-        ended = sleeper.wait()
-    judge(work)
-    assert ended.status != 0, f"the driver that was paused at {point} ended well"
-    return f"paused at {point}: replaced, resumed and refused; exact"
+    return pause_and_replace(point, first, second, work=work)

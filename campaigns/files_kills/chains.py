@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from campaigns.files_kills.workload import Workload, make_workload
-from campaigns.judging import judge
 from campaigns.kills import postgres_points
+from campaigns.pausing import pause_and_replace
 from campaigns.streams.driven import Driven
 from holdfast.drills.builtin.cells import STATES
 from holdfast.drills.drill import Drilled, run_drill
@@ -103,12 +102,4 @@ def pause(point: Point, *, directory: Path) -> str:
     """
     work = make_workload(directory / "lake", "parquet", files=3)
     first, second = (driver_of(work, directory / name) for name in ("first", "second"))
-    with first.start(point, strike=signal.SIGSTOP) as sleeper:
-        sleeper.wait_until_halted()
-        second.run_to_end()
-        judge(work)
-        sleeper.resume()
-        ended = sleeper.wait()
-    judge(work)
-    assert ended.status != 0, f"the driver that was paused at {point} ended well"
-    return f"paused at {point}: replaced, resumed and refused; exact"
+    return pause_and_replace(point, first, second, work=work)
