@@ -82,7 +82,11 @@ def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
 def test_the_wheel_holds_the_package_alone(wheel: Path) -> None:
     with ZipFile(wheel) as archive:
         names = archive.namelist()
-    assert {name.split("/")[0].split("-")[0] for name in names} == {"holdfast", "holdfast_spark"}
+    assert {name.split("/")[0].split("-")[0] for name in names} == {
+        "holdfast",
+        "holdfast_spark",
+        "pyspark_holdfast",  # where Spark looks for data sources
+    }
     assert {"holdfast/py.typed", "holdfast/report/timeline.html"} <= set(names)
 
 
