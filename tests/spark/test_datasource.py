@@ -19,6 +19,9 @@ from holdfast.storage.write import open_writer
 from tests.spark.file_stream import Stream
 
 
+pytestmark = pytest.mark.sampled(7)
+
+
 @pytest.fixture
 def source(stream: Stream, tmp_path: Path) -> Stream:
     """The stream, whose DSN stands in a file: workers have the environment of the session."""

@@ -24,6 +24,9 @@ from tests.spark.file_stream import wait_until_given_up
 from tests.spark.restarts import add_file
 
 
+pytestmark = pytest.mark.sampled(6)
+
+
 @dataclass(frozen=True)
 class NativeStream:
     """One stream of text files into one of Spark's own sinks."""
