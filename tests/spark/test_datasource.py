@@ -18,7 +18,6 @@ from holdfast.record.owner import this_process
 from holdfast.storage.write import open_writer
 from tests.spark.file_stream import Stream
 
-
 pytestmark = pytest.mark.sampled(7)
 
 

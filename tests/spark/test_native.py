@@ -23,7 +23,6 @@ from holdfast.streams.native_outputs import OutputMissingError
 from tests.spark.file_stream import wait_until_given_up
 from tests.spark.restarts import add_file
 
-
 pytestmark = pytest.mark.sampled(6)
 
 
