@@ -10,7 +10,7 @@ _FAULTS = (
     *("postgres_races", "delta_races", "task_faults", "executor_faults", "pods", "pipeline_kills"),
     *("target_changes", "restart_damage", "other_sinks", "long_life", "yarn_attempts"),
     *("sensors_on_yarn", "soak", "connect_kills", "files_kills", "iceberg_kills"),
-    *("database_kills", "datasource_kills", "log_store_races"),
+    *("database_kills", "datasource_kills", "kafka_kills", "log_store_races"),
 )
 _JUDGEMENTS = (
     "damages",
