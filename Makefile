@@ -52,11 +52,12 @@ format: ## Rewrite the code to the project's format
 # Measured from the outside: pytest imports holdfast for its plugin before any plugin could measure it.
 unit: unit-rest unit-repairs ## Tests without servers and without Spark, with branch coverage
 
-unit-repairs: ## Of those, the tests of carrying out and undoing plans: two fifths of the time
-	$(BIN)/coverage run -m pytest -q -m unit tests/unit/apply
+BESIDE = tests/unit/apply tests/unit/checkpoint
+unit-repairs: ## Of those, the tests of reading checkpoints, and of carrying out and undoing plans
+	$(BIN)/coverage run -m pytest -q -m unit $(BESIDE)
 
 unit-rest: ## Of those, all the others
-	$(BIN)/coverage run -m pytest -q -m unit tests/unit --ignore tests/unit/apply
+	$(BIN)/coverage run -m pytest -q -m unit tests/unit $(BESIDE:%=--ignore %)
 
 # pyenv's Python if there is one; else uv looks on PATH, and downloads it if it is not there.
 .venv-$(NEWEST)/.complete: $(LOCK) pyproject.toml | .venv/.complete

@@ -52,7 +52,7 @@ class Age:
 
     partitions: int = 20
     """Of the state; 109 objects in each: 100 deltas and 9 snapshots."""
-    batches: int = 100
+    batches: int = 150
     starts: int = 10
 
     @property

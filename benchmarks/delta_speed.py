@@ -27,7 +27,7 @@ from benchmarks.guard_spans import BEGAN, ENDED, CountingReader, Spans
 from benchmarks.measuring import exit_when_missed
 from benchmarks.pairs import Measured, compare_medians, measure_in_turns, show_percentiles
 from benchmarks.postgres_speed import make_rows
-from holdfast.sinks.delta import target
+from holdfast.sinks.delta import table
 from lab.scratch import scratch_directory
 from lab.spark import environment
 
@@ -45,7 +45,7 @@ MERGES: dict[str, Start] = {
     FUNCTION: delta_streams.merged_by_function,
     GUARDED: delta_streams.merged_guarded,
 }
-OPEN = "open_reader"
+OPEN = "reader_of"
 OWN = {
     "S1, what the batch covers": (BEGAN, "S1"),
     "S2 S3, the ledger read, decide": ("S2", "S3"),
@@ -106,12 +106,12 @@ def batches_of(stream: FileStream, file: Callable[[int], Path]) -> Callable[[], 
 def counted_requests() -> Iterator[Counter[str]]:
     """Count what the guard asks of the storage of tables that are opened meanwhile."""
     counts: Counter[str] = Counter()
-    opened = getattr(target, OPEN)
-    setattr(target, OPEN, lambda *given: CountingReader(opened(*given), counts))
+    opened = getattr(table, OPEN)
+    setattr(table, OPEN, lambda *given: CountingReader(opened(*given), counts))
     try:
         yield counts
     finally:
-        setattr(target, OPEN, opened)
+        setattr(table, OPEN, opened)
 
 
 def show_own(spans: Spans, requests: Counter[str], *, batches: int) -> None:

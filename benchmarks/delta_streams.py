@@ -34,6 +34,8 @@ class FileStream:
     query: Any
     jobs: list[int] = field(default_factory=list)
     """How many Spark jobs each batch ran."""
+    checkpoint: str = CHECKPOINT
+    """The name of the directory of its checkpoint."""
     _fed: int = 0
 
     def run_batch(self, file: Path) -> float:
@@ -42,7 +44,7 @@ class FileStream:
         os.link(file, self.home / "files" / f"{self._fed:06}.parquet")
         self._fed += 1
         batch = self._fed - 1
-        commit = self.home / CHECKPOINT / "commits" / str(batch)
+        commit = self.home / self.checkpoint / "commits" / str(batch)
         wait_until(lambda: commit.exists() or not self.query.isActive, seconds=SECONDS)
         assert self.query.isActive, f"{self.name}: {self.query.exception()}"
         assert wait_until(lambda: self._told(batch) is not None, seconds=SECONDS), self.name
@@ -70,11 +72,19 @@ class FileStream:
         return f"delta.`{self.home / 'table'}`"
 
 
-def open_stream(spark: SparkSession, name: str, home: Path, *, start: Start, schema: Any) -> Any:
+def open_stream(  # noqa: PLR0913 - each by name
+    spark: SparkSession,
+    name: str,
+    home: Path,
+    *,
+    start: Start,
+    schema: Any,
+    checkpoint: str = CHECKPOINT,
+) -> Any:
     """Start a query on an empty directory."""
     (home / "files").mkdir(parents=True)
     frame = spark.readStream.schema(schema).parquet(str(home / "files"))
-    return FileStream(name=name, home=home, query=start(frame, home))
+    return FileStream(name=name, home=home, query=start(frame, home), checkpoint=checkpoint)
 
 
 def appended_natively(frame: DataFrame, home: Path) -> Any:

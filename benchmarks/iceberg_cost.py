@@ -1,9 +1,9 @@
 """What a batch into Iceberg takes by Holdfast's writer, beside the bare write, in turns.
 
-    python -m benchmarks.iceberg_cost [--turns N] [--spark 4.1] [--only small|large|merge|growth]
+    python -m benchmarks.iceberg_cost [--turns N] [--spark 4.1] [--only small|large|merge]
 
 Runs in the Python of a Spark that has Iceberg, on a JDBC catalog in PostgreSQL with files on disk.
-`growth` has 1, 100 and 1,000 snapshots behind the batches of both. The lease, the contract and the
+`sink_growth` measures how that grows with the snapshots behind it. The lease, the contract and the
 events of a stream are not in it: they cost the same for every sink (`guard_cost`).
 """
 
@@ -24,7 +24,6 @@ from pyspark.sql import DataFrame, SparkSession
 
 import holdfast as hf
 from holdfast.ledger import Apply
-from holdfast.spark.port import port_of
 from holdfast.testing.sink_batches import Batches
 from lab import Postgres
 from lab.iceberg import RUNTIMES, iceberg_installation, jdbc_catalog, run_iceberg
@@ -33,7 +32,6 @@ from lab.spark import environment
 from lab.versions import OWN_VERSION
 
 SMALL, LARGE, MERGED, THERE = 100, 1_000_000, 10_000, 100_000
-BEHIND = (1, 100, 1_000)
 WAYS = ("bare", "Holdfast")
 
 
@@ -49,9 +47,9 @@ class Bench:
         found = self.spark.range(number * count, (number + 1) * count, 1, 2)
         return found.selectExpr("id", "concat('row-', id) AS name")
 
-    def compare(self, name: str, *, count: int, is_merge: bool = False, behind: int = 0) -> None:
+    def compare(self, name: str, *, count: int, is_merge: bool = False) -> None:
         """Write batches both ways in turns, and print what they took."""
-        ways = {way: self._way(way, is_merge=is_merge, behind=behind) for way in WAYS}
+        ways = {way: self._way(way, is_merge=is_merge) for way in WAYS}
         took: dict[str, list[float]] = {way: [] for way in ways}
         for turn in range(self.turns + 1):
             for way, write in ways.items():
@@ -64,17 +62,12 @@ class Bench:
         told = ", ".join(f"{way} {median:,.0f} ms" for way, median in medians.items())
         print(f"{name}: {told}, ratio {statistics.median(ratios):.2f}", flush=True)
 
-    def _way(self, way: str, *, is_merge: bool, behind: int) -> Callable[[DataFrame, int], Any]:
+    def _way(self, way: str, *, is_merge: bool) -> Callable[[DataFrame, int], Any]:
         table = f"ice.db.t_{uuid.uuid4().hex[:12]}"
         if is_merge:
             self.rows(THERE, 0).writeTo(table).using("iceberg").create()
         else:
             self.spark.sql(f"CREATE TABLE {table} (id bigint, name string) USING iceberg")
-        tables = port_of(self.spark).iceberg_tables(self.spark)
-        for _ in range(behind):
-            step = tables.begin(table)
-            step.append_nothing({})
-            step.commit()
         if way == "Holdfast":
             return self._guarded(table, is_merge=is_merge)
         return self._merged(table) if is_merge else lambda rows, _: rows.writeTo(table).append()
@@ -110,13 +103,11 @@ def run(bench: Bench, only: str | None) -> None:
         bench.compare(f"append of {LARGE:,} rows", count=LARGE)
     if only in (None, "merge"):
         bench.compare(f"MERGE of {MERGED:,} rows into {THERE:,}", count=MERGED, is_merge=True)
-    for behind in BEHIND if only in (None, "growth") else ():
-        bench.compare(f"append of {SMALL} rows, {behind:,} snapshots", count=SMALL, behind=behind)
 
 
 @click.command(help=__doc__)
 @click.option("--turns", default=20, show_default=True)
-@click.option("--only", type=click.Choice(["small", "large", "merge", "growth"]))
+@click.option("--only", type=click.Choice(["small", "large", "merge"]))
 @click.option("--spark", default="4.1", show_default=True, type=click.Choice(list(RUNTIMES)))
 def main(*, turns: int, only: str | None, spark: str) -> None:
     """Measure."""

@@ -36,11 +36,13 @@ class Figures:
     server: list[float] = field(default_factory=list)
 
 
-def measure(ways: Sequence[Way], *, rounds: int, server_pid: int) -> dict[str, Figures]:
+def measure(
+    ways: Sequence[Way], *, rounds: int, server_pid: int, most_warm: int = MOST_WARM_ROUNDS
+) -> dict[str, Figures]:
     """Do all ways in turns: first until their times agree, then as often as asked."""
     warm: dict[str, Figures] = {way.name: Figures() for way in ways}
     done = 0
-    while done < MOST_WARM_ROUNDS and not all(_agree(each.wall) for each in warm.values()):
+    while done < most_warm and not all(_agree(each.wall) for each in warm.values()):
         _do_round(ways, warm, server_pid)
         done += 1
     print(f"  {done} rounds to warm up, {rounds} measured")

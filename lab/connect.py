@@ -29,19 +29,21 @@ class ConnectServer(PipelineServer):
 
     name: ClassVar[str] = "connect"
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a server has and lacks, each by name
         self,
         directory: Path | None = None,
         *,
         variables: Mapping[str, str] | None = None,
         has_executors: bool = False,
         has_holdfast: bool = True,
+        settings: Mapping[str, str] | None = None,
         installation: Installation = OWN,
     ) -> None:
         super().__init__(directory)
         self._variables = dict(variables or {})
         self._has_executors = has_executors
         self._has_holdfast = has_holdfast
+        self._more_settings = dict(settings or {})
         self.installation = installation
 
     @property
@@ -73,7 +75,7 @@ class ConnectServer(PipelineServer):
         return [each for each in self._tree() if is_executor(each)]
 
     def _settings(self) -> dict[str, str]:
-        found = super()._settings()
+        found = super()._settings() | self._more_settings
         if self._has_executors:
             found |= executor_settings({}) | {"spark.master": "local-cluster[2,1,512]"}
         return found
@@ -83,6 +85,8 @@ class ConnectServer(PipelineServer):
         first = _WORKER if self._has_holdfast else _WORKER.with_name("connect_without_holdfast")
         path = os.pathsep.join([str(first), python_path()])
         given = {"PYTHONPATH": path, "HOLDFAST_LAB_STRIKE": str(self.strike), **self._variables}
+        if self._has_executors:
+            given["SPARK_SCALA_VERSION"] = "2.13"  # else Spark looks for a build of itself
         env, *rest = super()._command()
         return [env, *(f"{name}={value}" for name, value in given.items()), *rest]
 
@@ -98,12 +102,13 @@ def start_client(
     variables: Mapping[str, str],
     log: IO[bytes],
     installation: Installation = OWN,
+    stdin: int = subprocess.DEVNULL,
 ) -> subprocess.Popen[bytes]:
     """Start a program that talks to a server, in a process of its own."""
     command: Sequence[str] = [str(installation.python), str(program), *arguments]
     return subprocess.Popen(
         command,
-        stdin=subprocess.DEVNULL,
+        stdin=stdin,
         stdout=log,
         stderr=log,
         env={**os.environ, "PYTHONPATH": python_path(), **variables},

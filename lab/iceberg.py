@@ -48,6 +48,17 @@ def jdbc_catalog(postgres: Postgres, database: str, warehouse: Path) -> dict[str
     }
 
 
+def rest_catalog(address: str) -> dict[str, str]:
+    """Return the settings of a catalog `ice` behind a REST server, with files on its disk."""
+    return {
+        "spark.sql.extensions": _EXTENSIONS,
+        _CATALOG: "org.apache.iceberg.spark.SparkCatalog",
+        f"{_CATALOG}.type": "rest",
+        f"{_CATALOG}.uri": address,
+        f"{_CATALOG}.io-impl": "org.apache.iceberg.hadoop.HadoopFileIO",
+    }
+
+
 def run_iceberg(module: str, arguments: Sequence[str], *, version: str = _VERSION) -> int:
     """Run a module of the repository in the Python of a version of Spark; return its exit code."""
     installation = iceberg_installation(version)

@@ -15,6 +15,7 @@ from urllib.parse import urlparse
 
 import msgspec
 import psycopg
+import pyarrow as pa
 from pyarrow import parquet
 
 _POINTER = (
@@ -25,6 +26,10 @@ _DATA, _DELETED = 0, 2
 _NESTED = ("record", "array", "map", "fixed")
 _SIZES = {"null": 0, "boolean": 1, "float": 4, "double": 8, "bytes": None}
 """Values that are given as their bytes; None: their length comes before them."""
+
+
+class DamagedFileError(Exception):
+    """A file that a committed snapshot has is not the one that was committed."""
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,10 +71,24 @@ def _rows_of(manifest: dict[str, Any]) -> list[tuple[Any, ...]]:
             continue
         found = entry["data_file"]
         assert found.get("content", _DATA) == _DATA, "the table has delete files"
-        read = parquet.ParquetFile(_file(found["file_path"])).read()
-        assert read.num_rows == found["record_count"], f"{found['file_path']} has other rows"
+        read = _parquet(found)
         rows += [tuple(row.values()) for row in read.to_pylist()]
     return rows
+
+
+def _parquet(found: dict[str, Any]) -> pa.Table:
+    """Return the rows of a data file that a snapshot has."""
+    path, rows = _file(found["file_path"]), found["record_count"]
+    try:
+        size = path.stat().st_size
+        read = parquet.ParquetFile(path).read()
+    except FileNotFoundError as error:
+        raise DamagedFileError(f"{path.name} is gone") from error
+    except (pa.ArrowInvalid, OSError) as error:
+        raise DamagedFileError(f"{path.name} has {size} bytes and is not Parquet") from error
+    if size != found["file_size_in_bytes"] or read.num_rows != rows:
+        raise DamagedFileError(f"{path.name} is another file: {read.num_rows} rows, not {rows}")
+    return read
 
 
 def _file(location: str) -> Path:

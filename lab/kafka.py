@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -40,7 +40,7 @@ log.retention.ms=-1
 """
 
 # One broker for tests: a cheap start is worth more than peak throughput.
-_JVM = ["-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData"]
+_JVM = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData")
 
 
 class Broker:
@@ -102,17 +102,23 @@ class Kafka(Server):
     name: ClassVar[str] = "kafka"
 
     def __init__(
-        self, directory: Path | None = None, *, properties: Mapping[str, str] | None = None
+        self,
+        directory: Path | None = None,
+        *,
+        properties: Mapping[str, str] | None = None,
+        jvm: Sequence[str] = _JVM,
     ) -> None:
         """Choose its ports.
 
         Args:
             directory: Where it keeps its data.
             properties: Of the broker, beside or instead of those that every broker here has.
+            jvm: Options of its JVM; a benchmark of throughput wants the full compiler.
         """
         super().__init__(directory)
         self._broker, self._controller = free_ports(2)
         self._more = properties or {}
+        self._options = jvm
 
     @property
     def address(self) -> str:
@@ -151,7 +157,7 @@ class Kafka(Server):
 
     def _java(self) -> list[str]:
         class_path = ":".join(map(str, fetch_jars("kafka")))
-        return [find_tool("java"), *_JVM, "-cp", class_path]
+        return [find_tool("java"), *self._options, "-cp", class_path]
 
     def _answers(self) -> bool:
         return Broker(self.address).answers()

@@ -56,12 +56,12 @@ class PipelineServer(Server):
 
     def __init__(self, directory: Path | None = None) -> None:
         super().__init__(directory)
-        (self._port,) = free_ports(1)
+        (self.port,) = free_ports(1)
 
     @property
     def address(self) -> str:
         """Its URL, as `SPARK_REMOTE` takes it."""
-        return f"sc://127.0.0.1:{self._port}"
+        return f"sc://127.0.0.1:{self.port}"
 
     @property
     def warehouse(self) -> Path:
@@ -113,12 +113,12 @@ class PipelineServer(Server):
     def _settings(self) -> dict[str, str]:
         return {
             "spark.connect.grpc.binding.address": "127.0.0.1",
-            "spark.connect.grpc.binding.port": str(self._port),
+            "spark.connect.grpc.binding.port": str(self.port),
         }
 
     def _answers(self) -> bool:
         with socket.socket() as attempt:
-            return attempt.connect_ex(("127.0.0.1", self._port)) == 0
+            return attempt.connect_ex(("127.0.0.1", self.port)) == 0
 
 
 def client_packages() -> str:

@@ -26,9 +26,28 @@ GROUPS: dict[str, tuple[int, tuple[str, ...]]] = {
     ),
     "races": (2, ("test_lease_races", "test_driver_races", "test_delta_races", "test_clock_races")),
     "late drivers": (1, ("test_zombies", "test_delta_zombies")),
-    "stores": (1, ("test_storage_hdfs", "test_storage_azure", "test_storage_gcs")),
+    "stores": (
+        1,
+        (
+            "test_storage_hdfs",
+            "test_storage_azure",
+            "test_storage_gcs",
+            "test_files_hdfs",
+            "test_copying_s3",
+        ),
+    ),
+    "Connect and Java": (
+        1,
+        (
+            "test_connect",
+            "test_connect_answers",
+            "test_datasource_connect",
+            "test_datasource_jvm",
+        ),
+    ),
+    "what repeats": (1, ("test_repeatable", "test_repeatable_values")),
     "guides": (
-        2,
+        1,
         (
             "test_pipeline_guide",
             "test_prove_guide",
@@ -38,7 +57,7 @@ GROUPS: dict[str, tuple[int, tuple[str, ...]]] = {
         ),
     ),
     "damage": (
-        2,
+        1,
         (
             "test_no_false_alarm",
             "test_five_steps",
@@ -58,6 +77,7 @@ GROUPS: dict[str, tuple[int, tuple[str, ...]]] = {
             "test_backfill_kills",
             "test_delta_features",
             "test_target_changes",
+            "test_check",
             "test_retention",
         ),
     ),
@@ -86,15 +106,16 @@ GROUPS: dict[str, tuple[int, tuple[str, ...]]] = {
         ),
     ),
     "forms of Delta tables": (
-        2,
+        1,
         ("test_delta_nested", "test_delta_names", "test_delta_types", "test_delta_tables"),
     ),
     "into Iceberg": (1, ("test_iceberg_sink",)),
     "into Kafka": (1, ("test_kafka_traps", "test_kafka_kills")),
     "proofs": (
-        2,
+        1,
         (
             "test_prove",
+            "test_prove_postgres",
             "test_prove_tables",
             "test_prove_faults",
             "test_prove_histories",

@@ -234,7 +234,7 @@ def main() -> None:
         clock.monotonic = time.time
     collect.collected = lambda batch, **_: nullcontext(batch.batches())  # type: ignore[assignment]
     large.is_large = lambda batch: batch is None
-    large.budget_of = lambda spark: 0 if cast("Any", spark) else 1 << 30
+    collect.budget_of = lambda spark: 0 if cast("Any", spark) else 1 << 30
     sink = Postgres(lambda: asked.dsn, table=TABLE)
     with psycopg.connect(asked.dsn, autocommit=True) as connection:
         target = check_table(connection, TABLE, SCHEMA)

@@ -2,44 +2,50 @@
 
     python -m campaigns.connect_kills [PART]...
 
-Parts: `appended`, `counts` (a stream with state that merges) and `lake` (Delta), each with client,
-worker and server; `executors`, the same with executors of their own; `spark-4.1` and so on, a
-sample on another Spark; `paused`, a worker past its lease; `left`, a client killed while its stream
-goes on, and one that stops it; `races`, two clients at once. A reader looks on meanwhile, and sees
-whole batches alone.
+Parts: `appended`, `counts` (a stream with state that merges), `lake` (Delta) and `lake-counts`
+(MERGE into Delta), each with client, worker and server; `executors`, which are processes of their
+own; `absent`, clients that are paused or cut off; `spark-4.0` and so on, a short chain of three of
+the streams on another Spark, and `versions`, all of those; `paused`, a worker past its lease, and
+`taken`, one that is replaced before; `left`, a client killed while its stream goes on, and one that
+stops it; `races`, two clients at once, and `takeovers`, both with `takeover=True`; `late`, another
+driver that replaces `offsets/N` before a batch is written. A reader looks on meanwhile, and sees
+whole batches alone; with `late` it looks at the end.
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
 import click
 
-from campaigns.connect_kills.client import APPENDED, COUNTS, LAKE
+from campaigns.connect_kills.client import APPENDED, COUNTS, LAKE, LAKE_COUNTS
 from campaigns.connect_kills.kills import (
-    CLIENT,
+    CUT,
     EXECUTOR,
+    EXECUTOR_POINTS,
     LAKE_POINTS,
+    PAUSED,
     POINTS,
-    SERVER,
-    WORKER,
+    THREE,
     run,
 )
-from campaigns.connect_kills.owners import leave, pause, race
+from campaigns.connect_kills.late import run_late
+from campaigns.connect_kills.owners import leave, pause, take_over
+from campaigns.connect_kills.races import race
+from campaigns.connect_kills.versions import VERSIONS, run_on
 from campaigns.connect_kills.world import World
 from campaigns.outcome import describe_bound
 from lab import Postgres
 from lab.scratch import scratch_directory
-from lab.versions import installation_of
 from lab.warm_up import ensure_archive
 
 RACES = 50
-VERSIONS = ("4.0", "4.1", "4.3")
-"""The other versions of Spark."""
+ON_VERSIONS = "versions"
+SHAPES = (APPENDED, COUNTS, LAKE, LAKE_COUNTS)
 
 
 def run_kills(
@@ -48,47 +54,42 @@ def run_kills(
     """Kill in every way; print what followed; return the kills."""
     found: Counter[tuple[str, str]] = Counter()
     began = time.monotonic()
-    points = LAKE_POINTS if shape == LAKE else POINTS
+    points: Sequence[str] = LAKE_POINTS if shape in (LAKE, LAKE_COUNTS) else POINTS
+    if EXECUTOR in victims:
+        points = EXECUTOR_POINTS
     with World(postgres, directory, shape, has_executors=EXECUTOR in victims) as world:
         for victim, point, told in run(world, victims * rounds, points):
             found[victim, told] += 1
-            click.echo(f"  {shape}: {victim} killed at {point}: {told}")
+            click.echo(f"  {shape}: {victim} struck at {point}: {told}")
         looks, batches = world.looks, world.files
     for (victim, told), times in found.items():
-        click.echo(f"{shape}: {victim} killed {times} times, {told}")
+        click.echo(f"{shape}: {victim} struck {times} times, {told}")
     click.echo(
-        f"{shape}: {found.total()} kills, {batches} batches exact, 0 lost, 0 duplicated; {looks:,} "
-        f"looks of a reader, each at whole batches; {time.monotonic() - began:.0f} s"
+        f"{shape}: {found.total()} strikes, {batches} batches exact, 0 lost, 0 duplicated; "
+        f"{looks:,} looks of a reader, each at whole batches; {time.monotonic() - began:.0f} s"
     )
     return found.total()
 
 
-def run_on(version: str, postgres: Postgres, directory: Path) -> int:
-    """Kill a worker and a server once in the middle of a stream with state, on another Spark."""
-    installation = installation_of(version)
-    ensure_archive(installation)
-    with World(postgres, directory, COUNTS, installation=installation) as world:
-        for victim, point, told in run(world, (CLIENT, WORKER, SERVER), ("copying", "S6")):
-            click.echo(f"  {version}: {victim} killed at {point}: {told}")
-        click.echo(f"Spark {version}: 6 kills, {world.files} batches exact, {world.looks} looks")
-    return 6
+def leave_alone(postgres: Postgres, directory: Path, *, rounds: int = 1) -> int:
+    """Pause a client at each point, and cut it off: no kill, and the stream goes on without it."""
+    run_kills(postgres, directory, APPENDED, victims=(PAUSED, CUT), rounds=rounds)
+    return 0
 
 
 def _parts(rounds: int, races: int) -> dict[str, Callable[[Postgres, Path], int]]:
-    three = (CLIENT, WORKER, SERVER)
+    kills = partial(run_kills, rounds=rounds)
     return {
-        shape: lambda postgres, directory, shape=shape: run_kills(
-            postgres, directory, shape, victims=three, rounds=rounds
-        )
-        for shape in (APPENDED, COUNTS, LAKE)
-    } | {
-        "executors": lambda postgres, directory: run_kills(
-            postgres, directory, APPENDED, victims=(EXECUTOR,), rounds=rounds
-        ),
-        **{f"spark-{version}": partial(run_on, version) for version in VERSIONS},
+        **{shape: partial(kills, shape=shape, victims=THREE) for shape in SHAPES},
+        "absent": partial(leave_alone, rounds=rounds),
+        "executors": partial(kills, shape=COUNTS, victims=(EXECUTOR,)),
+        **{f"spark-{each}": partial(run_on, each, rounds=rounds) for each in VERSIONS},
         "paused": pause,
+        "taken": take_over,
         "left": leave,
-        "races": lambda postgres, directory: race(postgres, directory, times=races),
+        "races": partial(race, times=races),
+        "takeovers": partial(race, times=races, options="takeover"),
+        "late": run_late,
     }
 
 
@@ -99,6 +100,9 @@ def _parts(rounds: int, races: int) -> dict[str, Callable[[Postgres, Path], int]
 def main(parts: tuple[str, ...], *, rounds: int, races: int) -> None:
     """Run what is asked for, or all."""
     known = _parts(rounds, races)
+    if ON_VERSIONS in parts:
+        each_version = (f"spark-{each}" for each in VERSIONS)
+        parts = (*(each for each in parts if each != ON_VERSIONS), *each_version)
     ensure_archive()
     kills = 0
     with Postgres() as postgres, scratch_directory() as scratch:

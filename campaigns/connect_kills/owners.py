@@ -1,9 +1,8 @@
-"""Who owns a stream on Spark Connect: a worker past its lease, and two clients at once."""
+"""Who owns a stream on Spark Connect: a worker past its lease, or one that is replaced."""
 
 from __future__ import annotations
 
 import time
-from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -25,6 +24,17 @@ def pause(postgres: Postgres, directory: Path) -> int:
 
     The second client is on another server: one server stops the older query by itself.
     """
+    _replace(postgres, directory)
+    return 0
+
+
+def take_over(postgres: Postgres, directory: Path) -> int:
+    """Replace a paused worker with `takeover=True` at once, while its lease is still held."""
+    _replace(postgres, directory, "takeover")
+    return 0
+
+
+def _replace(postgres: Postgres, directory: Path, *options: str) -> None:
     with World(postgres, directory, APPENDED) as world, ExitStack() as opened:
         other = opened.enter_context(world.another_server())
         with world.watched():
@@ -34,14 +44,22 @@ def pause(postgres: Postgres, directory: Path) -> int:
                 first = world.client()
                 assert wait_until(world.server.struck.exists, seconds=WAIT_SECONDS), first.said()
                 sleeper = psutil.Process(int(world.server.struck.read_text()))
-                second = world.client(server=other)  # waits until the lease has run out
+                began = time.monotonic()
+                second = world.client(
+                    *options, address=other.address
+                )  # or waits for the end of the lease
                 assert second.wait() == 0, second.said()
+                waited = time.monotonic() - began
                 world.judge()
                 sleeper.resume()
                 assert first.wait() != 0, f"paused at {point}, and its client ended well"
+                told = first.said().strip().splitlines()[-1]
                 world.judge()
-                click.echo(f"a worker paused at {point}: replaced, resumed and refused; exact")
-    return 0
+                click.echo(
+                    f"a worker paused at {point}: replaced {' '.join(options)}, in {waited:.0f} s "
+                    f"with all batches, resumed and refused; exact; its client: {told[:100]}"
+                )
+        click.echo(f"{len(PAUSES)} pauses, {world.files} batches exact, {world.looks:,} looks")
 
 
 def leave(postgres: Postgres, directory: Path) -> int:
@@ -73,29 +91,13 @@ def leave(postgres: Postgres, directory: Path) -> int:
         began = time.monotonic()
         assert wait_until(lambda: not world.server.workers(), seconds=WAIT_SECONDS)
         click.echo(f"stop(): the worker was gone {time.monotonic() - began:.1f} s after the client")
+        world.add(2)
+        fifth = world.client("unwatched")
+        assert fifth.wait() == 0, fifth.said()
+        assert wait_until(lambda: world.rows() == world.expected(world.files), seconds=WAIT_SECONDS)
+        click.echo("a client that ended without stop(): the stream went on to its end; exact")
         world.add(1)
         last = world.client()
         assert last.wait() == 0, last.said()
         world.judge()
     return 1
-
-
-def race(postgres: Postgres, directory: Path, *, times: int) -> int:
-    """Start two clients at once, again and again: one owns the stream, and each row is there once.
-
-    The other one waits for the lease, and finds nothing to do once the first has ended.
-    """
-    found: Counter[str] = Counter()
-    with World(postgres, directory, APPENDED) as world, world.watched():
-        began = time.monotonic()
-        for _ in range(times):
-            world.add(2)
-            clients = [world.client(), world.client()]
-            codes = [each.wait() for each in clients]
-            assert 0 in codes, [each.said() for each in clients]
-            world.judge()
-            found["both ended, one after the other" if codes == [0, 0] else "one was refused"] += 1
-        for told, count in found.items():
-            click.echo(f"two clients at once, {told}: {count} times")
-        click.echo(f"{times} races, {world.files} batches exact; {time.monotonic() - began:.0f} s")
-    return 0

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import psycopg
 
-from campaigns.connect_kills.client import APPENDED, COUNTS, LAKE
+from campaigns.connect_kills.client import APPENDED, COUNTS, LAKE, LAKE_COUNTS, RACED, RACES
 from holdfast.drills.builtin.delta_table import DeltaTable
 from holdfast.drills.kill.waiting import wait_until
 from holdfast.drills.polling_reader import polling_reader
@@ -41,6 +41,7 @@ class Started:
     def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
         self.process = process
         self.log = log
+        self._races = 0
 
     def said(self) -> str:
         """Return what it has written."""
@@ -49,6 +50,24 @@ class Started:
     def wait_until_started(self) -> None:
         """Wait until its stream runs."""
         assert wait_until(self._has_started, seconds=WAIT_SECONDS), self.said()
+
+    def go(self, options: str = "") -> None:
+        """Have a client that races start its stream once more."""
+        assert self.process.stdin is not None
+        self._races += 1
+        self.process.stdin.write(f"{options}\n".encode())
+        self.process.stdin.flush()
+
+    def raced(self) -> str:
+        """Wait until its last race has ended, and return how."""
+        assert wait_until(lambda: len(self._told()) >= self._races, seconds=WAIT_SECONDS), (
+            self.said()
+        )
+        return self._told()[-1]
+
+    def _told(self) -> list[str]:
+        lines = [each.split() for each in self.said().splitlines()]
+        return [words[1] for words in lines if words[:1] == [RACED]]
 
     def wait(self) -> int:
         """Wait until it has ended."""
@@ -60,6 +79,8 @@ class Started:
     def kill(self) -> None:
         """Kill it."""
         self.process.kill()
+        if self.process.stdin is not None:
+            self.process.stdin.close()
         self.process.wait()
 
     def _has_started(self) -> bool:
@@ -85,7 +106,10 @@ class World:
         self.home = directory
         (directory / "in").mkdir(parents=True)
         self.dsn = postgres.create_database(f"connect_{os.urandom(4).hex()}")
-        self._lake = DeltaTable(open_reader(parse_location(str(directory / LAKE))))
+        self._lakes = {
+            each: DeltaTable(open_reader(parse_location(str(directory / each))))
+            for each in (LAKE, LAKE_COUNTS)
+        }
         if shape in _TABLES:
             with psycopg.connect(self.dsn, autocommit=True) as connection:
                 connection.execute(_TABLES[shape])
@@ -108,7 +132,7 @@ class World:
 
     def another_server(self) -> ConnectServer:
         """Return a server beside this one, not started."""
-        return ConnectServer(variables=self._variables)
+        return ConnectServer(variables=self._variables, installation=self._installation)
 
     def add(self, files: int = 1) -> None:
         """Add files, each of which will be a batch."""
@@ -120,32 +144,38 @@ class World:
             draft.rename(self.home / "in" / f"{self.files}.json")
             self.files += 1
 
-    def client(self, *options: str, server: ConnectServer | None = None) -> Started:
-        """Start a client of the stream, on this server or another."""
+    def client(self, *options: str, address: str = "") -> Started:
+        """Start a client of the stream, on this server or at another address."""
         self.clients += 1
         log = self.home / f"client-{self.clients}.log"
         with log.open("wb") as file:
-            given = [(server or self.server).address, str(self.home), self.shape, *options]
+            given = [address or self.server.address, str(self.home), self.shape, *options]
             process = start_client(
                 _CLIENT,
                 *given,
                 variables=self._variables,
                 log=file,
                 installation=self._installation,
+                stdin=subprocess.PIPE if RACES in options else subprocess.DEVNULL,
             )
             return Started(process, log)
 
+    def versions_run(self) -> set[str]:
+        """Return the versions of Spark in the records of all its starts."""
+        runs = (self.home / "streams").rglob("runs/*.json")
+        return {json.loads(run.read_text())["spark"] for run in runs}
+
     def rows(self) -> Counter[tuple[Any, ...]]:
         """Return what a reader sees now, in one look."""
-        if self.shape == LAKE:
-            return Counter(self._lake.read().rows)
+        if self.shape in (LAKE, LAKE_COUNTS):
+            return Counter(self._lakes[self.shape].read().rows)
         with psycopg.connect(self.dsn) as connection:
             return Counter(connection.execute(f"select * from {self.shape}").fetchall())  # noqa: S608
 
     def expected(self, files: int) -> Counter[tuple[Any, ...]]:
         """Return what a reader must see after so many batches."""
         rows = [self._row(each) for each in range(files * ROWS)]
-        if self.shape != COUNTS:
+        if self.shape not in (COUNTS, LAKE_COUNTS):
             return Counter((row["id"], row["k"]) for row in rows)
         found: dict[str, list[int]] = {}
         for row in rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from campaigns.database_kills.places import make_database
 from campaigns.database_kills.workload import TABLES, Workload, make_workload
+from campaigns.judging import OF_ROWS, judge
 from campaigns.kafka_kills.chains import CHAINS as KAFKA_CHAINS
 from campaigns.kills import postgres_points
 from campaigns.pausing import pause_and_replace
@@ -55,6 +57,10 @@ PAUSES: tuple[Point, ...] = (
     Named("fenced"),
 )
 """Where a driver is paused past its lease, replaced by a second one, and resumed."""
+OUTSIDE_SQLITE: tuple[Point, ...] = (Named("G5"), Named("S1", nth=2), Named("S6"), Named("S7"))
+"""The same for SQLite: in none of these is a transaction open."""
+INSIDE_SQLITE: tuple[Point, ...] = (Named("fenced"), Named("copying"), Named("S5", nth=2))
+"""Where a driver that is paused keeps the file of SQLite."""
 
 
 def driver_of(work: Workload, directory: Path, settings: Mapping[str, str] | None = None) -> Driver:
@@ -84,14 +90,49 @@ def run_chain(
     )
 
 
-def pause(point: Point, kafka: Kafka, *, server: MariaDB, directory: Path) -> str:
+def pause(point: Point, kafka: Kafka, *, server: MariaDB | None, directory: Path) -> str:
     """Pause a driver past its lease, let a second one finish, and resume the first.
+
+    Args:
+        point: Where it is paused.
+        kafka: Has the source.
+        server: Of MariaDB; without one the stream goes into a file of SQLite.
+        directory: Of the drivers, and for the file.
 
     Raises:
         AssertionError: Something is lost or duplicated, or the first driver ended well.
     """
-    table = TABLES["appended"]
-    database = make_database("mariadb", table, server=server, directory=directory)
+    work, drivers = _paused_stream(kafka, server, directory)
+    return pause_and_replace(point, *drivers, work=work)
+
+
+def pause_inside(point: Point, kafka: Kafka, *, directory: Path) -> str:
+    """Pause a driver within its transaction of SQLite: a second one is refused, a third ends.
+
+    Raises:
+        AssertionError: Something is lost or duplicated, or the second driver was not refused.
+    """
+    work, (first, second) = _paused_stream(kafka, None, directory)
+    with first.start(point, strike=signal.SIGSTOP) as sleeper:
+        sleeper.wait_until_halted()
+        refused = second.start().wait()
+        assert refused.status != 0, f"{point}: a second driver ended well"
+        assert "SQLITE_BUSY" in refused.log.read_text(), f"{point}: not refused as busy"
+        judge(work, checks=OF_ROWS)
+        sleeper.resume()
+        ended = sleeper.wait()
+    judge(work, checks=OF_ROWS)
+    second.run_to_end()
+    judge(work)
+    how = f"the first then ended with {ended.status}"
+    return f"paused at {point} inside a transaction: the second was refused, {how}; exact"
+
+
+def _paused_stream(
+    kafka: Kafka, server: MariaDB | None, directory: Path
+) -> tuple[Workload, tuple[Driver, Driver]]:
+    directory.mkdir(parents=True, exist_ok=True)
+    kind = "sqlite" if server is None else "mariadb"
+    database = make_database(kind, TABLES["appended"], server=server, directory=directory)
     work = make_workload(kafka, database, shape="appended")
-    first, second = (driver_of(work, directory / name) for name in ("first", "second"))
-    return pause_and_replace(point, first, second, work=work)
+    return work, (driver_of(work, directory / "first"), driver_of(work, directory / "second"))

@@ -34,7 +34,6 @@ from holdfast.sinks import collect
 from holdfast.sinks.database.failures import DatabaseAwayError
 from holdfast.sinks.database.sink import Database as DatabaseSink
 from holdfast.sinks.database.writer import resolve_writer
-from holdfast.sinks.postgres import large
 from tests.ledger_rows import ROW, attempt
 
 STREAM, TABLE = "readings", "readings"
@@ -110,7 +109,7 @@ def start(place: Into, *, batches: int, strike: Strike | None) -> int:
 def _write(place: Into, batches: int, strike: Strike | None) -> int:
     by_spark: Any = collect
     by_spark.collected = lambda batch, **_: nullcontext(iter(batch.batches))
-    budget: Any = large
+    budget: Any = collect
     budget.budget_of = lambda _: 1 << 30
     points.listen(processes._striker(strike))  # noqa: SLF001 - the same for every sink
     schema = StructType([StructField("id", LongType()), StructField("n", LongType())])

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from campaigns.datasource_kills.world import STAGED, World, make_world
+from campaigns.datasource_kills.struck_source import SECOND
+from campaigns.datasource_kills.world import KEPT, STAGED, World, make_world
 from holdfast.spark_versions import SUPPORTED
 from lab import Postgres
+from lab.cluster import Cluster
 from lab.scratch import scratch_directory
 from lab.versions import OWN_VERSION, installation_of
 from lab.warm_up import ensure_archive
@@ -27,6 +30,19 @@ CHAINS: Mapping[str, tuple[Sequence[str], Mapping[str, Any]]] = {
     "merge": (SOME, {"width": STAGED, "options": {"keys": ["id"]}}),
 }
 """The strikes of each chain, and its stream."""
+CLUSTER = "cluster"
+ON_CLUSTER = (
+    *("worker task-begin", "worker task-rows", "worker task-end"),
+    *("slow task-begin", "slow task-rows", "slow task-end"),
+)
+"""Tasks that run again, and tasks whose second copy is faster."""
+SPECULATION = {
+    "spark.speculation": "true",
+    "spark.speculation.interval": "100ms",
+    "spark.speculation.minTaskRuntime": "100ms",
+    "spark.speculation.multiplier": "1",
+    "spark.speculation.quantile": "0.5",
+}
 
 
 def strike_all(world: World, strikes: Sequence[str]) -> str:
@@ -51,15 +67,41 @@ def strike_all(world: World, strikes: Sequence[str]) -> str:
     return f"{len(strikes)} strikes, {world.looks} looks of a reader, 0 lost, 0 duplicated"
 
 
+def run_on_cluster(server: Postgres, directory: Path, *, width: int = STAGED) -> str:
+    """Lose tasks on executors, and have others outrun by a second copy: the query goes on.
+
+    Raises:
+        AssertionError: Rows are lost or duplicated, or a strike did not happen.
+    """
+    world = make_world(server, directory, f"cluster_{width}", width=width)
+    with Cluster() as cluster, world.reader():
+        world.settings = {**cluster.settings(executors=world.told()), **SPECULATION}
+        for strike in ON_CLUSTER:
+            batch = world.add()
+            assert world.run(f"{strike}@{batch}") == 0, strike
+            assert world.last() == batch, strike
+            is_slow = strike.startswith("slow ")
+            assert (world.directory / SECOND).exists() == is_slow, "no second copy has ended"
+        world.add()
+        world.run()
+    assert not world.stages(), world.stages()
+    return f"{len(ON_CLUSTER)} strikes, {world.looks} looks of a reader, 0 lost, 0 duplicated"
+
+
 def main(arguments: Sequence[str]) -> None:
     """Run the chains that are named, or all; on a version of Spark that is named among them."""
     versions = [each for each in arguments if each in SUPPORTED] or [OWN_VERSION]
-    chains = [each for each in arguments if each not in SUPPORTED] or CHAINS
+    chains = [each for each in arguments if each not in SUPPORTED] or [*CHAINS, CLUSTER]
     with scratch_directory() as directory, Postgres() as server:
         for version in versions:
             installation = installation_of(version)
             ensure_archive(installation)
             for name in chains:
+                if name == CLUSTER:
+                    for width in (STAGED, KEPT):
+                        shown = run_on_cluster(server, directory, width=width)
+                        print(f"{name}, rows of {width:,} characters: {shown}", flush=True)
+                    continue
                 strikes, stream = CHAINS[name]
                 world = make_world(
                     server,

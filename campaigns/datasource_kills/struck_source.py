@@ -9,6 +9,7 @@ file `fired` there first, and only once.
     jvm      the driver and its JVM get SIGKILL, and this process goes on when the JVM is gone
     worker   this process alone gets SIGKILL
     raise    the step raises an error
+    slow     a task waits here until another attempt of it has written all its rows
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from holdfast.datasource.spark_process import driver_process
 from holdfast.events.event import Event, PointReached, emit, listen
 
 DIRECTORY = "DATASOURCE_STRIKES"
-STRIKE, FIRED, GROUP = "strike", "fired", "group"
+STRIKE, FIRED, GROUP, SECOND = "strike", "fired", "group", "second"
 _LISTENING: list[int] = []
 
 
@@ -84,18 +85,41 @@ def _hear(event: Event) -> None:
     home = Path(os.environ[DIRECTORY])
     mode, _, point = (home / STRIKE).read_text().partition(" ")
     batch = getattr(event, "batch", None)
+    if mode == "slow":
+        _tell_of_second(home, event)
     if point not in (name if batch is None else f"{name}@{batch}" for name in event.points()):
         return
+    draft = home / f"{FIRED}.{os.getpid()}"
+    draft.write_text(f"{os.getpid()} {_partition()}")
     try:
-        os.close(os.open(home / FIRED, os.O_CREAT | os.O_EXCL))
+        (home / FIRED).hardlink_to(draft)
     except FileExistsError:
         return
     _strike(mode, home)
 
 
+def _tell_of_second(home: Path, event: Event) -> None:
+    """Say that another attempt of the slow task has come to its end."""
+    if not any(name.startswith("task-end@") for name in event.points()):
+        return
+    if (home / FIRED).exists():
+        pid, partition = (home / FIRED).read_text().split()
+        if os.getpid() != int(pid) and partition == str(_partition()):
+            (home / SECOND).touch()
+
+
+def _partition() -> int:
+    task = TaskContext.get()
+    return -1 if task is None else task.partitionId()
+
+
 def _strike(mode: str, home: Path) -> None:
     if mode == "raise":
         raise PlannedError("a planned error")
+    if mode == "slow":
+        while not (home / SECOND).exists():
+            time.sleep(0.01)
+        return
     if mode != "worker":
         jvm = driver_process().pid
         os.killpg(int((home / GROUP).read_text()), signal.SIGKILL)

@@ -19,7 +19,7 @@ from typing import Any
 
 import psycopg
 
-from campaigns.datasource_kills.struck_source import DIRECTORY, FIRED, STRIKE
+from campaigns.datasource_kills.struck_source import DIRECTORY, FIRED, SECOND, STRIKE
 from lab import Postgres
 from lab.spark import OWN, Installation, environment
 
@@ -30,6 +30,7 @@ RUN_SECONDS = 300
 ROWS = 8
 STAGED = 90_000
 """Characters of a value with which a task stages its rows in a table; few keep them."""
+KEPT = 10
 
 
 @dataclass(kw_only=True)
@@ -38,7 +39,7 @@ class World:
 
     directory: Path
     dsn: str
-    width: int = 10
+    width: int = KEPT
     options: Mapping[str, Any] = field(default_factory=dict)
     installation: Installation = OWN
     client: Mapping[str, str] = field(default_factory=dict)
@@ -83,6 +84,7 @@ class World:
         self.runs += 1
         fired, log = self.directory / FIRED, self.directory / f"{self.runs}.log"
         fired.unlink(missing_ok=True)
+        (self.directory / SECOND).unlink(missing_ok=True)
         (self.directory / STRIKE).write_text(strike)
         where = [str(self.directory / "in"), str(self.directory / "root")]
         with log.open("w") as out:
@@ -114,8 +116,11 @@ class World:
             log_level="error",
             installation=self.installation,
         )
+        return {**(self.client or spark), **self.told()}
+
+    def told(self) -> dict[str, str]:
+        """Return what the environment tells every process of the stream."""
         return {
-            **(self.client or spark),
             "READINGS_DSN": self.dsn,
             "PYTHONPATH": os.pathsep.join([str(_PROJECT), str(_PROJECT / "src"), *self.packages]),
             DIRECTORY: str(self.directory),

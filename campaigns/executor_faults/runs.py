@@ -50,7 +50,7 @@ from holdfast.drills.kill import Driver
 from holdfast.drills.kill.driver import Running
 from holdfast.drills.kill.waiting import wait_until
 from holdfast.drills.polling_reader import polling_reader
-from holdfast.sinks.postgres.large import BUDGET_SETTING
+from holdfast.sinks.collect import BUDGET_SETTING
 from lab import Postgres
 from lab.cluster import Cluster, executor_of, executor_settings
 from lab.faults.tcp_proxy import TcpProxy

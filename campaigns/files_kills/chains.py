@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
+from campaigns.files_kills.places import Place
 from campaigns.files_kills.workload import Workload, make_workload
 from campaigns.kills import postgres_points
 from campaigns.pausing import pause_and_replace
@@ -24,6 +26,8 @@ class Chain:
 
     shape: str
     points: Sequence[Point]
+    on: Literal["disk", "hdfs", "cluster"] = "disk"
+    """Where its output and its root are; on a cluster: on HDFS, with executors of their own."""
     settings: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -46,18 +50,23 @@ _SAMPLE: tuple[Point, ...] = (
     Named("G3"),
     Named("fenced"),
 )
-_TEXT = tuple(each for each in _SAMPLE if not isinstance(each, Rename))
+_MOVED = Rename("before", "part=0")  # with partitions Spark moves directories, and not files
+_PARTITIONED = tuple(_MOVED if each == Rename("before", ".parquet") else each for each in _SAMPLE)
+_NAMED = tuple(each for each in _SAMPLE if not isinstance(each, Rename))
+_ON_A_CLUSTER = tuple(map(Named, ("S2", "copying", "S4", "S5", "S6")))
 CHAINS: dict[str, Chain] = {
     "sample": Chain(shape="parquet", points=_SAMPLE),
-    "json": Chain(shape="json", points=_TEXT),
-    "csv": Chain(shape="csv", points=_TEXT),
-    "partitioned": Chain(shape="partitioned", points=_SAMPLE),
+    "json": Chain(shape="json", points=_NAMED),
+    "csv": Chain(shape="csv", points=_NAMED),
+    "partitioned": Chain(shape="partitioned", points=_PARTITIONED),
     "append": Chain(shape="parquet", points=postgres_points.STATELESS),
     "state": Chain(
         shape="distinct",
         points=postgres_points.with_state(".zip"),
         settings=STATES["rocksdb2"],
     ),
+    "hdfs-sample": Chain(shape="parquet", points=_NAMED, on="hdfs"),
+    "hdfs-cluster": Chain(shape="parquet", points=_ON_A_CLUSTER, on="cluster"),
 }
 PAUSES: tuple[Point, ...] = (
     Named("S1", nth=2),
@@ -71,20 +80,22 @@ PAUSES: tuple[Point, ...] = (
     Named("G3"),
 )
 """Where a driver is paused past its lease, replaced by a second one, and resumed."""
+PAUSES_ON_HDFS: tuple[Point, ...] = (Named("copying"), Named("S5", nth=2), Named("fenced"))
+"""The same, of a driver on HDFS: it stages, it has the files in the token, it has just fenced."""
 
 
 def driver_of(work: Workload, directory: Path, settings: Mapping[str, str] | None = None) -> Driver:
     """Return a driver of a stream."""
     return Driver(
-        work.program(str(work.home / "streams")),
-        environment=environment(directory, dict(settings or {})),
+        work.program(),
+        environment=environment(directory, {**(settings or {}), **work.place.settings}),
         directory=directory / "runs",
     )
 
 
-def run_chain(name: str, chain: Chain, *, directory: Path) -> Drilled:
+def run_chain(name: str, chain: Chain, *, directory: Path, place: Place | None = None) -> Drilled:
     """Kill a stream of its own at each point in turn, while readers look."""
-    work = make_workload(directory / "lake", chain.shape)
+    work = make_workload(directory / "lake", chain.shape, place=place)
     return run_drill(
         name,
         Driven(work=work, driver=driver_of(work, directory / "driver", chain.settings)),
@@ -94,12 +105,12 @@ def run_chain(name: str, chain: Chain, *, directory: Path) -> Drilled:
     )
 
 
-def pause(point: Point, *, directory: Path) -> str:
+def pause(point: Point, *, directory: Path, place: Place | None = None) -> str:
     """Pause a driver past its lease, let a second one finish, and resume the first.
 
     Raises:
         AssertionError: Something is lost or duplicated, or the first driver ended well.
     """
-    work = make_workload(directory / "lake", "parquet", files=3)
+    work = make_workload(directory / "lake", "parquet", files=3, place=place)
     first, second = (driver_of(work, directory / name) for name in ("first", "second"))
     return pause_and_replace(point, first, second, work=work)

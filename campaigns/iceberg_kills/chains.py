@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from campaigns.iceberg_kills.workload import make_workload
+from campaigns.iceberg_kills.workload import COMMIT, REST_COMMIT, make_workload
 from campaigns.judging import judge
 from campaigns.pausing import pause_and_replace
 from campaigns.streams.driven import Driven
@@ -17,11 +17,7 @@ from holdfast.drills.drill import Drilled, run_drill
 from holdfast.drills.kill import Named, Point, Rename
 from holdfast.drills.polling_reader import polling_reader
 from lab import Postgres
-from lab.faults.tcp_proxy import TcpProxy, TcpRequest
-
-COMMIT = b"UPDATE iceberg_tables"
-"""How the catalog is told of a new metadata file. Of a start the first one is the fence, of a batch
-the first one is what was staged and the second one publishes it."""
+from lab.faults.tcp_proxy import TcpRequest
 
 
 def _commit(when: str, nth: int) -> TcpRequest:
@@ -54,11 +50,11 @@ _BATCHES: list[Point] = [
     _commit("after", 2),
     Named("S4"),
     Named("S5"),
-    _commit("before", 3),  # published
-    _commit("after", 3),
+    _commit("before", 3),  # published, when the driver is gone
     Named("S7"),  # of the replay, which is skipped
     Rename("before", "commits/0"),
     Rename("after", "commits/0"),
+    _commit("after", 3),  # batch 1 is published, and nobody knows
     Named("S6", nth=2),
     _commit("after", 5),
     Named("G3"),
@@ -131,32 +127,40 @@ PAUSES: tuple[Point, ...] = (
 """Where a driver is paused past its lease, replaced by a second one, and resumed."""
 
 
-def run_chain(name: str, chain: Chain, postgres: Postgres, *, directory: Path) -> Drilled:
-    """Kill a stream of its own at each point in turn, while a reader looks."""
-    work = make_workload(directory / "work", postgres, chain.shape)
-    with TcpProxy(postgres.port) as proxy:
-        return run_drill(
+def run_chain(
+    name: str, chain: Chain, postgres: Postgres, *, directory: Path, is_rest: bool = False
+) -> tuple[Drilled, Sequence[str]]:
+    """Kill a stream of its own at each point in turn, while a reader looks.
+
+    Beside what the drill showed come the damaged files that looks found in what is not guarded.
+    """
+    work = make_workload(directory / "work", postgres, chain.shape, is_rest=is_rest)
+    with work.proxies() as (proxy,):
+        drilled = run_drill(
             name,
             Driven(work=work, driver=work.driver(proxy, settings=chain.settings)),
-            list(chain.points),
+            list(map(work.point, chain.points)),
             directory=directory / "history",
             reading=partial(polling_reader, work.look),
         )
+    return drilled, work.damaged
 
 
-def pause(point: Point, postgres: Postgres, *, directory: Path) -> str:
+def pause(point: Point, postgres: Postgres, *, directory: Path, is_rest: bool = False) -> str:
     """Pause a driver past its lease, let a second one finish, and resume the first.
 
     Raises:
         AssertionError: Something is lost or duplicated, or the first driver ended well.
     """
-    work = make_workload(directory / "work", postgres, "append")
-    with TcpProxy(postgres.port) as proxy, TcpProxy(postgres.port) as other:
+    work = make_workload(directory / "work", postgres, "append", is_rest=is_rest)
+    with work.proxies(2) as (proxy, other):
         first, second = work.driver(proxy, directory="first"), work.driver(other, directory="2nd")
         return pause_and_replace(point, first, second, work=work)
 
 
-def lose_answer(nth: int, when: str, postgres: Postgres, *, directory: Path) -> str:
+def lose_answer(
+    nth: int, when: str, postgres: Postgres, *, directory: Path, is_rest: bool = False
+) -> str:
     """Cut the connection to the catalog in a commit, before it goes through or before its answer.
 
     The driver may end by it; it is started again then.
@@ -164,15 +168,16 @@ def lose_answer(nth: int, when: str, postgres: Postgres, *, directory: Path) -> 
     Raises:
         AssertionError: Something is lost or duplicated.
     """
-    work = make_workload(directory / "work", postgres, "append", files=4)
-    with TcpProxy(postgres.port) as proxy:
+    work = make_workload(directory / "work", postgres, "append", files=4, is_rest=is_rest)
+    with work.proxies() as (proxy,):
         driver = work.driver(proxy)
-        happened = proxy.at(COMMIT, "cut" if when == "before" else "swallow", nth=nth)
+        request = REST_COMMIT if is_rest else COMMIT
+        happened = proxy.at(request, "cut" if when == "before" else "swallow", nth=nth)
         driver.striker = None
         with driver.start() as running:
             status = running.wait().status
         happened.wait(seconds=1)
         driver.run_to_end()
-    judge(work)
+        judge(work)
     how = "ended well" if status == 0 else "was started again"
     return f"{when} commit {nth} the connection was cut: the driver {how}; exact"

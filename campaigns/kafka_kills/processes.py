@@ -31,7 +31,6 @@ from holdfast.ledger import NO_BATCH, Attempt, Binding, LedgerRow, Refuse
 from holdfast.sinks import collect
 from holdfast.sinks.kafka.sink import Kafka
 from holdfast.sinks.kafka.writer import resolve_writer
-from holdfast.sinks.postgres import large
 
 STREAM = "killed"
 POINTS = ("fenced", "S2", "S3", "copying", "S4", "S5", "S6", "noted")
@@ -95,7 +94,7 @@ def start(place: Place, *, batches: int, strike: Strike | None) -> int:
 def _write(place: Place, batches: int, strike: Strike | None) -> int:
     by_spark: Any = collect
     by_spark.collected = lambda batch, **_: nullcontext(iter(batch.batches))
-    budget: Any = large
+    budget: Any = collect
     budget.budget_of = lambda _: 1 << 30
     points.listen(_striker(strike))
     frame: Any = SimpleNamespace(schema=SimpleNamespace(fields=_fields()))

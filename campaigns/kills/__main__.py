@@ -3,9 +3,10 @@
     python -m campaigns.kills [CHAIN]...
 
 From Kafka into PostgreSQL, with and without state, on S3, HDFS, Azure and GCS, behind a pool, by
-one task; into Delta, on disk, on S3, into two tables. In a chain every run recovers the last kill
-and dies at the next point. After every death each table holds exactly the batches that its ledger
-tells of; at the end every row exactly once. Meanwhile a reader looks five times a second.
+one task and by two at once; into Delta, on disk, on S3, into two tables. In a chain every run
+recovers the last kill and dies at the next point. After every death each table holds exactly the
+batches that its ledger tells of; at the end every row exactly once. Meanwhile a reader looks five
+times a second.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Guarded streams from Kafka into PostgreSQL, killed between every two steps.
 
 Each chain strikes the guard (G1 to G8), Spark's own entries and the sink (S1 to S7), and the
-recovery from each of these: with and without state, on S3, behind a pool, and by one task.
+recovery from each of these: with and without state, on S3, behind a pool, by one task,
+and by two at once.
 """
 
 from __future__ import annotations
@@ -15,7 +16,14 @@ from typing import Literal
 
 from campaigns.kills import postgres_points
 from campaigns.streams.driven import Driven
-from campaigns.streams.postgres_shapes import APPENDED, COUNTS, MERGED, WINDOWS, Shape
+from campaigns.streams.postgres_shapes import (
+    APPENDED,
+    ATTACHED,
+    COUNTS,
+    MERGED,
+    WINDOWS,
+    Shape,
+)
 from campaigns.streams.postgres_workload import make_workload
 from holdfast.drills.builtin.cells import STATES
 from holdfast.drills.drill import Drilled, run_drill
@@ -70,6 +78,7 @@ CHAINS: dict[str, Chain] = {
         points=postgres_points.BY_A_TASK,
         settings={"spark.holdfast.driverBatchBytes": "1"},
     ),
+    "kafka-append-in-parallel": Chain(shape=ATTACHED, points=postgres_points.IN_PARALLEL),
     "kafka-merge-pooled": Chain(shape=MERGED, points=postgres_points.POOLED, pooled=True),
 }
 

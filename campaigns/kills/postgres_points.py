@@ -5,7 +5,7 @@ In that order most runs recover from the kill before and die in that recovery.
 
 from __future__ import annotations
 
-from holdfast.drills.kill import Named, Point, Rename
+from holdfast.drills.kill import Named, Point, Rename, Send
 from lab.faults.s3_proxy import S3Request
 
 FIRST_START: list[Point] = [
@@ -163,5 +163,26 @@ BY_A_TASK: list[Point] = [
     Rename("before", "commits/0"),
     Rename("after", "commits/1"),
     Rename("before", "commits/3"),
+    Named("run-ended"),
+]
+IN_PARALLEL: list[Point] = [
+    Named("S2"),  # all tables are committed, and none is attached
+    Send("before", "DROP TABLE"),  # the batch is there, and tables of the kill before wait
+    Named("S7"),  # of the replay, which is skipped
+    Rename("before", "commits/0"),
+    Send("after", "DROP TABLE"),
+    Named("S3"),
+    Named("copying"),  # one of two tables is attached
+    Named("copying", nth=2),
+    Send("before", "ATTACH PARTITION"),
+    Send("after", "ATTACH PARTITION", nth=2),
+    Named("S4"),
+    Named("S5"),
+    Named("S6"),
+    Named("fenced"),
+    Named("G5"),
+    Named("S7"),
+    Named("S5", nth=2),
+    Rename("after", "commits/5"),
     Named("run-ended"),
 ]

@@ -25,7 +25,7 @@ from campaigns.streams import guarded_to_delta
 from campaigns.streams.delta_workload import Workload
 from holdfast.drills.drill import Recording
 from holdfast.drills.polling_reader import polling_reader
-from holdfast.sinks.delta import commit, ledger, writer
+from holdfast.sinks.delta import commit, writer
 from lab.faults.proxy import Trigger
 from lab.faults.s3_proxy import S3Proxy
 
@@ -176,9 +176,10 @@ def _overheard() -> Iterator[list[str]]:
 
         return running
 
+    append = overhear(commit.append)
     with (
-        patch.object(ledger, "append", overhear(commit.append)),
-        patch.object(writer, "append", overhear(commit.append)),
+        patch.object(commit, "append", append),  # as the ledger's step calls it
+        patch.object(writer, "append", append),
         patch.object(writer, "merge", overhear(commit.merge)),
     ):
         yield errors

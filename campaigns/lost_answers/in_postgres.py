@@ -20,7 +20,7 @@ from campaigns.streams.postgres_workload import Workload
 from holdfast import points
 from holdfast.drills.drill import Recording
 from holdfast.drills.polling_reader import polling_reader
-from holdfast.sinks.postgres.large import BUDGET_SETTING
+from holdfast.sinks.collect import BUDGET_SETTING
 from holdfast.streams.heartbeat import THREAD
 from lab.faults.proxy import Trigger
 from lab.faults.tcp_proxy import Action, TcpProxy

@@ -40,7 +40,14 @@ _SPEEDS = (
     ),
     *("look_cost", "postgres_speed", "restart_time", "start_requests", "store_cost"),
     *("version_cost", "fleet_speed", "fleet_on_spark", "files_speed", "iceberg_cost"),
-    *("datasource_cost",),
+    *(
+        "datasource_cost",
+        "connect_cost",
+        "sink_growth",
+        "kafka_speed",
+        "database_speed",
+    ),
+    *("parallel_ways",),
 )
 
 

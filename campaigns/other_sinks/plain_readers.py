@@ -15,7 +15,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 from psycopg import sql
 from pyarrow import ArrowInvalid, parquet
 
-from campaigns.other_sinks.plain_streams import DSN, KAFKA, name_in
+from campaigns.other_sinks.plain_streams import DSN, KAFKA, ask_mariadb, name_in
 from holdfast.drills.builtin.delta_table import DeltaTable
 from holdfast.drills.drill import Seen, Write
 from holdfast.drills.history import Row
@@ -35,6 +35,13 @@ def look_at_table(home: Path) -> dict[str, list[Row]]:
         if there == (None,):
             return {"sink": []}
         return {"sink": connection.execute(sql.SQL("SELECT * FROM {}").format(table)).fetchall()}
+
+
+def look_at_mariadb(home: Path) -> dict[str, list[Row]]:
+    """Read the table in MariaDB."""
+    if not ask_mariadb(f"SHOW TABLES LIKE '{name_in(home)}'"):
+        return {"sink": []}
+    return {"sink": ask_mariadb(f"SELECT * FROM {name_in(home)}")}  # noqa: S608
 
 
 def look_at_files(home: Path) -> dict[str, list[Row]]:

@@ -65,6 +65,13 @@ SINKS = {
             also=(_DELETED, _LAST_TASK),
         ),
         Sink(
+            name="mariadb_append",
+            display_name={"sink": "`foreachBatch`, JDBC append to MariaDB, rewritten batches"},
+            look=plain_readers.look_at_mariadb,
+            read="read_mariadb",
+            also=(_LAST_TASK,),
+        ),
+        Sink(
             name="files",
             display_name={
                 "spark": "Parquet file sink, read by Spark",

@@ -3,7 +3,8 @@
     holdfast drill run campaigns.other_sinks.plain_streams:jdbc_append --source-sample DIR …
 
 Each writes as it is usually shown, in four tasks, of which the last has the last rows of its batch.
-Servers are named by the environment: `PLAIN_DSN`, `PLAIN_JDBC` (a URL) and `PLAIN_KAFKA`.
+Servers are named by the environment: `PLAIN_DSN`, `PLAIN_JDBC` (a URL), `PLAIN_KAFKA` and
+`PLAIN_MARIADB` (a port).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 from pathlib import Path
 
 import psycopg
+import pymysql
 from psycopg import sql
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
@@ -22,8 +24,9 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from holdfast.drills.scratch import Scratch
 from holdfast.points import reached
 from lab.kafka import Broker
+from lab.mariadb import PASSWORD
 
-DSN, JDBC, KAFKA = "PLAIN_DSN", "PLAIN_JDBC", "PLAIN_KAFKA"
+DSN, JDBC, KAFKA, MARIADB = "PLAIN_DSN", "PLAIN_JDBC", "PLAIN_KAFKA", "PLAIN_MARIADB"
 TASKS = 4
 KEYS = 20
 _STORE = "spark.sql.streaming.stateStore.providerClass"
@@ -63,6 +66,49 @@ def jdbc_delete_insert(spark: SparkSession, scratch: Scratch) -> StreamingQuery:
 def read_jdbc(spark: SparkSession, scratch: Scratch) -> DataFrame:
     """Return what is in the table of a scratch place."""
     return spark.read.jdbc(os.environ[JDBC], name_in(scratch.home)).drop("batch_id")
+
+
+def mariadb_append(spark: SparkSession, scratch: Scratch) -> StreamingQuery:
+    """Append every batch to a table of MariaDB with Spark's JDBC writer, many rows at once."""
+    table = name_in(scratch.home)
+    ask_mariadb(f"CREATE TABLE IF NOT EXISTS {table} (id varchar(20))")
+    options = _of_mariadb()
+
+    def write(batch: DataFrame, _: int) -> None:
+        batch.write.format("jdbc").options(**options, dbtable=table).mode("append").save()
+
+    return _start(_rows(spark, scratch).writeStream.foreachBatch(write), scratch)
+
+
+def ask_mariadb(statement: str) -> list[tuple[object, ...]]:
+    """Run one statement by a connection of its own, and return what it gives."""
+    opened = pymysql.connect(
+        host="127.0.0.1",
+        port=int(os.environ[MARIADB]),
+        database="lab",
+        user="lab",
+        password=PASSWORD,
+        autocommit=True,
+    )
+    with opened as connection, connection.cursor() as cursor:
+        cursor.execute(statement)
+        return list(cursor.fetchall())
+
+
+def read_mariadb(spark: SparkSession, scratch: Scratch) -> DataFrame:
+    """Return what is in the table of a scratch place."""
+    reader = spark.read.format("jdbc").options(**_of_mariadb(), dbtable=name_in(scratch.home))
+    return reader.load()
+
+
+def _of_mariadb() -> dict[str, str]:
+    given = "useSSL=false&allowPublicKeyRetrieval=true&rewriteBatchedStatements=true"
+    return {
+        "url": f"jdbc:mysql://127.0.0.1:{os.environ[MARIADB]}/lab?{given}",
+        "driver": "com.mysql.cj.jdbc.Driver",
+        "user": "lab",
+        "password": PASSWORD,
+    }
 
 
 def counts_upsert(spark: SparkSession, scratch: Scratch) -> StreamingQuery:

@@ -29,6 +29,8 @@ from holdfast.drills.history import History, Row
 from holdfast.drills.user_stream import Target, drill_user_stream
 from holdfast.proof.multiset import Difference, compare
 from lab import Kafka, Postgres
+from lab.jars import fetch_jars
+from lab.mariadb import MariaDB
 from lab.scratch import scratch_directory
 from lab.spark import environment
 from lab.warm_up import ensure_archive
@@ -168,12 +170,14 @@ ROWS = {"text": text_row, "markdown": markdown_row}
 def servers(directory: Path) -> Iterator[None]:
     """Start what the sinks need, and name it in the environment."""
     ensure_archive()
-    with Kafka() as kafka, Postgres() as postgres:
+    mysql = {"spark.jars": ",".join(map(str, fetch_jars("jdbc-mysql")))}
+    with Kafka() as kafka, Postgres() as postgres, MariaDB() as mariadb:
         os.environ |= {
-            **environment(directory, {}),
+            **environment(directory, mysql),
             plain_streams.DSN: postgres.create_database("plain"),
             plain_streams.JDBC: postgres.jdbc_url("plain"),
             plain_streams.KAFKA: kafka.address,
+            plain_streams.MARIADB: str(mariadb.port),
         }
         yield
 

@@ -21,6 +21,11 @@ def appended(rows: DataFrame) -> dict[str, Any]:
     return {"df": rows, "into": hf.Postgres(DSN, table="readings")}
 
 
+def attached(rows: DataFrame) -> dict[str, Any]:
+    """Every row, as it is, by two tasks at once."""
+    return {"df": rows, "into": hf.Postgres(DSN, table="readings", parallel=2)}
+
+
 def merged(rows: DataFrame) -> dict[str, Any]:
     """Every row, by its key."""
     sink = hf.Postgres(DSN, table="readings", keys=["id"], sequence_by="offset")
@@ -42,7 +47,7 @@ def windows(rows: DataFrame) -> dict[str, Any]:
     return {"df": started, "into": hf.Postgres(DSN, table="readings")}
 
 
-SHAPES = {shape.__name__: shape for shape in (appended, merged, counts, windows)}
+SHAPES = {shape.__name__: shape for shape in (appended, attached, merged, counts, windows)}
 
 
 def read(spark: SparkSession, bootstrap: str, topic: str, *, rows_per_batch: str) -> DataFrame:

@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from holdfast.sinks.postgres.attach_check import of_snapshot
+
 ROWS_PER_BATCH = 1_000
 BATCHES = 8
 PARTITIONS = 2
@@ -31,16 +33,21 @@ class Shape:
     after: Callable[[int], Content]
     extra_batches: int = 0
     """Batches without data that Spark adds at the end, for the watermark."""
+    after_columns: str = ""
+    """What follows the columns of the table."""
+    source: str = "readings"
+    """What a statement reads to see the table as of its snapshot."""
 
     @property
     def content_query(self) -> str:
         """The statement that reads the content."""
-        return f"SELECT {', '.join(self.columns)} FROM readings"  # noqa: S608 - ours
+        return f"SELECT {', '.join(self.columns)} FROM {self.source}"  # noqa: S608 - ours
 
     @property
     def measure_query(self) -> str:
         """The statement that reads the measure."""
-        return f"SELECT count(*), coalesce(sum({self.columns[1]}), 0)::bigint FROM readings"  # noqa: S608 - ours
+        total = f"coalesce(sum({self.columns[1]}), 0)::bigint"
+        return f"SELECT count(*), {total} FROM {self.source}"  # noqa: S608 - ours
 
     def measure(self, batches: int) -> tuple[int, int]:
         """Return number of rows and sum of the second column, after so many batches."""
@@ -71,6 +78,14 @@ APPENDED = Shape(
     table='id bigint, "offset" bigint',
     columns=("id", '"offset"'),
     after=_rows,
+)
+ATTACHED = Shape(
+    name="attached",
+    table='id bigint, "offset" bigint, holdfast_part bigint NOT NULL',
+    columns=("id", '"offset"'),
+    after=_rows,
+    after_columns=" PARTITION BY LIST (holdfast_part)",
+    source=of_snapshot("public.readings"),
 )
 MERGED = Shape(
     name="merged",

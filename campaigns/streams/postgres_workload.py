@@ -89,5 +89,6 @@ def make_workload(
     kafka.produce(name, ((row % PARTITIONS, None, str(row).encode(), 0) for row in rows))
     dsn = postgres.create_database(name)
     with psycopg.connect(dsn) as connection:
-        connection.execute(f"CREATE TABLE readings ({shape.table})".encode())
+        table = f"({shape.table}){shape.after_columns}"
+        connection.execute(f"CREATE TABLE readings {table}".encode())
     return Workload(kafka=kafka, topic=name, dsn=dsn, shape=shape, batches=batches)

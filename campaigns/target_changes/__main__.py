@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from campaigns.target_changes.cells import Cell, is_harmless, verdict_of
+from campaigns.target_changes.cells import Cell
 from campaigns.target_changes.matrix import KINDS, choose
 from campaigns.target_changes.player import Played
 from campaigns.target_changes.report import page_of
@@ -49,10 +49,7 @@ def show(played: Played) -> None:
 
 def report(found: Sequence[Played]) -> None:
     """Print the table and the counts."""
-    verdicts = [
-        (each.cell, verdict_of(each.steps, is_harmless=is_harmless(each.cell.change)))
-        for each in found
-    ]
+    verdicts = [(each.cell, each.cell.verdict_of(each.steps)) for each in found]
     for kind in KINDS:
         print("", *page_of(kind, verdicts), sep="\n")
     wrong = [each for each in found if each.wrong]

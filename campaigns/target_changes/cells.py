@@ -18,6 +18,7 @@ from typing import Any
 from campaigns.target_changes.rows import Effect, nothing
 
 ARRIVED, STARTS = "arrived", "starts"
+ELSEWHERE = "refused, its rows in the other table"
 STREAMED = "readings"
 """The name of the table that the stream writes into."""
 
@@ -100,6 +101,8 @@ class Change:
     """What it does to rows that come later, in front of the table."""
     holds: str = STREAMED
     """The table that has the stream's rows after it."""
+    lands_there: bool = False
+    """Whether a batch that is refused while it is written is in what the change has put there."""
     is_temporary: bool = False
     """Whether the cause is removed once it has refused something."""
     setup: str = ""
@@ -136,7 +139,14 @@ class Cell:
     @property
     def verdict(self) -> str:
         """What the page says of it."""
-        return verdict_of(self.expected, is_harmless=is_harmless(self.change))
+        return self.verdict_of(self.expected)
+
+    def verdict_of(self, steps: Sequence[str]) -> str:
+        """Return the verdict that follows from what happened."""
+        said = verdict_of(steps, is_harmless=is_harmless(self.change))
+        if self.when is When.DURING and self.change.lands_there:
+            return said.replace("refused:", f"{ELSEWHERE}:", 1)
+        return said
 
 
 def is_harmless(change: Change) -> bool:

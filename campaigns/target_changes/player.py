@@ -127,11 +127,15 @@ class _Play:
 
     def arrive(self) -> None:
         """Count the batch in hand as arrived."""
+        self.land()
+        self.pending = None
+
+    def land(self) -> None:
+        """Count the rows of the batch in hand as in the table, also if it was refused."""
         assert self.pending is not None
         put = append if self.cell.table is Table.APPENDED else merge
         came = rows_of(self.pending)
         self.rows = put(self.rows, self.cell.change.later(came) if self.is_changed else came)
-        self.pending = None
 
     def change_rows(self) -> None:
         """Count the change as done."""
@@ -253,6 +257,8 @@ def _play_during(play: _Play) -> None:
         play.change_rows()
     if play.note(word, play.snapshot()):
         play.step_batch()
+    elif play.cell.change.lands_there:
+        play.land()
     play.stop()
     _start_and_write(play)
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from holdfast.drills.kill.points import OutsidePoint, When
 from lab.faults.http_messages import BODILESS, Head, pass_body, read_head
 from lab.faults.proxy import Proxy, Stream, Trigger
+from lab.faults.s3_answers import NextPut, ToldErrors
 
 _TAKEN = (
     b'HTTP/1.1 200 OK\r\nETag: "0123456789abcdef0123456789abcdef"\r\n'
@@ -63,23 +64,13 @@ class _Armed:
     seen: int = 0
 
 
-@dataclass(slots=True)
-class _Losing:
-    """Answers that do not arrive: to the first request that matches, and to its repetitions."""
-
-    pattern: str
-    tries: int
-    happened: Trigger
-    path: str | None = None
-    """Of the first request, once it has come."""
-
-
 class HeldRequest:
-    """The next PUT that matches: it stays here, complete or not, until it is released."""
+    """The next request that matches: it stays here, complete or not, until it is released."""
 
-    def __init__(self, pattern: str, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, pattern: str, loop: asyncio.AbstractEventLoop, method: str) -> None:
         self.pattern = pattern
-        self.arrived = Trigger(f"PUT {pattern} to be held")
+        self.method = method
+        self.arrived = Trigger(f"{method} {pattern} to be held")
         self._loop = loop
         self._released = asyncio.Event()
 
@@ -99,10 +90,12 @@ class S3Proxy(Proxy):
     def __init__(self, upstream_port: int) -> None:
         super().__init__(upstream_port)
         self._armed: _Armed | None = None
-        self._losing: _Losing | None = None
+        self._losing: NextPut | None = None
         self._holding: HeldRequest | None = None
         self._pretending: str | None = None
         self._lock = threading.Lock()
+        self.errors = ToldErrors()
+        """What its clients are told instead of the store's own answers."""
         self.requests: list[SeenRequest] = []
         """Every request so far; what a point can be chosen from."""
 
@@ -129,7 +122,9 @@ class S3Proxy(Proxy):
         Returns:
             What tells that the store has taken the first.
         """
-        losing = _Losing(pattern, tries, Trigger(f"lost answer to PUT {pattern}"))
+        losing = NextPut(
+            pattern=pattern, times=tries, happened=Trigger(f"lost answer to PUT {pattern}")
+        )
         with self._lock:
             self._losing = losing
         return losing.happened
@@ -139,9 +134,9 @@ class S3Proxy(Proxy):
         with self._lock:
             self._losing = None
 
-    def hold(self, pattern: str) -> HeldRequest:
-        """Hold the next PUT that matches, before the store has any of it."""
-        held = HeldRequest(pattern, self._loop)
+    def hold(self, pattern: str, *, method: str = "PUT") -> HeldRequest:
+        """Hold the next request that matches, before the store has any of it."""
+        held = HeldRequest(pattern, self._loop, method)
         with self._lock:
             self._holding = held
         return held
@@ -157,7 +152,7 @@ class S3Proxy(Proxy):
     def _held(self, method: str, path: str) -> HeldRequest | None:
         with self._lock:
             held = self._holding
-            if held is None or method != "PUT" or not re.search(held.pattern, path):
+            if held is None or method != held.method or not re.search(held.pattern, path):
                 return None
             self._holding = None
             return held
@@ -168,18 +163,11 @@ class S3Proxy(Proxy):
         is_refused = method == "PUT" and status == "412"
         return is_refused and pattern is not None and re.search(pattern, path) is not None
 
-    def _loses(self, method: str, path: str) -> _Losing | None:
+    def _loses(self, method: str, path: str) -> NextPut | None:
         """Return what takes this request's answer; None when it gets one."""
         with self._lock:
             losing = self._losing
-            if losing is None or method != "PUT" or losing.tries == 0:
-                return None
-            if losing.path is None and re.search(losing.pattern, path):
-                losing.path = path
-            elif losing.path != path:
-                return None
-            losing.tries -= 1
-            return losing
+            return losing if losing is not None and losing.takes(method, path) else None
 
     def _reaches_point(self, method: str, path: str) -> _Armed | None:
         with self._lock:
@@ -202,6 +190,10 @@ class S3Proxy(Proxy):
         """Carry one request and its answer; return whether the connection goes on."""
         request = await read_head(client)
         method, path = self._see(request)
+        if (told := self.errors.of(method, path)) is not None:
+            asked = await _ask(client, upstream, request) if told.reaches_store else None
+            await told.tell(client, request, asked=asked)
+            return False
         armed, losing = self._reaches_point(method, path), self._loses(method, path)
         if armed is not None and armed.point.when == "before":
             _strike(armed)
@@ -251,7 +243,7 @@ async def _ask(client: Stream, upstream: Stream, request: Head) -> Head:
     return await read_head(upstream)
 
 
-def _happened(armed: _Armed | None, losing: _Losing | None) -> None:
+def _happened(armed: _Armed | None, losing: NextPut | None) -> None:
     if armed is not None:
         _strike(armed)
     elif losing is not None:

@@ -60,13 +60,14 @@ if TYPE_CHECKING:
     from holdfast.sinks.user.sink import Sink
     from holdfast.spark.refusal import UnsupportedSparkError
     from holdfast.streams.batches import BatchRefusedError
+    from holdfast.streams.doctor import doctor
     from holdfast.streams.external_table import ExternalTable
     from holdfast.streams.guard_writer import guard
-    from holdfast.streams.heartbeat import AlreadyRunningError
     from holdfast.streams.pipeline import Pipeline, PipelineStartError
     from holdfast.streams.place import SharedCheckpointError
     from holdfast.streams.plain_check import check
     from holdfast.streams.query import LeaseLostError, stop_on_sigterm
+    from holdfast.streams.query_end import AlreadyRunningError
     from holdfast.streams.recording import record_queries
     from holdfast.streams.refusal import StartRefusedError
     from holdfast.streams.start import start
@@ -108,6 +109,7 @@ __all__ = [
     "check",
     "continue_plan",
     "diagnose",
+    "doctor",
     "guard",
     "guard_options",
     "inspect",
@@ -166,7 +168,8 @@ _HOMES = {
         "sinks.user.sink": "Sink",
         "streams.batches": "BatchRefusedError",
         "streams.guard_writer": "guard",
-        "streams.heartbeat": "AlreadyRunningError",
+        "streams.query_end": "AlreadyRunningError",
+        "streams.doctor": "doctor",
         "streams.external_table": "ExternalTable",
         "streams.pipeline": "Pipeline PipelineStartError",
         "streams.place": "SharedCheckpointError",

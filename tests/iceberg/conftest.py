@@ -1,7 +1,8 @@
-"""A session with Iceberg and a JDBC catalog: these tests run in the Python of Spark 4.1 and older.
+"""A session with Iceberg and a catalog, for tests in the Python of Spark 4.1 and older.
 
-`tests/spark/test_iceberg_sink.py` runs them there. In the environment of development, whose Spark
-has no Iceberg, they are not there.
+`tests/spark/test_iceberg_sink.py` runs them there, with a JDBC catalog, or with the REST catalog
+that HOLDFAST_TEST_KIND=rest asks for. In the environment of development, whose Spark has no
+Iceberg, they are not there.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lab import Postgres
-from lab.iceberg import RUNTIMES, iceberg_installation, jdbc_catalog
+from lab.iceberg import RUNTIMES, iceberg_installation
 from lab.spark import end_jvm, environment
 from lab.versions import OWN_VERSION
+from tests.iceberg.catalogs import open_catalog
 
 if OWN_VERSION not in RUNTIMES:
     collect_ignore_glob = ["test_*.py"]
@@ -26,17 +28,15 @@ if OWN_VERSION not in RUNTIMES:
 def spark(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The session, with the catalog `ice`."""
     directory = tmp_path_factory.mktemp("iceberg")
-    database = f"ice_{uuid.uuid4().hex[:12]}"
-    postgres.create_database(database)
-    settings = jdbc_catalog(postgres, database, directory / "warehouse")
     installation = iceberg_installation(OWN_VERSION)
-    os.environ.update(
-        environment(directory, settings, log_level="error", installation=installation)
-    )
-    found = SparkSession.builder.getOrCreate()
-    found.sql("CREATE NAMESPACE ice.db")
-    yield found
-    end_jvm(found)
+    with open_catalog(postgres, directory / "warehouse") as settings:
+        os.environ.update(
+            environment(directory, settings, log_level="error", installation=installation)
+        )
+        found = SparkSession.builder.getOrCreate()
+        found.sql("CREATE NAMESPACE ice.db")
+        yield found
+        end_jvm(found)
 
 
 @pytest.fixture

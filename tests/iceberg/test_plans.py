@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from pyspark.sql import functions as F
@@ -18,6 +18,8 @@ _FIRST = 1_767_225_600
 
 class Guarded:
     """A stream of text files, one per batch, into a table."""
+
+    options: ClassVar[dict[str, Any]] = {}
 
     def __init__(self, spark: Any, table: str, directory: Path) -> None:
         self.spark, self.table = spark, table
@@ -34,7 +36,7 @@ class Guarded:
         query = hf.start(
             lines.load(str(self.files)).select(F.col("value").cast("long").alias("id")),
             stream=STREAM,
-            into=hf.Iceberg(table=self.table),
+            into=hf.Iceberg(table=self.table, **self.options),
             root=self.root,
             trigger={"availableNow": True},
         )

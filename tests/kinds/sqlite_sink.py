@@ -61,10 +61,11 @@ class Sqlite(hf.Sink):
         connection.execute("BEGIN IMMEDIATE")  # the only writer from here on
         try:
             yield
+            connection.execute("COMMIT")  # fails, for example, while another connection reads
         except BaseException:
-            connection.execute("ROLLBACK")
+            if connection.in_transaction:  # after some errors SQLite has rolled back itself
+                connection.execute("ROLLBACK")
             raise
-        connection.execute("COMMIT")
 
     def read_ledger(self, connection: sqlite3.Connection, key: str) -> str | None:
         if not connection.execute(

@@ -1,6 +1,6 @@
 """Queries whose contract is compared: of a classic session, and of a client of Spark Connect.
 
-python connect_queries.py ADDRESS DIRECTORY
+python connect_queries.py ADDRESS DIRECTORY    (without an address: a classic session)
 """
 
 from __future__ import annotations
@@ -55,5 +55,6 @@ def contracts(spark: SparkSession, directory: str) -> list[dict[str, object]]:
 
 if __name__ == "__main__":
     address, where = sys.argv[1:]
-    session = SparkSession.builder.remote(address).getOrCreate()
+    builder = SparkSession.builder
+    session = (builder.remote(address) if address else builder).getOrCreate()
     print(msgspec.json.encode(contracts(session, where)).decode())

@@ -31,7 +31,7 @@ def without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take the rows from a list of record batches instead of from Spark."""
     path = "holdfast.sinks.collect.collected"
     monkeypatch.setattr(path, lambda batch, **_: nullcontext(iter(batch.batches)))
-    monkeypatch.setattr("holdfast.sinks.postgres.large.budget_of", lambda _: 1 << 30)
+    monkeypatch.setattr("holdfast.sinks.collect.budget_of", lambda _: 1 << 30)
 
 
 def batch_of(*records: dict[str, Any]) -> Any:

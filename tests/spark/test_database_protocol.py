@@ -173,6 +173,27 @@ def test_a_file_that_somebody_else_writes_is_waited_for_and_then_refused(tmp_pat
     writer.close()
 
 
+def test_a_commit_that_a_reader_holds_up_is_not_taken_for_done(tmp_path: Path) -> None:
+    into = Into.make("sqlite", mariadb=None, directory=tmp_path).create()
+    into.ask("PRAGMA journal_mode = DELETE")  # here readers hold up a COMMIT
+    path, plain = into.database, into.url
+    into.url += "?busy_timeout=0"
+    writer, reader = into.first(), sqlite3.connect(path, isolation_level=None)
+    steps = iter(["BEGIN", "COMMIT"])
+
+    def read_then_end(_: int) -> None:
+        if (step := next(steps, None)) is not None:
+            reader.execute(step)
+            reader.execute("SELECT count(*) FROM readings").fetchall()
+
+    assert writer.write(into.attempt(0), numbered(0), before_commit=read_then_end) == Apply()
+    assert next(steps, None) is None  # the first COMMIT was refused, and tried again
+    writer.close()
+    reader.close()
+    into.url = plain
+    assert into.rows() == batches(1)
+
+
 SECRETS = [
     "mariadb://lab:S3cr@tPW@127.0.0.1:{port}/lab",
     "mariadb://lab:S3cretPW@127.0.0.1:{port}/lab",

@@ -17,6 +17,7 @@ from holdfast.ledger.output import (
     RestoreOutput,
 )
 from holdfast.ledger.store import Since
+from holdfast.sinks.database.settle import Settling
 from holdfast.sinks.database.writer import DatabaseWriter
 from tests.spark.database_writers import STREAM, Into, batches, numbered, without_spark
 
@@ -162,4 +163,75 @@ def test_what_is_there_is_read_at_one_moment(into: Into, writer: DatabaseWriter)
     assert sorted(rows) == sorted(batches(2))
     assert first is not None
     assert into.rows().total() == 41
+    writer.close()
+
+
+KEYED = "id bigint primary key, name varchar(50) {}"
+CHILD = (
+    "CREATE TABLE child (id bigint, parent bigint, FOREIGN KEY (parent) REFERENCES readings(id) "
+    "ON DELETE {})"
+)
+TRIGGER = "CREATE TRIGGER watching AFTER {} ON readings FOR EACH ROW {}"
+
+
+def keyed(into: Into) -> DatabaseWriter:
+    """Return the writer of one batch into a table that others can refer to."""
+    into.ask("DROP TABLE readings")
+    into.create(KEYED.format("CHARACTER SET utf8mb4" if into.dialect == "mariadb" else ""))
+    writer = into.first()
+    assert writer.write(into.attempt(0), numbered(0)) == Apply()
+    return writer
+
+
+@pytest.mark.parametrize("what", ["CASCADE", "SET NULL", "INSERT", "DELETE"])
+def test_rows_whose_move_would_change_others_are_not_taken(into: Into, what: str) -> None:
+    writer = keyed(into)
+    into.ask("CREATE TABLE totals (n bigint)")
+    into.ask("INSERT INTO totals VALUES (1), (2)")
+    if what in ("INSERT", "DELETE"):
+        act = "DELETE FROM totals"
+        into.ask(TRIGGER.format(what, act if into.dialect == "mariadb" else f"BEGIN {act}; END"))
+    else:
+        into.ask(CHILD.format(what))
+        into.ask("INSERT INTO child VALUES (10, 1), (11, 2)")
+    before = row_of(writer)
+    new, output = reset(before, epoch=2), EmptyOutput(kept=KEPT)
+    obstacle = writer.ledger.find_obstacle(new, output)
+    assert obstacle is not None
+    assert ("watching" if what in ("INSERT", "DELETE") else "child") in obstacle
+    with pytest.raises(CannotSettleError):
+        writer.ledger.settle(before, new, output)
+    assert into.rows() == batches(1)
+    assert row_of(writer) == before
+    assert into.ask("SELECT count(*) FROM totals") == [(2,)]
+    writer.close()
+
+
+def test_what_was_made_since_the_plan_is_seen_within_the_step(
+    into: Into, writer: DatabaseWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = row_of(writer)
+
+    def then_trigger(self: Settling, new: LedgerRow) -> None:
+        prepare(self, new)
+        act = "DELETE FROM other" if into.dialect == "mariadb" else "BEGIN DELETE FROM other; END"
+        into.ask("CREATE TABLE other (n bigint)")
+        into.ask(TRIGGER.format("DELETE", act))
+
+    prepare = Settling.prepare
+    monkeypatch.setattr(Settling, "prepare", then_trigger)
+    with pytest.raises(CannotSettleError, match="watching"):
+        writer.ledger.settle(before, reset(before, epoch=2), EmptyOutput(kept=KEPT))
+    assert into.rows() == batches(2)
+    assert row_of(writer) == before
+    writer.close()
+
+
+def test_a_reference_that_only_refuses_is_no_obstacle(into: Into) -> None:
+    writer = keyed(into)
+    into.ask(CHILD.format("RESTRICT"))
+    before = row_of(writer)
+    assert writer.ledger.find_obstacle(reset(before, epoch=2), EmptyOutput(kept=KEPT)) is None
+    assert writer.ledger.settle(before, reset(before, epoch=2), EmptyOutput(kept=KEPT))
+    assert not into.rows()
     writer.close()

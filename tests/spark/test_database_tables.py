@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from holdfast.ledger import Apply, LedgerRow, Reason, Refuse
+from holdfast.ledger import NO_BATCH, Apply, LedgerRow, Reason, Refuse
+from holdfast.ledger.output import COPY, EmptyOutput
 from holdfast.sinks.database.failures import LedgerTableError
-from holdfast.sinks.postgres.columns import TableError
+from holdfast.sinks.failures import TableError
 from holdfast.sinks.table_changed import TableChangedError
+from lab.mariadb import MariaDB
 from tests.spark.database_writers import (
     STREAM,
     Into,
+    batch_of,
     batches,
     numbered,
     once,
+    schema_of,
     without_spark,
 )
 
@@ -204,3 +209,85 @@ def test_a_user_without_more_rights_than_needed_can_write(into: Into) -> None:
     assert writer.write(attempt, numbered(0), before_commit=hook) == Refuse(Reason.EPOCH_FENCED)
     assert later
     assert into.rows() == batches(0)
+
+
+def test_a_file_that_was_replaced_takes_no_more_batches(tmp_path: Path) -> None:
+    into = Into.make("sqlite", mariadb=None, directory=tmp_path).create()
+    writer = into.first()
+    assert writer.write(into.attempt(0), numbered(0)) == Apply()
+    into.ask(f"VACUUM INTO '{into.database}.bak'")
+    for ending in ("", "-wal", "-shm"):
+        Path(into.database + ending).unlink(missing_ok=True)
+    with pytest.raises(TableChangedError, match="deleted or replaced"):
+        writer.write(into.attempt(1), numbered(1))
+    Path(f"{into.database}.bak").rename(into.database)
+    with pytest.raises(TableChangedError, match="deleted or replaced"):
+        writer.write(into.attempt(1), numbered(1))
+    writer.close()
+    assert into.rows() == batches(1)
+    later = into.fence()
+    assert later.write(into.attempt(1, epoch=2, nonce="n2"), numbered(1)) == Apply()
+    assert into.rows() == batches(2)
+    later.close()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["CREATE TABLE other (x)", "CREATE INDEX ids ON readings (id)", "DROP TABLE unused"],
+)
+def test_what_is_made_beside_a_table_of_sqlite_stops_nothing(
+    tmp_path: Path, statement: str
+) -> None:
+    into = Into.make("sqlite", mariadb=None, directory=tmp_path)
+    into.ask("CREATE TABLE unused (x)")
+    into.create()
+    writer = into.first()
+    assert writer.write(into.attempt(0), numbered(0)) == Apply()
+    into.ask("DELETE FROM readings WHERE id = 3")
+    into.ask(statement)
+    assert writer.write(into.attempt(1), numbered(1)) == Apply()
+    row = writer.ledger.read(STREAM)
+    assert isinstance(row, LedgerRow)
+    assert writer.ledger.examine(row) is None
+    writer.close()
+
+
+@pytest.mark.parametrize("kind", ["insert", "load", "sqlite"])
+def test_names_can_have_any_character(
+    request: pytest.FixtureRequest, tmp_path: Path, kind: str
+) -> None:
+    server = None if kind == "sqlite" else request.getfixturevalue("mariadb")
+    into = Into.make(kind, mariadb=server, directory=tmp_path)
+    text, quote = ("TEXT", '"') if kind == "sqlite" else ("text CHARACTER SET utf8mb4", "`")
+    column = "of %d?"
+    into.schema = schema_of(id="bigint", **{column: "string"})
+    for name, keys in (("100% s%s?", ()), ("50%", ("id",))):
+        into.table = f"{quote}{name}{quote}"
+        into.create(f"id bigint PRIMARY KEY, {quote}{column}{quote} {text}")
+        into.table = name
+        writer = into.first(keys=keys)
+        for number in range(2):
+            batch = batch_of(into.schema, [(number, "100%")])
+            assert writer.write(into.attempt(number), batch) == Apply()
+        assert writer.ledger.count_rows() == 2
+        new = replace(into.row, generation=2, epoch=2, nonce="n2", last_batch=NO_BATCH)
+        row = writer.ledger.read(STREAM)
+        assert isinstance(row, LedgerRow)
+        copy = EmptyOutput(kept=f"{COPY}test_{len(keys)}")
+        assert writer.ledger.settle(row, new, copy)
+        assert writer.ledger.count_rows() == 0
+        writer.close()
+
+
+def test_a_limit_of_the_server_hides_no_rows(mariadb: MariaDB, into: Into) -> None:
+    mariadb.ask("SET GLOBAL sql_select_limit = 2")
+    try:
+        writer = into.first()
+        assert writer.write(into.attempt(0), numbered(0)) == Apply()
+        session = writer.ledger.session
+        dialect, connection = session.dialect, session.connection()
+        chunks = list(dialect.rows(connection, "SELECT * FROM readings"))
+        assert sum(map(len, chunks)) == 20
+        writer.close()
+    finally:
+        mariadb.ask("SET GLOBAL sql_select_limit = DEFAULT")

@@ -15,8 +15,7 @@ from pyspark.sql.types import StructType
 
 from holdfast.ledger import Apply
 from holdfast.sinks.database.contents import decode
-from holdfast.sinks.postgres.columns import TableError
-from holdfast.sinks.postgres.failures import ValueRefusedError
+from holdfast.sinks.failures import TableError, ValueRefusedError
 from tests.spark.database_writers import Into, batch_of, schema_of, without_spark
 
 NAIVE = datetime

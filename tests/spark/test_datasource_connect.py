@@ -14,7 +14,7 @@ from lab import Postgres
 from lab.pipelines import PipelineServer, client_packages
 
 pytestmark = pytest.mark.sampled(1)
-_FLOW = """\
+_SINK = """\
 from pyspark import pipelines as dp
 from pyspark.sql import SparkSession, functions as F
 import holdfast as hf
@@ -25,12 +25,21 @@ options = hf.guard_options(stream="readings", into=into, root="{root}", checkpoi
 dp.create_sink("readings", format="holdfast", options=options)
 
 
-@dp.append_flow(target="readings", name="to_readings")
-def to_readings():
+{decorated}
+def rows():
     lines = spark.readStream.format("text").option("maxFilesPerTrigger", 1).load("{files}")
     number = F.split_part("value", F.lit(" "), F.lit(1)).cast("long")
     return lines.select(number.alias("id"), "value")
 """
+_FLOW, _VIEW = '@dp.append_flow(target="readings", name="to_readings")', "@dp.temporary_view"
+_FLOW_OF_SQL = """
+
+@dp.append_flow(target="readings", name="to_readings")
+def to_readings():
+    return spark.readStream.table("typed")
+"""
+_TYPED = "CREATE TEMPORARY VIEW typed AS SELECT id, concat(value, '') AS value FROM STREAM rows;"
+_INSERT = "CREATE FLOW to_readings AS INSERT INTO readings BY NAME SELECT * FROM STREAM rows;"
 
 
 @pytest.fixture
@@ -55,15 +64,31 @@ def test_a_client_of_connect_is_exact_under_kills_of_workers(world: World) -> No
     assert "0 lost, 0 duplicated" in strike_all(world, strikes)
 
 
-def test_a_full_refresh_of_a_pipeline_is_refused(world: World, server: PipelineServer) -> None:
+def write_project(world: World, python: str, sql: str = "") -> Path:
+    """Write the files of a pipeline."""
     (world.directory / STRIKE).write_text("")
+    code = world.directory / "project" / "transformations" / "flow.py"
+    code.parent.mkdir(parents=True)
+    code.write_text(python)
+    if sql:
+        code.with_suffix(".sql").write_text(sql)
+    return code.parents[1]
+
+
+def sink(world: World, decorated: str) -> str:
+    """Return the sink in Python, and the stream that it gets or that SQL reads."""
+    files, root = world.directory / "in", world.directory / "root"
+    return _SINK.format(root=root, files=files, decorated=decorated)
+
+
+@pytest.mark.parametrize("in_sql", [False, True])
+def test_a_full_refresh_of_a_pipeline_is_refused(
+    world: World, server: PipelineServer, *, in_sql: bool
+) -> None:
     for _ in range(2):
         world.add()
-    project = world.directory / "project"
-    code = project / "transformations" / "flow.py"
-    code.parent.mkdir(parents=True)
-    files, root = world.directory / "in", world.directory / "root"
-    code.write_text(_FLOW.format(files=files, root=root))
+    python = sink(world, _VIEW) + _FLOW_OF_SQL if in_sql else sink(world, _FLOW)
+    project = write_project(world, python, _TYPED if in_sql else "")
     first = server.run(project)
     assert first.is_completed, first.said[-5000:]
     world.add()
@@ -77,3 +102,14 @@ def test_a_full_refresh_of_a_pipeline_is_refused(world: World, server: PipelineS
     assert (world.last(), world.wrong) == (2, []), refreshed.said[-5000:]
     assert not refreshed.is_completed
     assert "A query that begins on another checkpoint reads everything again" in refreshed.said
+
+
+def test_spark_takes_no_sink_as_the_target_of_a_flow_in_sql(
+    world: World, server: PipelineServer
+) -> None:
+    world.add()
+    ran = server.run(write_project(world, sink(world, _VIEW), _INSERT))
+    assert not ran.is_completed
+    assert "Unsupported destination" in ran.said, ran.said[-5000:]
+    world.look()
+    assert (world.last(), world.wrong) == (-1, [])

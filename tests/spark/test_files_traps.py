@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 import holdfast as hf
 from holdfast.errors import ConfigError
+from holdfast.sinks.files import target
 from holdfast.sinks.files.failures import FilesLedgerError, FilesRefusedError
 from tests.spark.files_streams import FilesStream
 
@@ -118,7 +119,9 @@ def test_a_directory_of_somebody_else_is_refused(stream: FilesStream) -> None:
 def test_another_format_is_refused(stream: FilesStream) -> None:
     stream.run()
     with pytest.raises(FilesRefusedError, match="writes json there"):
-        stream.run(into=stream.sink(format="csv"))
+        stream.run(
+            stream.read().selectExpr("name", "name AS other"), into=stream.sink(format="csv")
+        )
     with pytest.raises(FilesRefusedError, match="writes json there"):
         stream.run(into=stream.sink(format="parquet"), stream="other")
 
@@ -131,9 +134,12 @@ def test_columns_of_another_type_are_refused(stream: FilesStream) -> None:
         stream.run(stream.read().selectExpr("name as other"))
 
 
-def test_a_bucket_is_refused_by_name(stream: FilesStream) -> None:
-    with pytest.raises(ConfigError, match=r"s3://\. Use hf\.Delta"):
-        stream.run(into=hf.Files("s3a://lake/readings"))
+@pytest.mark.parametrize("scheme", ["s3", "s3a", "gs"])
+def test_a_bucket_is_refused_by_name(stream: FilesStream, scheme: str) -> None:
+    with pytest.raises(ConfigError, match=r"://\. Use hf\.Delta or hf\.Iceberg there") as refused:
+        stream.run(into=hf.Files(f"{scheme}://lake/readings"))
+    assert "shows one object after the other" in str(refused.value)
+    assert not (stream.home / "streams").exists()
 
 
 def test_two_streams_share_a_directory(stream: FilesStream) -> None:
@@ -147,3 +153,36 @@ def test_two_streams_share_a_directory(stream: FilesStream) -> None:
     )
     query.awaitTermination()
     assert stream.rows() == Counter("aabb")
+
+
+def test_other_partitions_are_refused(stream: FilesStream) -> None:
+    parts = stream.read().selectExpr("name", "length(name) AS day")
+    stream.run(parts, into=stream.sink(partition_by=["day"]))
+    for name in ("readings", "other"):
+        with pytest.raises(FilesRefusedError, match="readings partitions them by day"):
+            stream.run(parts, stream=name)
+
+
+def test_another_stream_brings_no_other_type(stream: FilesStream) -> None:
+    stream.run()
+    with pytest.raises(FilesRefusedError, match="brings int"):
+        stream.run(stream.read().selectExpr("length(name) AS name"), stream="other")
+    stream.run(stream.read().selectExpr("name", "length(name) AS more"), stream="other")
+    stream.add("c")
+    stream.run()
+    assert stream.rows() == Counter("aabbc")
+
+
+def test_a_jvm_that_changes_names_is_refused(
+    stream: FilesStream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(target, "_ENCODING", "SELECT 'ANSI_X3.4-1968'")
+    parts = stream.read().selectExpr("name", "name AS day")
+    with pytest.raises(ConfigError, match=r"LC_ALL=C\.UTF-8"):
+        stream.run(parts, into=stream.sink(partition_by=["day"]))
+    with pytest.raises(ConfigError, match="ANSI"):
+        stream.run(into=hf.Files(str(stream.home / "ü"), format="json"))
+    stream.run()
+    monkeypatch.undo()
+    stream.run(parts, into=hf.Files(str(stream.home / "ü"), partition_by=["day"]), stream="other")
+    assert stream.rows() == Counter("ab")

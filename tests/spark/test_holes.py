@@ -22,9 +22,9 @@ from holdfast.ids import BatchId
 from holdfast.ledger import Apply, Reason, Refuse, Skip
 from holdfast.record.epochs import newest_epoch
 from holdfast.record.leases import read_lease
+from holdfast.sinks.collect import BUDGET_SETTING
 from holdfast.sinks.postgres import large, write
 from holdfast.sinks.postgres.fence import session_name
-from holdfast.sinks.postgres.large import BUDGET_SETTING
 from holdfast.sinks.postgres.ledger_rows import read_row, replace_row
 from holdfast.sinks.postgres.ledger_tables import ensure_tables
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
@@ -39,6 +39,7 @@ from lab import Postgres
 from lab.faults.tcp_proxy import TcpProxy
 from tests.ledger_rows import ROW, attempt
 from tests.spark.file_stream import Stream, wait_until_given_up
+from tests.whole_batches import with_end
 from tests.writers import open_writer as open_sink
 
 NUMBERS = pa.record_batch({"id": pa.array(range(50), pa.int64())})
@@ -65,8 +66,8 @@ def ids(session: psycopg.Connection) -> list[int]:
 
 def in_task(dsn: str, target: Target, **changes: Any) -> str:
     """Run what an executor would, here."""
-    task = Task(dsn=lambda: dsn, target=target, attempt=attempt(0, **changes), expected_rows=50)
-    (answer,) = task([NUMBERS])
+    task = Task(dsn=lambda: dsn, target=target, attempt=attempt(0, **changes))
+    (answer,) = task(with_end(NUMBERS))
     return str(answer.column("said")[0])
 
 

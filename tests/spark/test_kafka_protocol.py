@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -14,12 +15,13 @@ from confluent_kafka import KafkaError, KafkaException
 from holdfast.ids import BatchId
 from holdfast.ledger import NO_BATCH, Apply, LedgerRow, Reason, Refuse, Skip
 from holdfast.ledger.output import CannotSettleError, EmptyOutput, KeepOutput
-from holdfast.sinks.collect import TooLargeError
-from holdfast.sinks.kafka.failures import BatchTooLargeError, KafkaRefusedError
+from holdfast.sinks.collect import BatchTooLargeError, TooLargeError
+from holdfast.sinks.failures import ValueRefusedError
+from holdfast.sinks.kafka.failures import KafkaRefusedError
 from holdfast.sinks.kafka.record import transactional_id
 from holdfast.sinks.kafka.writer import KafkaWriter
 from lab import Kafka
-from lab.topics import read_messages
+from lab.topics import read_messages, read_topic
 from tests.spark.kafka_writers import STREAM, Into, batch_of, batches, numbered, without_spark
 
 
@@ -182,6 +184,59 @@ def test_keys_nulls_headers_and_partitions_arrive_as_they_are(
         for each in read_messages(into.kafka.address, into.topic)
     ]
     assert found == [(None, b"v", 1, [("h", b"1"), ("h", None)]), (b"k", None, 1, None)]
+
+
+def test_a_header_without_a_name_is_refused(into: Into, writer: KafkaWriter) -> None:
+    headers = [{"key": "h", "value": b"1"}, {"key": None, "value": b"x"}]
+    with pytest.raises(ValueRefusedError, match="headers a header has no name"):
+        writer.write(into.attempt(0), batch_of({"value": "v", "headers": headers}))
+    assert writer.write(into.attempt(0), numbered(0)) == Apply()
+    assert into.ids() == batches(1)
+
+
+def murmur2(data: bytes) -> int:
+    """Return Kafka's hash of a key, as `org.apache.kafka.common.utils.Utils` has it."""
+    m, mask = 0x5BD1E995, 0xFFFFFFFF
+    h = (0x9747B28C ^ len(data)) & mask
+    whole = len(data) // 4 * 4
+    for at in range(0, whole, 4):
+        k = int.from_bytes(data[at : at + 4], "little") * m & mask
+        h = (h * m & mask) ^ ((k ^ (k >> 24)) * m & mask)
+    if rest := data[whole:]:
+        h = (h ^ int.from_bytes(rest, "little")) * m & mask
+    h = (h ^ (h >> 13)) * m & mask
+    return h ^ (h >> 15)
+
+
+def test_null_and_empty_are_told_apart_where_many_records_go_in_one_call(
+    into: Into, writer: KafkaWriter
+) -> None:
+    sent = [(None, "v"), ("k", None), ("k", ""), ("", "v"), (None, None), ("é", "ü")]
+    given = batch_of(*({"key": key, "value": value} for key, value in sent))
+    assert writer.write(into.attempt(0), given) == Apply()
+    found = [(each.key(), each.value()) for each in read_messages(into.kafka.address, into.topic)]
+    assert Counter(found) == Counter(
+        tuple(None if each is None else each.encode() for each in record) for record in sent
+    )
+
+
+@pytest.mark.parametrize("extra", [{}, {"partition": None}, {"headers": None}])
+def test_a_key_goes_where_javas_producers_put_it_and_keeps_its_order(
+    into: Into, writer: KafkaWriter, extra: dict[str, None]
+) -> None:
+    sent = [(str(number % 97), str(number)) for number in range(12_000)]
+    given = batch_of(*({"key": key, "value": value, **extra} for key, value in sent))
+    assert writer.write(into.attempt(0), given) == Apply()
+    found = read_topic(into.kafka.address, into.topic)
+    places = {key: partition for partition, key, _ in found}
+    assert len({(partition, key) for partition, key, _ in found}) == len(places) == 97
+    # As kafka-clients' BuiltInPartitioner: murmur2 of the key, without its sign.
+    assert (places[b"0"], places[b"1"], places[b"96"]) == tuple(
+        (murmur2(key) & 0x7FFFFFFF) % 2 for key in (b"0", b"1", b"96")
+    )
+    for key in places:
+        values = [int(value or b"") for _, each, value in found if each == key]
+        assert values == sorted(values)
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,6 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.ledger import Apply, LedgerRow, Reason, Refuse
-from holdfast.sinks.kafka import write
-from holdfast.sinks.kafka.columns import records_of
 from holdfast.sinks.kafka.contents import ContentsGoneError, open_contents
 from holdfast.sinks.kafka.failures import (
     KafkaAwayError,
@@ -25,6 +23,7 @@ from holdfast.sinks.kafka.failures import (
     TransactionTooLongError,
 )
 from holdfast.sinks.kafka.record import key_of
+from holdfast.sinks.kafka.sender import Sender
 from holdfast.sinks.kafka.writer import KafkaWriter, resolve_writer
 from holdfast.sinks.table_changed import TableChangedError
 from lab import Kafka
@@ -78,13 +77,13 @@ def test_a_ledger_topic_that_is_lost_is_never_taken_for_a_new_stream(
 def test_a_ledger_topic_that_is_lost_within_a_batch_takes_the_batch_with_it(
     into: Into, writer: KafkaWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sent = records_of
+    sent = Sender.send
 
-    def send_and_delete(batch: Any) -> Any:
-        yield from sent(batch)
+    def send_and_delete(sender: Sender, batch: Any) -> None:
+        sent(sender, batch)
         into.delete(into.ledger_topic)
 
-    monkeypatch.setattr(write, "records_of", send_and_delete)
+    monkeypatch.setattr(Sender, "send", send_and_delete)
     with pytest.raises(LedgerTopicError, match="There is no topic holdfast"):
         writer.write(into.attempt(1), numbered(1))
     assert into.ids() == batches(1)
@@ -147,7 +146,8 @@ def test_records_that_retention_deletes_stop_no_stream_but_cannot_be_proven(
     assert examined(into) is None
     assert writer.write(into.attempt(1), numbered(1)) == Apply()
     assert set(into.ids()) == set(batches(2)) - set(batches(1))
-    frame = SimpleNamespace(schema=SCHEMA, columns=["key", "value"], sparkSession=None)
+    session = SimpleNamespace(conf={})  # nothing is set
+    frame = SimpleNamespace(schema=SCHEMA, columns=["key", "value"], sparkSession=session)
     frame.drop = lambda _: frame
     opened = open_contents(into.sink(), stand_in(frame), STREAM)
     with pytest.raises(ContentsGoneError, match="begins at"), opened:

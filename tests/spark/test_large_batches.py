@@ -17,8 +17,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from holdfast.ledger.decide import Apply, Reason, Refuse, Skip
-from holdfast.sinks.collect import MAX_RESULT_SIZE
-from holdfast.sinks.postgres.large import BUDGET_SETTING, is_large
+from holdfast.sinks import collect
+from holdfast.sinks.collect import BUDGET_SETTING, MAX_RESULT_SIZE
+from holdfast.sinks.postgres.large import is_large, with_end
 from holdfast.sinks.postgres.ledger_rows import replace_row
 from holdfast.sinks.postgres.ledger_tables import ensure_tables
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
@@ -67,6 +68,36 @@ def test_rows_are_merged_by_key(large: Stream) -> None:
     assert large.rows() == ["row 0", "row 1", "row 2", "row 9"]
 
 
+def test_a_query_with_state_is_computed_by_its_own_tasks(large: Stream) -> None:
+    """The task that writes gets their rows by a shuffle; it does not run them itself."""
+    large.execute("DROP TABLE readings; CREATE TABLE readings (value text PRIMARY KEY, n bigint)")
+    (large.files / "f900").write_text("row 1\nrow 1\n")
+    counts = large.source.groupBy("value").agg(F.count("*").alias("n"))
+    sink = large.sink(keys=["value"])
+    large.run(df=counts, into=sink, outputMode="update")
+    (large.files / "f901").write_text("row 1\nrow 2\n")
+    large.run(df=counts, into=sink, outputMode="update")
+    with psycopg.connect(large.dsn) as connection:
+        found = connection.execute("SELECT value, n FROM readings ORDER BY 1").fetchall()
+    assert found == [("row 0", 1), ("row 1", 4), ("row 2", 2)]
+
+
+@pytest.mark.parametrize("name", ["id_ends", "a.b", "`", "row ends"])
+def test_the_column_that_says_the_end_has_a_name_of_its_own(stream: Stream, name: str) -> None:
+    numbers = stream.spark.range(3).toDF(name)
+    rows = with_end(numbers).collect()
+    assert [tuple(row) for row in rows] == [(0, False), (1, False), (2, False), (None, True)]
+
+
+def test_what_waits_in_a_file_arrives(
+    stream: Stream, sink: PostgresWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collect, "IN_MEMORY_BYTES", 0)
+    numbers = stream.spark.range(0, NUMBERS, 1, 4)
+    assert sink._write_here(attempt(0), numbers, lambda _: None) == Apply()
+    assert stream.ids() == EACH_ONCE
+
+
 @pytest.fixture
 def sink(stream: Stream, secret: str) -> Iterator[PostgresWriter]:
     """A sink for numbers with an open ledger row."""
@@ -87,7 +118,7 @@ def failing(stream: Stream) -> DataFrame:
 
 
 def test_a_source_that_fails_in_the_middle_looks_like_the_end_of_the_data(stream: Stream) -> None:
-    """Why rows are counted: Spark does not tell the function that its input has failed."""
+    """Why a row says that it is the last: Spark does not tell that the input has failed."""
     seen = stream.root.parent / "seen"
 
     def count_rows(batches: Iterable[Any]) -> Iterator[Any]:
@@ -102,21 +133,19 @@ def test_a_source_that_fails_in_the_middle_looks_like_the_end_of_the_data(stream
 def test_half_of_a_batch_is_not_committed(
     stream: Stream, sink: PostgresWriter, secret: str
 ) -> None:
-    """As when kept rows are lost with their executor, and reading them again fails."""
-    task = Task(dsn=secret, target=sink.target, attempt=attempt(0), expected_rows=NUMBERS)
+    task = Task(dsn=secret, target=sink.target, attempt=attempt(0))
+    broken = with_end(failing(stream).coalesce(1))
     with pytest.raises(PySparkException):
-        failing(stream).coalesce(1).mapInArrow(task, "said string").collect()
+        broken.mapInArrow(task, "said string").collect()
     assert not stream.ids()
-    whole = stream.spark.range(0, NUMBERS, 1, 4)
+    whole = with_end(stream.spark.range(0, NUMBERS, 1, 4))
     for said in ("Apply", "Skip"):  # the second as after an executor was lost past its commit
-        (answer,) = whole.coalesce(1).mapInArrow(task, "said string").collect()
+        (answer,) = whole.mapInArrow(task, "said string").collect()
         assert answer.said == said
     assert stream.ids() == EACH_ONCE
 
 
-def test_a_batch_that_fails_while_it_is_counted_is_not_written(
-    stream: Stream, sink: PostgresWriter
-) -> None:
+def test_a_batch_that_fails_is_not_written(stream: Stream, sink: PostgresWriter) -> None:
     with pytest.raises(PySparkException):
         sink._write_in_task(attempt(0), failing(stream), lambda _: None)
     assert not stream.ids()

@@ -18,6 +18,7 @@ from campaigns.lost_answers.in_delta import EVERY_TRY, FEW_TRIES
 from holdfast.sinks.delta.log_store import LOG_STORE
 from holdfast.spark.classic.jvm import jvm_of, new_array
 from lab import S3
+from lab.faults.s3_answers import CONFLICT, INTERNAL, Error
 from lab.faults.s3_proxy import S3Proxy
 from lab.log_store import log_store_jar
 from lab.s3 import BUCKET
@@ -135,6 +136,36 @@ def test_a_commit_whose_answer_was_lost_is_its_own(
     make(proxy, **(few if tries > 1 else {})).write(f"s3a://{BUCKET}/{path}", "first")
     assert lost.is_fired
     assert there(s3, path) == b"first\n"
+
+
+@pytest.mark.parametrize("error", [CONFLICT, INTERNAL], ids=["409", "500"])
+def test_a_commit_that_landed_and_was_answered_with_an_error_is_its_own(
+    *, s3: S3, proxy: S3Proxy, make: Make, path: str, error: Error
+) -> None:
+    """What repeats the request is then refused with 412, and that is no other driver either."""
+    told = proxy.errors.tell(path, error, landed=True)
+    make(proxy).write(f"s3a://{BUCKET}/{path}", "first")
+    assert told.is_fired
+    assert there(s3, path) == b"first\n"
+
+
+def test_a_commit_is_repeated_while_the_store_answers_409(
+    *, s3: S3, proxy: S3Proxy, make: Make, path: str
+) -> None:
+    told = proxy.errors.tell(path, CONFLICT, landed=False, times=3)
+    make(proxy).write(f"s3a://{BUCKET}/{path}", "first")
+    assert told.is_fired
+    assert there(s3, path) == b"first\n"
+
+
+def test_a_commit_that_only_gets_409_fails_and_leaves_nothing(
+    *, s3: S3, proxy: S3Proxy, make: Make, path: str
+) -> None:
+    proxy.errors.tell(path, CONFLICT, landed=False, times=EVERY_TRY)
+    with pytest.raises(Py4JJavaError, match="409"):
+        make(proxy).write(f"s3a://{BUCKET}/{path}", "first")
+    with pytest.raises(FileNotFoundError):
+        there(s3, path)
 
 
 def test_a_store_that_ignores_the_condition_is_found_at_the_first_commit(

@@ -192,3 +192,19 @@ def test_it_is_the_only_sink_of_its_stream(make: Make) -> None:
     both = [hf.Native("noop"), hf.Delta(path=str(stream.output))]
     with pytest.raises(hf.ConfigError, match="must be the only sink"):
         stream.start(into=both)
+
+
+def test_a_continuous_trigger_is_refused_before_anything_is_written(make: Make) -> None:
+    stream = make("noop")
+    stream.add(0)
+    given: dict[str, Any] = {
+        "stream": "readings",
+        "into": stream.sink(),
+        "root": str(stream.home / "streams"),
+    }
+    writer = stream.source().writeStream.trigger(continuous="1 second")
+    with pytest.raises(hf.ConfigError, match="has no micro-batches"):
+        hf.guard(writer, **given)
+    with pytest.raises(hf.ConfigError, match="has no micro-batches"):
+        stream.start(trigger={"continuous": "1 second"})
+    assert not (stream.home / "streams").exists()

@@ -10,6 +10,7 @@ from typing import Protocol
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
@@ -171,6 +172,73 @@ def test_a_reset_is_exact_and_taken_back_before_and_after_a_run(make: Make, sink
     assert plain.tree() == before
     plain.run()
     assert plain.rows() == ALL + Counter(["a3"])
+
+
+@pytest.mark.parametrize("sink", SINKS[:2])
+def test_an_output_that_is_kept_gets_what_is_new(make: Make, sink: str) -> None:
+    """The file sink leaves out a batch with a number that its log has, without a word."""
+    plain = make(sink)
+    before = plain.tree()
+    plan = plain.plan(Request(goal="reset", start="here", output="keep-from-here"))
+    journal = plain.apply(plan)
+    for row in ("a3", "a4"):
+        plain.add(row)
+    undo = plan_undo(journal, plain.stores())
+    assert isinstance(undo, Plan)
+    assert undo.words == ("unguarded:orders",)
+    plain.run()
+    assert plain.rows() == ALL + Counter(["a3", "a4"])
+    undo = plan_undo(journal, plain.stores())
+    if sink == "files":
+        assert isinstance(undo, NoPlan)
+        assert "would lose as many" in undo.reason
+        return
+    assert isinstance(undo, Plan)
+    assert "repeats-data:orders" in undo.words
+    plain.apply(undo)
+    assert plain.tree() == before
+
+
+def test_an_emptied_output_is_read_and_compacted_after_a_position(make: Make) -> None:
+    """The position is batch 0 of the new checkpoint, and the log of the output needs a batch 0."""
+    plain = make("files")
+    plain.apply(plain.plan(Request(goal="reset", start="here", output="truncate")))
+    new = [f"n{number}" for number in range(12)]  # Spark compacts after ten
+    for row in new:
+        plain.add(row)
+    plain.run()
+    assert (plain.out / "_spark_metadata/9.compact").is_file()
+    assert plain.rows() == Counter(new)
+
+
+@pytest.mark.parametrize("sink", SINKS[:2])
+def test_what_is_emptied_and_not_read_again_is_said(make: Make, sink: str) -> None:
+    emptied = make(sink).plan(Request(goal="reset", start="here", output="truncate"))
+    assert isinstance(emptied, Plan)
+    assert "skips-data:orders" in emptied.words
+    assert "not read again" in emptied.impact[0].changes[0].what
+    renamed = make(sink).plan(Request(goal="reset", start="here", output="new-table"))
+    if sink == "files":
+        assert isinstance(renamed, NoPlan)
+        assert "without batch 0 cannot be read" in renamed.reason
+        return
+    assert isinstance(renamed, Plan)
+    assert "skips-data:orders" in renamed.words
+    assert renamed.afterwards[-1].startswith("Name another output in the code of orders")
+
+
+def test_single_outputs_of_a_plain_stream_have_no_names(make: Make) -> None:
+    named = {"orders/orders": "keep-from-here"}
+    found = make("delta").plan(replace(RESET, outputs=named))
+    assert isinstance(found, NoPlan)
+    assert "--output-of for none" in found.reason
+
+
+@pytest.mark.parametrize("request_", [REWIND, REPLAY], ids=["rewind", "replay"])
+def test_a_log_of_batches_is_not_kept_by_what_goes_back(make: Make, request_: Request) -> None:
+    found = make("files").plan(replace(request_, output="keep"))
+    assert isinstance(found, NoPlan)
+    assert "leaves out every batch" in found.reason
 
 
 def test_a_stream_with_state_begins_after_its_reset(make: Make) -> None:

@@ -106,6 +106,7 @@ def test_the_other_partitions_of_a_failed_job_do_come(spark: SparkSession) -> No
 def test_who_leaves_early_waits_for_spark(spark: SparkSession) -> None:
     with collected(numbers(spark), budget=BUDGET) as batches:
         assert next(batches).num_rows > 0
+    spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()  # the tracker hears of the end
     assert spark.sparkContext.statusTracker().getActiveJobsIds() == []
 
 
@@ -127,7 +128,7 @@ def test_who_is_given_more_than_it_may_hold_says_so(spark: SparkSession) -> None
 def test_a_batch_that_turns_out_too_large_is_written_by_a_task(
     spark: SparkSession, sink: PostgresWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.sinks.postgres.large.budget_of", lambda _: 1)
+    monkeypatch.setattr("holdfast.sinks.collect.budget_of", lambda _: 1)
     monkeypatch.setattr("holdfast.sinks.postgres.large.is_large", lambda _: False)
     assert sink.write(attempt(0), numbers(spark)) == Apply()
     assert compare(range(ROWS), content(sink)).exact

@@ -12,11 +12,11 @@ import psycopg
 import pyarrow as pa
 import pytest
 
+from holdfast.sinks.failures import TableError, ValueRefusedError
 from holdfast.sinks.postgres.connect import connect
-from holdfast.sinks.postgres.failures import ValueRefusedError
 from holdfast.sinks.postgres.ledger_rows import read_row, replace_row
 from holdfast.sinks.postgres.ledger_tables import ensure_tables
-from holdfast.sinks.postgres.table import TableError, check_table
+from holdfast.sinks.postgres.table import check_table
 from holdfast.sinks.postgres.write import write_batch
 from lab import Postgres
 from tests.ledger_rows import ROW, attempt

@@ -25,7 +25,8 @@ PAGE = (ROOT / "docs/guides/postgresql.md").read_text()
 TYPES = dict(re.findall(r"^\| `([a-z_0-9(),<>]+)` \| ((?:`\w+` ?)+)\|$", PAGE, re.MULTILINE))
 SQL = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
 GRANTS = [block for block in SQL if block.startswith("GRANT") and "stream_role" in block]
-QUERIES = [block for block in SQL if block.startswith("SELECT")]
+PARTITIONED = [block for block in SQL if "inhparent" in block]
+QUERIES = [block for block in SQL if block.startswith("SELECT") and block not in PARTITIONED]
 BUILT_IN = "bool bytea int2 int4 int8 float4 float8 numeric text varchar bpchar name citext json"
 NAMES = f"{BUILT_IN} jsonb uuid date time timetz timestamp timestamptz interval xml inet".split()
 
@@ -93,7 +94,7 @@ def test_the_rights_on_the_page_are_enough_and_its_queries_run(
         run(limited, spark, tmp_path, table="latest", keys=["value"])
     for table in ("readings", "latest"):
         assert limited.rows(f"SELECT value FROM {table} ORDER BY 1") == [("a",), ("b",)]
-    where, hour, starts, holes, counts, writing = (limited.rows(query) for query in QUERIES)
+    where, hour, starts, holes, counts, writing = map(limited.rows, QUERIES)
     assert [row[:6] for row in where] == [
         ("readings", "readings", 1, 2, 1, 1),
         ("latest", "latest", 1, 2, 1, 1),
@@ -105,6 +106,23 @@ def test_the_rights_on_the_page_are_enough_and_its_queries_run(
         for epoch in (1, 2)
     ]
     assert (holes, counts, writing) == ([], [(2, 2)], [])
+
+
+def test_the_statements_of_a_partitioned_table_run(postgres: Postgres) -> None:
+    counting, detaching = PARTITIONED
+    (name,) = re.findall(r'PARTITION "(\w+)"', detaching)
+    with psycopg.connect(
+        postgres.create_database(f"page_{uuid.uuid4().hex[:12]}"), autocommit=True
+    ) as connection:
+        connection.execute("CREATE TABLE readings (value text) PARTITION BY LIST (value)")
+        part = f"CREATE TABLE {name} PARTITION OF readings FOR VALUES IN ('a')"
+        connection.execute(part.encode())
+        connection.execute("INSERT INTO readings VALUES ('a')")
+        assert connection.execute(counting.encode()).fetchall() == [(1,)]
+        sizes, detach, _ = detaching.split(";")
+        assert connection.execute(sizes.encode()).fetchall() == [(name, "8192 bytes")]
+        connection.execute(detach.encode())
+        assert connection.execute(counting.encode()).fetchall() == [(0,)]
 
 
 def test_the_rights_on_the_page_are_enough_to_find_an_emptied_table(

@@ -10,9 +10,10 @@ import pyarrow as pa
 import pytest
 
 from holdfast.proof.multiset import compare
+from holdfast.sinks.failures import TableError
 from holdfast.sinks.postgres.ledger_rows import replace_row
 from holdfast.sinks.postgres.ledger_tables import ensure_tables
-from holdfast.sinks.postgres.table import TableError, check_table
+from holdfast.sinks.postgres.table import check_table
 from holdfast.sinks.postgres.write import write_batch
 from tests.ledger_rows import ROW, attempt
 

@@ -45,7 +45,7 @@ def without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     path = "holdfast.sinks.collect.collected"
     monkeypatch.setattr(path, lambda batch, **_: nullcontext(batch.toArrow().to_batches()))
     monkeypatch.setattr("holdfast.sinks.postgres.large.is_large", lambda _: False)
-    monkeypatch.setattr("holdfast.sinks.postgres.large.budget_of", lambda _: 1 << 30)
+    monkeypatch.setattr("holdfast.sinks.collect.budget_of", lambda _: 1 << 30)
 
 
 @pytest.fixture

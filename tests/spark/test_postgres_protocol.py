@@ -18,11 +18,11 @@ from holdfast import points
 from holdfast.drills.kill.waiting import wait_until
 from holdfast.ids import BatchId
 from holdfast.ledger import Apply, Skip
+from holdfast.sinks.failures import UnmergeableRowsError
 from holdfast.sinks.postgres import fence as fencing
 from holdfast.sinks.postgres.fence import look_at_blockers, session_name, take
 from holdfast.sinks.postgres.ledger_rows import fence, read_row, replace_row
 from holdfast.sinks.postgres.ledger_tables import ensure_tables
-from holdfast.sinks.postgres.merge import UnmergeableRowsError
 from holdfast.sinks.postgres.send import PIECE_BYTES
 from holdfast.sinks.postgres.table import check_table
 from holdfast.sinks.postgres.target import Target

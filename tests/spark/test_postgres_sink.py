@@ -17,16 +17,17 @@ from pyspark.sql.types import LongType, StructField, StructType
 from holdfast.errors import ConfigError
 from holdfast.ids import BatchId
 from holdfast.ledger import Apply, Reason, Refuse, Skip
+from holdfast.sinks import collect
 from holdfast.sinks.collect import TooLargeError
+from holdfast.sinks.failures import LostAnswerError, TableError
 from holdfast.sinks.postgres import fence, large
-from holdfast.sinks.postgres.failures import LostAnswerError
 from holdfast.sinks.postgres.fence import session_name
 from holdfast.sinks.postgres.ledger_tables import ensure_tables
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
-from holdfast.sinks.postgres.table import TableError
 from holdfast.sinks.postgres.writer import PostgresWriter
 from tests.ledger_rows import ROW, attempt
 from tests.stand_ins import stand_in
+from tests.whole_batches import with_end
 from tests.writers import open_writer
 
 BUDGET = 1 << 10
@@ -40,15 +41,14 @@ class Batch:
     ids: list[int]
     size: int = 0
     too_large: bool = False
-    counted: int | None = None
-    kept: int = 0
-    parts: int = 2
+    is_cut: bool = False
+    """Whether a task gets no end of the rows."""
     lost: bool = False
     """Whether the task's answer does not come back."""
 
     @property
     def sparkSession(self) -> Any:  # noqa: N802 - Spark's own name
-        return SimpleNamespace(conf={large.BUDGET_SETTING: str(BUDGET)}, _jsparkSession=None)
+        return SimpleNamespace(conf={collect.BUDGET_SETTING: str(BUDGET)}, _jsparkSession=None)
 
     @property
     def _jdf(self) -> Any:
@@ -60,25 +60,13 @@ class Batch:
     def batches(self) -> Iterator[Any]:
         yield pa.record_batch([pa.array(self.ids, pa.int64())], names=["id"])
 
-    def persist(self) -> None:
-        self.kept += 1
-
-    def unpersist(self) -> None:
-        self.kept -= 1
-
-    def count(self) -> int:
-        assert self.kept == 1
-        return len(self.ids) if self.counted is None else self.counted
-
-    def coalesce(self, parts: int) -> Batch:
-        self.parts = parts
-        return self
-
     def mapInArrow(self, function: Any, schema: str) -> Any:  # noqa: N802 - Spark's own name
-        assert (self.parts, schema, self.kept) == (1, "said string", 1)
+        assert schema == "said string"
+        given = list(with_end(*self.batches))
 
         def collect() -> list[Any]:
-            said = [row for each in function(self.batches) for row in each.to_pylist()]
+            rows = iter(given[:-1] if self.is_cut else given)
+            said = [row for each in function(rows) for row in each.to_pylist()]
             if self.lost:
                 raise PySparkException("the executor is gone")
             return [SimpleNamespace(**row) for row in said]
@@ -98,6 +86,7 @@ def without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
         yield batch.batches
 
     monkeypatch.setattr("holdfast.sinks.collect.collected", collected)
+    monkeypatch.setattr(large, "with_end", lambda batch: batch)
     monkeypatch.setattr(large, "_look_there", looking)
 
 
@@ -158,7 +147,7 @@ def test_a_batch_over_the_budget_goes_by_a_task(
     counts: list[int] = []
     batch = Batch([1, 2], size=size)
     assert sink.write(attempt(0), stand_in(batch), before_commit=counts.append) == Apply()
-    assert (ways, counts, batch.kept) == ([expected], [2], 0)
+    assert (ways, counts) == ([expected], [2 if expected == "_write_here" else 0])
     assert sink.write(attempt(0), stand_in(Batch([1, 2], size=size))) == Skip()
     assert sink.write(attempt(9), stand_in(Batch([1, 2], size=size))) == Refuse(Reason.GAP)
     assert ways == [expected], "what is decided already is not run"
@@ -177,22 +166,19 @@ def test_a_batch_that_turns_out_too_large_goes_by_a_task(
 def test_what_must_not_be_committed_is_not(
     sink: PostgresWriter, *, size: int, database: str
 ) -> None:
-    def refuse(rows: int) -> None:
-        raise RuntimeError(f"stopped at {rows}")
+    def refuse(_: int) -> None:
+        raise RuntimeError("stopped")
 
-    batch = Batch([1, 2], size=size)
-    with pytest.raises(RuntimeError, match="stopped at 2"):
-        sink.write(attempt(0), stand_in(batch), before_commit=refuse)
-    assert (ids(database), batch.kept) == ([], 0)
+    with pytest.raises(RuntimeError, match="stopped"):
+        sink.write(attempt(0), stand_in(Batch([1, 2], size=size)), before_commit=refuse)
+    assert ids(database) == []
 
 
-def test_a_task_commits_as_many_rows_as_were_counted_or_none(
-    sink: PostgresWriter, database: str
-) -> None:
-    batch = Batch([1, 2], size=BUDGET + 1, counted=3)
-    with pytest.raises(Exception, match="2 rows came, 3 were expected"):
+def test_a_task_commits_all_rows_or_none(sink: PostgresWriter, database: str) -> None:
+    batch = Batch([1, 2], size=BUDGET + 1, is_cut=True)
+    with pytest.raises(Exception, match="before the end of the batch"):
         sink.write(attempt(0), stand_in(batch))
-    assert (ids(database), batch.kept) == ([], 0)
+    assert ids(database) == []
 
 
 def test_a_task_whose_answer_is_lost_is_asked_for_in_the_ledger(
@@ -211,7 +197,7 @@ def test_a_task_that_failed_before_its_commit_is_an_error(
     def fail(*_: Any) -> int:
         raise PySparkException("upstream")
 
-    monkeypatch.setattr(Batch, "count", fail)
+    monkeypatch.setattr(Batch, "mapInArrow", fail)
     with pytest.raises(PySparkException, match="upstream"):
         sink.write(attempt(0), stand_in(Batch([1], size=BUDGET + 1)))
 
@@ -365,8 +351,3 @@ def test_a_sink_is_named_by_its_table_and_never_by_its_secret() -> None:
     assert (merging.keys, merging.sequence_by) == (("a",), "at")
     with pytest.raises(ConfigError):
         PostgresSink("env:DSN", table="t", sequence_by="at")
-
-
-def test_the_budget_is_a_setting_of_the_session() -> None:
-    assert large.budget_of(stand_in(SimpleNamespace(conf={}))) == 256 << 20
-    assert large.budget_of(stand_in(SimpleNamespace(conf={large.BUDGET_SETTING: "7"}))) == 7

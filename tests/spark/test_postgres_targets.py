@@ -13,12 +13,13 @@ import pytest
 
 from holdfast.ids import BatchId
 from holdfast.ledger import Apply
+from holdfast.sinks.failures import TableError
 from holdfast.sinks.postgres.examine import examine
 from holdfast.sinks.postgres.failures import DroppedRowsError
 from holdfast.sinks.postgres.ledger_rows import find_identity, find_label, read_row, replace_row
 from holdfast.sinks.postgres.ledger_tables import ensure_tables
 from holdfast.sinks.postgres.storage import table_oid
-from holdfast.sinks.postgres.table import TableError, check_table
+from holdfast.sinks.postgres.table import check_table
 from holdfast.sinks.postgres.write import write_batch
 from holdfast.sinks.table_changed import TableChangedError
 from tests.ledger_rows import ROW, attempt

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,14 +20,16 @@ from holdfast.sinks.postgres.ledger_rows import fence, replace_row
 from holdfast.sinks.postgres.ledger_tables import ensure_tables
 from holdfast.sinks.postgres.table import check_table
 from holdfast.sinks.postgres.task import (
+    RAISED,
     PartialBatchError,
+    RowsToTheEnd,
     Task,
-    expecting,
     find_missing,
     read_answer,
 )
 from holdfast.sinks.postgres.write import write_batch
 from tests.ledger_rows import ROW, attempt
+from tests.whole_batches import marked, with_end
 
 SCHEMA = pa.schema([("id", pa.int64())])
 QUICK_MS = 40
@@ -48,7 +51,7 @@ def connection(database: str) -> Iterator[psycopg.Connection[Any]]:
 @pytest.fixture
 def task(connection: psycopg.Connection[Any], database: str) -> Task:
     target = check_table(connection, "readings", SCHEMA)
-    return Task(dsn=lambda: database, target=target, attempt=attempt(0), expected_rows=3)
+    return Task(dsn=lambda: database, target=target, attempt=attempt(0))
 
 
 @pytest.fixture
@@ -61,7 +64,7 @@ def ids(connection: psycopg.Connection[Any]) -> list[int]:
 
 
 def run(task: Task, batches: Iterator[Any] | None = None) -> str:
-    (said,) = task(iter([rows(1, 2), rows(3)]) if batches is None else batches)
+    (said,) = task(with_end(rows(1, 2), rows(3)) if batches is None else batches)
     (answer,) = said.column("said").to_pylist()
     return str(answer)
 
@@ -70,7 +73,7 @@ def test_a_task_says_what_it_decided_and_reads_its_input_to_the_end(
     task: Task, connection: psycopg.Connection[Any]
 ) -> None:
     for said in ("Apply", "Skip"):
-        batches = iter([rows(1, 2), rows(3)])
+        batches = with_end(rows(1, 2), rows(3))
         assert run(task, batches) == said
         assert list(batches) == []
     assert fence(connection, ROW, epoch=2, nonce="n2") is not None
@@ -107,14 +110,40 @@ def test_what_a_task_says_is_understood(said: str, expected: Decision) -> None:
     assert read_answer(said) == expected
 
 
-@pytest.mark.parametrize("came", [2, 4])
-def test_any_other_number_of_rows_is_not_committed(
-    task: Task, connection: psycopg.Connection[Any], came: int
+NOT_WHOLE = {
+    "no end": [marked(rows(1, 2), [False, False])],
+    "nothing": [],
+    "rows after the end": [*with_end(rows(1, 2)), marked(rows(3), [False])],
+    "a row after the end, in its record batch": [marked(rows(1, 0, 2), [False, True, False])],
+    "two ends": [*with_end(rows(1, 2)), *with_end(rows(3))],
+}
+
+
+@pytest.mark.parametrize("batches", NOT_WHOLE.values(), ids=list(NOT_WHOLE))
+def test_what_is_not_known_to_be_whole_is_not_committed(
+    task: Task, connection: psycopg.Connection[Any], batches: list[Any]
 ) -> None:
     with pytest.raises(PartialBatchError):
-        run(task, iter([rows(*range(came))]))
+        run(task, iter(batches))
     assert ids(connection) == []
-    expecting(came)(came)
+
+
+def test_a_batch_without_rows_is_whole_with_its_end(
+    task: Task, connection: psycopg.Connection[Any]
+) -> None:
+    assert run(task, iter([marked(rows(0), [True])])) == "Apply"
+    assert ids(connection) == []
+
+
+def test_what_was_read_in_part_is_not_read_again() -> None:
+    """A try that waited for a lock in the middle of its rows would commit the second half."""
+    whole = RowsToTheEnd(with_end(rows(1), rows(2)))
+    assert next(whole.read()).to_pydict() == {"id": [1]}
+    with pytest.raises(PartialBatchError, match="read before"):
+        list(whole.read())
+    untouched = RowsToTheEnd(with_end(rows(1)))
+    untouched.read()
+    assert [each.to_pydict() for each in untouched.read()] == [{"id": [1]}]
 
 
 @contextmanager
@@ -176,6 +205,55 @@ def test_another_attempt_that_stands_still_is_ended_at_the_second_look(
 
 
 @pytest.mark.usefixtures("quick")
+def test_attempts_that_wait_do_not_take_each_other_for_one_that_is_at_work(
+    task: Task, connection: psycopg.Connection[Any], *, database: str
+) -> None:
+    """As after a lost shuffle: Spark has given up one attempt, whose Python goes on to wait."""
+    with holding(task, database) as zombie, ThreadPoolExecutor(3) as attempts:
+        said = sorted(attempts.map(lambda _: run(task), range(3)))
+        assert not is_open(zombie)
+    assert said == ["Apply", "Skip", "Skip"]
+    assert ids(connection) == [1, 2, 3]
+
+
+@pytest.mark.usefixtures("quick")
+def test_another_attempt_that_waits_for_another_lock_has_the_row_and_is_waited_for(
+    task: Task,
+    connection: psycopg.Connection[Any],
+    *,
+    database: str,
+    looks: dict[int, Callable[[], object]],
+) -> None:
+    """Its COPY can wait for a row of the table: nobody else than it has the ledger row."""
+    connection.execute("CREATE TABLE others (id bigint)")
+    with psycopg.connect(database) as stranger, holding(task, database) as busy:
+        stranger.execute("LOCK TABLE others")
+        blocked = threading.Thread(target=lambda: busy.execute("LOCK TABLE others"))
+        blocked.start()
+
+        def let_go() -> None:
+            stranger.commit()
+            blocked.join()
+            busy.commit()
+
+        looks[4] = let_go
+        assert run(task) == "Apply"
+        assert is_open(busy)
+
+
+@pytest.mark.usefixtures("quick")
+def test_attempts_that_wait_for_somebody_else_do_not_wait_for_ever(
+    task: Task, connection: psycopg.Connection[Any], database: str
+) -> None:
+    with psycopg.connect(database) as stranger, ThreadPoolExecutor(2) as attempts:
+        stranger.execute("SELECT * FROM holdfast.ledger FOR UPDATE")
+        said = list(attempts.map(lambda _: run(task), range(2)))
+        assert is_open(stranger)
+    assert all(each.startswith(RAISED) for each in said)
+    assert ids(connection) == []
+
+
+@pytest.mark.usefixtures("quick")
 def test_another_attempt_that_is_at_work_is_waited_for(
     task: Task, *, database: str, looks: dict[int, Callable[[], object]]
 ) -> None:
@@ -219,7 +297,7 @@ def test_who_finds_its_batch_there_while_it_waits_says_so(
             zombie.execute("SELECT * FROM holdfast.ledger FOR UPDATE")
 
         looks[1] = commit_and_hold
-        batches = iter([rows(1, 2), rows(3)])
+        batches = with_end(rows(1, 2), rows(3))
         assert run(task, batches) == "Skip"
         assert list(batches) == []
         assert is_open(zombie)

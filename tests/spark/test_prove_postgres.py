@@ -8,8 +8,8 @@ from pyspark.sql import DataFrame
 import holdfast as hf
 from holdfast.proof.tables import prove_tables
 from holdfast.proof.values import Comparison
+from holdfast.sinks.collect import BUDGET_SETTING
 from holdfast.sinks.contents import BEYOND
-from holdfast.sinks.postgres.large import BUDGET_SETTING
 from tests.spark.file_stream import Stream
 
 COLUMNS = {

@@ -60,12 +60,6 @@ def advance_row(world: World, spark: SparkSession) -> None:
     query(world, "update holdfast.ledger set last_batch = 4 where stream = 'readings'")
 
 
-def fence_row(world: World, spark: SparkSession) -> None:
-    """Leave what a start leaves in the ledger."""
-    del spark
-    query(world, "update holdfast.ledger set epoch = epoch + 1 where stream = 'readings'")
-
-
 def lose_row(world: World, spark: SparkSession) -> None:
     del spark
     query(world, "delete from holdfast.ledger where stream = 'readings'")
@@ -98,7 +92,6 @@ def restore_delta(world: World, spark: SparkSession) -> None:
 
 MOVES: dict[Move, tuple[Scene, str]] = {
     advance_row: (READINGS, "The ledger row of readings in readings has changed: it is at batch 4"),
-    fence_row: (READINGS, "The ledger row of readings in readings has changed: it is at batch 3"),
     lose_row: (READINGS, "The ledger row of readings in readings has changed: it is gone"),
     empty_table: (READINGS, "The table of the sink readings has changed"),
     restore_table: (READINGS, "The table of the sink readings has changed"),

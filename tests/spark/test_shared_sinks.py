@@ -17,7 +17,7 @@ from holdfast.errors import ConfigError, WriteError
 from holdfast.record.epochs import newest_epoch
 from holdfast.record.leases import read_lease
 from holdfast.storage.write import open_writer
-from holdfast.streams.heartbeat import AlreadyRunningError
+from holdfast.streams.query_end import AlreadyRunningError
 from holdfast.streams.start import start
 from tests.spark.file_stream import Stream, remove, wait_until_given_up
 

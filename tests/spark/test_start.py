@@ -19,9 +19,9 @@ from holdfast.errors import ConfigError
 from holdfast.ids import BatchId
 from holdfast.ledger.coverage import read_coverage
 from holdfast.record import newest_epoch, take_lease, this_process
+from holdfast.sinks.failures import TableError
 from holdfast.sinks.postgres.ledger_rows import read_row
 from holdfast.sinks.postgres.sink import Postgres as PostgresSink
-from holdfast.sinks.postgres.table import TableError
 from holdfast.storage.write import open_writer
 from holdfast.streams.query import LeaseLostError
 from holdfast.streams.refusal import StartRefusedError
@@ -243,7 +243,7 @@ def test_a_timestamp_goes_into_a_timestamptz(stream: Stream) -> None:
 
 
 def test_a_type_without_a_form_is_refused_by_name(stream: Stream) -> None:
-    with pytest.raises(TableError, match=r"no form in PostgreSQL.*IntervalType"):
+    with pytest.raises(TableError, match=r"cannot be sent to a database.*IntervalType"):
         stream.run(df=stream.source.withColumn("span", F.expr("INTERVAL '2' YEAR")))
 
 

@@ -153,6 +153,6 @@ def test_the_points_of_drills_are_what_they_were() -> None:
         *(f"A{number}" for number in range(2, 9)),
         *("A4-fenced", "A4-marked", "A5-before", "A8-marked"),
         *(f"B{number}" for number in range(1, 5)),
-        *("asked", "copying", "fenced", "generation-opened", "journalled", "kept"),
+        *("asked", "compared", "copying", "fenced", "generation-opened", "journalled", "kept"),
         *("orphan-copied", "run-ended", "settled", "sink-written"),
     }

@@ -148,7 +148,7 @@ def test_an_executor_without_the_driver_of_postgresql_names_the_extra(
 ) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     nothing: Any = None
-    task = Task(dsn=nothing, target=nothing, attempt=nothing, expected_rows=0)
+    task = Task(dsn=nothing, target=nothing, attempt=nothing)
     (answer,) = task([])
     (said,) = answer.to_pydict()["said"]
     assert said.startswith(RAISED)

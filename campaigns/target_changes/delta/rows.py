@@ -10,8 +10,8 @@ from campaigns.target_changes.rows import (
     SCHEMA,
     THEIR_ROW,
     add_theirs,
+    first_again,
     first_to_one,
-    keep_first,
     note_first,
     only_theirs,
     remove_all,
@@ -22,6 +22,7 @@ from holdfast.formats.delta_log import LOG
 if TYPE_CHECKING:
     from campaigns.target_changes.delta.scene import DeltaScene
 
+_LISTING_TASKS = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
 _NO_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 
 
@@ -37,7 +38,7 @@ def overwrite(scene: DeltaScene) -> None:
 
 def replace_where(scene: DeltaScene) -> None:
     """Overwrite the rows of the first batch."""
-    rows = their_row(scene).selectExpr("1 AS id", "seq", "level", "amount", "note")
+    rows = their_row(scene).selectExpr("CAST(1 AS BIGINT) AS id", "seq", "level", "amount", "note")
     writer = rows.write.format("delta").mode("overwrite").option("replaceWhere", "id < 10")
     writer.save(str(scene.path))
 
@@ -55,6 +56,7 @@ def restore_to_now(scene: DeltaScene) -> None:
 def vacuum(scene: DeltaScene) -> None:
     """Delete every file that is no longer part of the table."""
     scene.theirs.conf.set(_NO_CHECK, "false")
+    scene.theirs.conf.set(_LISTING_TASKS, "2")  # else 10,000, which take two minutes
     scene.sql("VACUUM {table} RETAIN 0 HOURS")
 
 
@@ -82,9 +84,16 @@ def append_and_clean_up(scene: DeltaScene) -> None:
     clean_up(scene)
 
 
+def commit_twice_and_clean_up(scene: DeltaScene) -> None:
+    """Commit twice as another writer; then only the newest commit stays."""
+    scene.sql("ALTER TABLE {table} SET TBLPROPERTIES ('n' = '1')")
+    append_and_clean_up(scene)
+
+
 HIDDEN = Expected(
     running="arrived starts arrived", stopped="HF601", during="arrived arrived starts arrived"
 )
+GAP = Expected(running="TABLE_CHANGED HF601", stopped="HF601", during="arrived TABLE_CHANGED HF608")
 
 ROWS = (
     Change(
@@ -147,7 +156,7 @@ ROWS = (
     Change(
         name="RESTORE to before the last batch",
         act=restore_to_before,
-        effect=keep_first,
+        effect=first_again,
         appended=REPLACED,
         merged=REPLACED,
     ),
@@ -165,5 +174,13 @@ FILES = (
         appended=HIDDEN,
         merged=HIDDEN,
         why="A running stream remembers its row; a start cannot find it.",
+    ),
+    Change(
+        name="log cleaned up, with commits that the stream had not seen",
+        act=commit_twice_and_clean_up,
+        effect=add_theirs,
+        appended=GAP,
+        merged=GAP,
+        why="Nobody can tell whether one of those commits emptied the table.",
     ),
 )

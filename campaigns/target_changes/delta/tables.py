@@ -73,11 +73,16 @@ def replace_by_other(scene: DeltaScene) -> None:
     their_row(scene).write.format("delta").save(str(scene.path))
 
 
-def replace_by_longer(scene: DeltaScene) -> None:
-    """Put another table in its place that has more commits, the old ones cleaned up."""
+def replace_by_long(scene: DeltaScene) -> None:
+    """Put another table in its place that has more commits."""
     replace_by_other(scene)
     for number in range(_LONG_LOG):
         scene.sql(f"ALTER TABLE {{table}} SET TBLPROPERTIES ('n' = '{number}')")
+
+
+def replace_by_longer(scene: DeltaScene) -> None:
+    """Put another table in its place that has more commits, the old ones cleaned up."""
+    replace_by_long(scene)
     clean_up(scene)
 
 
@@ -88,7 +93,8 @@ def move_location(scene: DeltaScene) -> None:
     scene.sql(f"ALTER TABLE {{table}} SET LOCATION '{other}'")
 
 
-_GONE = refused("TABLE_CHANGED", "HF601")
+_GONE = replace(refused("TABLE_CHANGED", "HF601"), during="TABLE_CHANGED HF608")
+"""A batch that has looked before lands in what is there now, and is refused all the same."""
 _REWOUND = replace(
     refused("TABLE_CHANGED", "HF603"),
     during="arrived TABLE_CHANGED HF608",  # the batch lands in a version that was seen before
@@ -126,6 +132,7 @@ TABLES = (
         effect=remove_all,
         appended=_GONE,
         merged=_GONE,
+        lands_there=True,
     ),
     Change(
         name="directory replaced by a copy of itself",
@@ -144,6 +151,7 @@ TABLES = (
         effect=only_theirs,
         appended=_GONE,
         merged=_GONE,
+        lands_there=True,
     ),
     Change(
         name="directory replaced by another table with a longer log, cleaned up",
@@ -151,6 +159,15 @@ TABLES = (
         effect=only_theirs,
         appended=_GONE,
         merged=_GONE,
+        lands_there=True,
+    ),
+    Change(
+        name="directory replaced by another table with a longer log",
+        act=replace_by_long,
+        effect=only_theirs,
+        appended=_GONE,
+        merged=_GONE,
+        lands_there=True,
     ),
     Change(
         name="CREATE OR REPLACE TABLE",
@@ -178,11 +195,14 @@ TABLES = (
         effect=remove_all,
         appended=_GONE,
         merged=_GONE,
+        lands_there=True,
     ),
     Change(
         name="its name stands for another directory",
         setup="by_name",
         act=move_location,
+        effect=remove_all,
+        holds="other",
         appended=deleted,
         merged=deleted,
     ),

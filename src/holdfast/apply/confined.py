@@ -36,6 +36,7 @@ _FILE = re.compile(
     r"(\.?metadata(\.crc)?|(offsets|commits|sources|state)/.+"  # of a checkpoint
     r"|(generations|contracts|runs|inputs|batches|snapshots)/.+|backfill\.json)"  # of a record
 )
+_BATCH_OF_OUTPUT = re.compile(r"_spark_metadata/[0-9]+")
 _PRUNE, _RETIRE = "prune", "retire"
 
 
@@ -102,8 +103,9 @@ class _Confined:
                 changed, copy = step.place, step.aside
             case FillTree():
                 changed, copy = step.source or step.place, step.place
+                is_output = not step.marker
                 for path in step.contents:
-                    if not _is_file(path):
+                    if not (_is_file(path) or (is_output and _BATCH_OF_OUTPUT.fullmatch(path))):
                         return _say_no_file(path)
         fault = self._find_place_fault(changed, creates=False)
         return fault or self._find_place_fault(copy, creates=not isinstance(step, FillTree))

@@ -14,6 +14,7 @@ import posixpath
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from holdfast.checkpoint.commits import parse_commit_entry
@@ -94,31 +95,58 @@ def add_commits(reader: Reader, logs: Logs, first: BatchId) -> Logs:
 
 def _read_at(reader: Reader, near: BatchId) -> Logs | None:
     """Read the entries around a batch; None when it is not where the logs end."""
-    # As in `read_logs`, commits are read first, and those of planned batches once more.
-    commits = read_entries(reader, COMMITS, _batches(near, near + 1), parse=parse_commit_entry)
-    around = _batches(near - 1, near + 1)
-    offsets = read_entries(reader, OFFSETS, around, parse=parse_offset_entry)
+    # As in `read_logs`, commits come first, and those of planned batches are read once more.
+    shown = {log: _Shown.around(reader, log, near) for log in (COMMITS, OFFSETS)}
+    commits = shown[COMMITS].read(reader, near, near + 1, parse=parse_commit_entry)
+    offsets = shown[OFFSETS].read(reader, near - 1, near + 1, parse=parse_offset_entry)
     if near + 1 in offsets:
-        later = _batches(near + 2, near + 2)
-        commits |= read_entries(reader, COMMITS, later, parse=parse_commit_entry)
-        offsets |= read_entries(reader, OFFSETS, later, parse=parse_offset_entry)
+        commits |= shown[COMMITS].read(reader, near + 2, near + 2, parse=parse_commit_entry)
+        offsets |= shown[OFFSETS].read(reader, near + 2, near + 2, parse=parse_offset_entry)
     done = max(commits, default=near - 2)
     late = [batch for batch in offsets if batch > done]
-    pages = {log: reader.walk_page(log, after=f"{log}/{near}") for log in (OFFSETS, COMMITS)}
     newest = max(offsets, default=near)
     found = Logs(
-        offsets=_log(reader, OFFSETS, offsets, newest=newest, page=pages[OFFSETS]),
+        offsets=_log(reader, OFFSETS, offsets, newest=newest, page=shown[OFFSETS].page),
         commits=with_late(
-            reader, _log(reader, COMMITS, commits, newest=newest, page=pages[COMMITS]), late
+            reader, _log(reader, COMMITS, commits, newest=newest, page=shown[COMMITS].page), late
         ),
         first_read=BatchId(near - 1) if near > 1 else None,
     )
     # Names are not padded: numbers with one digit more sort elsewhere, and begin with a 1.
     longer = reader.walk_page(OFFSETS, after=f"{OFFSETS}/1{'0' * (len(str(near)) - 1)}")
-    seen = [*pages.items(), (OFFSETS, longer)]
+    seen = [*((each.log, each.page) for each in shown.values()), (OFFSETS, longer)]
     behind = [_batch_in(log, info.path) for log, page in seen for info in page.files]
     is_end = all(batch is None or batch <= newest for batch in behind)
     return found if is_end and _fits(found, near) else None
+
+
+class _Shown(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of one log, and where it begins."""
+
+    log: str
+    after: str
+    page: WalkPage
+
+    @classmethod
+    def around(cls, reader: Reader, log: str, near: BatchId) -> _Shown:
+        """List a log around a batch, and from there on."""
+        after = min(f"{log}/{each}" for each in (near, max(near - 2, 0)))
+        return cls(log=log, after=after, page=reader.walk_page(log, after=after))
+
+    def read(
+        self, reader: Reader, first: int, last: int, *, parse: Parse[T]
+    ) -> dict[BatchId, T | Unparsed]:
+        """Read the entries of some batches, without asking for those that the page has not."""
+        listed = {info.path for info in self.page.files}
+        end = None if self.page.is_last else max(listed, default=self.after)
+        batches = [
+            batch
+            for batch in _batches(first, last)
+            if (path := f"{self.log}/{batch}") in listed
+            or path <= self.after
+            or (end is not None and path > end)
+        ]
+        return read_entries(reader, self.log, batches, parse=parse)
 
 
 def _batches(first: int, last: int) -> list[BatchId]:

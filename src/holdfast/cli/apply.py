@@ -20,7 +20,7 @@ from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.kept_text import kept_lines
 from holdfast.cli.next_start_text import say_next_start
 from holdfast.cli.options import all_of, with_format, with_storage_options
-from holdfast.cli.plan_text import execute_options, needs_spark
+from holdfast.cli.plan_text import execute_options, find_spark_table
 from holdfast.errors import ConfigError
 from holdfast.plan.plan_file import Plan
 from holdfast.printable import printable
@@ -134,8 +134,9 @@ def run_plan(plan: Plan, *, execute: bool, recheck: Recheck = lambda: (), **give
         return ExitCode.DONE
     allowed = set(given["allowed"])
     check_words(plan, allowed)
-    if form == "text" and set(plan.words) <= allowed and needs_spark(plan):
-        click.echo("Some steps change a Delta table: a Spark session is started.", err=True)
+    table = find_spark_table(plan)
+    if form == "text" and set(plan.words) <= allowed and table:
+        click.echo(f"Some steps change {table}: a Spark session is started.", err=True)
     journal = apply_plan(
         plan, _stores(given), allowed=allowed, telling=_telling(plan, form), recheck=recheck
     )
@@ -147,7 +148,7 @@ def _stores(given: dict[str, Any]) -> Stores:
     return Stores(
         options=parse_options(given["storage_options"]),
         kafka_config=given["kafka_config"],
-        session=lambda: local_session("Changing a Delta table"),
+        session=lambda: local_session("Changing a table"),
         roots=given["roots"],
         code=code_of(given.get("pipeline")),
     )

@@ -16,7 +16,7 @@ _SHOWN_PARTITIONS = 16
 _SHOWN_RUNS = 20
 _ALL = "`--format json` lists all"
 _ENDS = {
-    RunEnd.LOST: "lost: another driver took over",
+    RunEnd.LOST: "lost its lease, as a rule to another driver",
     RunEnd.NOT_RECORDED: "not recorded: killed, or cut off from the record",
 }
 

@@ -88,7 +88,7 @@ def _end(record: GuardRecord) -> str:
     if run.ended == RUNNING:
         return "not recorded: it is running, or it was killed"
     last = "" if run.last_batch is None else f" after batch {run.last_batch}"
-    said = {FAILED: f"failed with {run.error}", LOST: "another driver took over"}
+    said = {FAILED: f"failed with {run.error}", LOST: "lost its lease, as a rule to another driver"}
     return f"{said.get(run.ended, run.ended)}{last}, {_time(run.ended_at)}"
 
 

@@ -34,8 +34,9 @@ def render_effect(plan: Plan) -> Iterator[str]:
     yield _line("undo", plan.undo)
     for number, need in enumerate(plan.needs):
         yield _line("" if number else "needs", f"--allow {need.word}   {need.why}")
-    if needs_spark(plan):
-        yield _line("Spark", "some steps change a Delta table: they run as Spark jobs")
+    table = find_spark_table(plan)
+    if table:
+        yield _line("Spark", f"some steps change {table}: they run as Spark jobs")
     yield _line("steps", f"{len(plan.steps)}; the plan is {plan.id}")
 
 
@@ -94,14 +95,14 @@ def outside_outputs(plan: Plan) -> tuple[str, ...]:
     return () if plan.undoes is not None else tuple(dict.fromkeys(map(str, outside)))
 
 
-def needs_spark(plan: Plan) -> bool:
-    """Return whether a step of a plan needs a Spark session."""
+def find_spark_table(plan: Plan) -> str:
+    """Return what a step of a plan changes with a Spark session; empty if none needs one."""
     for step in plan.steps:
         if isinstance(step, SettleSink):
             kind = kind_of(step.sink)
             if kind is not None and kind.settles_with_spark:
-                return True
-    return False
+                return "an Iceberg table" if kind.kind == "iceberg" else "a Delta table"
+    return ""
 
 
 def _line(head: str, text: str) -> str:

@@ -84,6 +84,7 @@ def guard_options(  # noqa: PLR0913 - what the guard needs, each by name
         ConfigError: The sink cannot be written so, or something cannot be told by options.
     """
     check_stream_name(stream)
+    _check_places(root=root, checkpoint=checkpoint)
     home = _home(root or _root_of_session())
     given = {
         STREAM: stream,
@@ -96,6 +97,15 @@ def guard_options(  # noqa: PLR0913 - what the guard needs, each by name
         given[CHECKPOINT] = checkpoint or spark_location(_own_checkpoint(home, stream))
     given |= {ACCEPT: accept} if accept else {}
     return given | ({TAKEOVER: "true"} if takeover else {})
+
+
+def _check_places(**given: object) -> None:
+    """Refuse what is no text, or holds credentials: Spark shows its options."""
+    for name, place in given.items():
+        if place is not None and not isinstance(place, str):
+            raise ConfigError(f"{name}= takes text, not {place!r}.")
+        if place:
+            parse_location(place)
 
 
 def read_options(options: Mapping[str, str]) -> Asked:
@@ -169,6 +179,11 @@ def _contract_of(sink: SinkSpec) -> SinkContract:
         raise ConfigError(
             f"{sink.display_name} cannot be told by options: its secret is not a name. Give it as "
             "env:NAME or file:PATH, or use hf.start."
+        )
+    if sink.why_not_sent is not None:
+        raise ConfigError(
+            f'format("holdfast") cannot write into {sink.display_name}: {sink.why_not_sent}, or '
+            "use hf.start."
         )
     return SinkContract(
         kind=sink.kind,

@@ -170,6 +170,13 @@ class BatchReturned(BatchEvent):
     text = "{stream} batch {batch} S7: returned to Spark"
 
 
+class BatchCompared(BatchEvent):
+    """Its range in the ledger was compared with what Spark says it has read."""
+
+    point = "compared"
+    text = "{stream} batch {batch}: the ledger has the range that Spark has read"
+
+
 class BatchRefused(BatchEvent):
     """A batch was not written, or not into every sink."""
 

@@ -93,10 +93,10 @@ class NotStarted(StreamEvent):
 
 
 class OrphanCopied(Event):
-    """A file that a killed first batch left is copied to the record."""
+    """A file of a log that another driver left half made is copied to the record."""
 
     point = "orphan-copied"
-    text = "{path}, left by a killed first batch, is copied to {kept}"
+    text = "{path}, left half made by another driver, is copied to {kept}"
     path: str
     kept: str
 
@@ -106,7 +106,7 @@ class OrphanMoved(OrphanCopied):
 
     point = ""
     level = logging.INFO
-    text = "{path}, left by a killed first batch, was moved to {kept}"
+    text = "{path}, left half made by another driver, was moved to {kept}"
 
 
 class GenerationOpened(StreamEvent):
@@ -240,6 +240,12 @@ class LeaseLost(StreamEvent):
     level = logging.ERROR
     text = "another driver has taken over; this query is stopped"
     epoch: int
+
+
+class LeaseExpired(LeaseLost):
+    """The lease was not renewed within its term, and the sink has no fence."""
+
+    text = "the lease was not renewed within its term; this query is stopped"
 
 
 class RunEnded(StreamEvent):

@@ -37,7 +37,7 @@ from holdfast.ledger.store import LedgerStore, Unreadable
 from holdfast.record.generations import ADOPTED, CLONED, Generation
 from holdfast.spark_versions import BEHAVIOURS, SparkVersion
 from holdfast.storage.read import Reader
-from holdfast.storage.remembered import CachingReader
+from holdfast.storage.remembered import CachingReader, SeenFiles
 
 MOST_STATE_FILES = 50_000
 """Of one checkpoint among many: a listing of them takes seconds in a bucket."""
@@ -71,6 +71,12 @@ class StreamPlaces(msgspec.Struct, frozen=True, kw_only=True):
     spark: SparkVersion
     sources: tuple[str, ...] = ()
     sources_before: tuple[str, ...] | None = None
+    seen: SeenFiles = msgspec.field(default_factory=SeenFiles)
+    """What was read of the checkpoint's logs by an earlier look of the same start."""
+
+    def reading_once(self) -> StreamPlaces:
+        """Return the same places, with a checkpoint whose files are asked for once."""
+        return replace(self, checkpoint=CachingReader(self.checkpoint, self.seen))
 
 
 def collect(reader: Reader, *, rows: bool = False, verify: bool = False) -> Evidence:
@@ -173,7 +179,7 @@ def collect_stream(places: StreamPlaces) -> StreamEvidence:
     Raises:
         ReadError: A directory of the checkpoint cannot be listed.
     """
-    once = replace(places, checkpoint=CachingReader(places.checkpoint))
+    once = places.reading_once()
     rows = _read_rows(once)
     return _put_together(once, collect_near(once.checkpoint, _newest_held(rows)), rows)
 
@@ -194,7 +200,7 @@ def collect_again(places: StreamPlaces, before: StreamEvidence) -> StreamEvidenc
     Raises:
         ReadError: A directory of the checkpoint cannot be listed.
     """
-    once = replace(places, checkpoint=CachingReader(places.checkpoint))
+    once = places.reading_once()
     rows = _read_rows(once)
     checkpoint = read_logs_again(once.checkpoint, before.checkpoint)
     return _put_together(once, Evidence(checkpoint=checkpoint, stores=before.stores), rows)

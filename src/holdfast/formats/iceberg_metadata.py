@@ -61,6 +61,10 @@ class Schema(msgspec.Struct, frozen=True, kw_only=True):
     fields: tuple[Column, ...] = ()
 
 
+class _Logged(msgspec.Struct, frozen=True, kw_only=True):
+    path: str = msgspec.field(name="metadata-file", default="")
+
+
 class _Metadata(msgspec.Struct, frozen=True, kw_only=True):
     uuid: str = msgspec.field(name="table-uuid", default="")
     current_id: int | None = msgspec.field(name="current-snapshot-id", default=None)
@@ -69,6 +73,7 @@ class _Metadata(msgspec.Struct, frozen=True, kw_only=True):
     refs: Mapping[str, Ref] = msgspec.field(default_factory=dict)
     schemas: tuple[Schema, ...] = ()
     schema_id: int = msgspec.field(name="current-schema-id", default=0)
+    log: tuple[_Logged, ...] = msgspec.field(name="metadata-log", default=())
 
 
 _DECODER = msgspec.json.Decoder(_Metadata)
@@ -93,6 +98,8 @@ class IcebergTable(msgspec.Struct, frozen=True, kw_only=True):
     """Its columns, as they are and were, by the ids of the schemas."""
     schema_id: int = 0
     """Of its columns as they are."""
+    older: tuple[str, ...] = ()
+    """The metadata files before this one that the table still names, oldest first."""
 
     def history(self, newest: int | None = None) -> tuple[Snapshot, ...]:
         """Return the newest snapshot of a branch and those before it, newest first.
@@ -175,4 +182,5 @@ def parse_metadata(path: str, raw: bytes) -> IcebergTable | NoTable:
         refs={name: each.snapshot_id for name, each in found.refs.items()},
         schemas={each.schema_id: each for each in found.schemas},
         schema_id=found.schema_id,
+        older=tuple(each.path for each in found.log if each.path),
     )

@@ -86,6 +86,19 @@ class LedgerStore(StrictABC, abstract=True):
         False when the old one is not there any more.
         """
 
+    def correct(self, old: LedgerRow, new: LedgerRow) -> bool:
+        """Set where the last batch ended, in a row of this driver's own; nothing else changes.
+
+        False when the row is another by now, or this kind of sink is written only where the range
+        of a batch is told beforehand.
+
+        Args:
+            old: The row that must be there.
+            new: The same with another digest and other `end_offsets`.
+        """
+        del old, new
+        return False
+
     def settle(
         self, old: LedgerRow | None, new: LedgerRow, output: Output, *, seen: str | None = None
     ) -> bool:

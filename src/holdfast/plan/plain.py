@@ -144,6 +144,18 @@ def holds_batch(case: Case, query: str, batch: int) -> bool | None:
     return all(known)
 
 
+def skips_batch(case: Case, query: str, batch: int) -> bool | None:
+    """Return whether an output leaves out a batch of this number; None when that is not known.
+
+    Spark's own sinks leave out a batch that they have, whatever it reads now.
+    """
+    known = [_holds(each, query, batch) for each in case.outputs]
+    if True in known:
+        return True
+    is_looked_at = known and not any(isinstance(each, NotRead) for each in case.outputs)
+    return False if is_looked_at else None
+
+
 def _holds(output: Output, query: str, batch: int) -> bool | None:
     match output:
         case DeltaOutput() if output.streamed(query):

@@ -102,7 +102,9 @@ def _files_read(checkpoint: Checkpoint, writer: StreamNow, place: Location) -> I
     """Yield the directories of the files that the sources of a checkpoint have read."""
     reader = open_reader(place, writer.options)
     for log in checkpoint.sources:
-        for number in (*log.compacts[-1:], *log.entries[-1:]):
+        compact = log.compacts[-1:]
+        since = (each for each in log.entries if not compact or each > compact[0])
+        for number in (*compact, *since):
             name = f"{number}.compact" if number in log.compacts else str(number)
             path = f"sources/{log.name}/{name}"
             for each in parse_file_log(path, read_chunks(reader, path)):

@@ -142,6 +142,10 @@ class FillTree(_Step, frozen=True, kw_only=True, tag="fill-tree"):
     contents: dict[str, str] = {}
     """What is written, by path."""
     marker: Marker = ""
+    stays: tuple[Reason, ...] = ()
+    """Outputs that stay as they are: what the program writes into them from now on stays too."""
+    stays_with_log: tuple[PathText, ...] = ()
+    """Of those, where a `_spark_metadata` is: Spark leaves out the batches that it has."""
 
 
 class MoveSource(_Step, frozen=True, kw_only=True, tag="move-source"):

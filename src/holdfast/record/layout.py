@@ -64,7 +64,8 @@ def check_stream_name(stream: str) -> None:
     Raises:
         ConfigError: It is not of the form, or changes with every start.
     """
-    if not is_stream_name(stream):
+    given: object = stream
+    if not isinstance(given, str) or not is_stream_name(given):
         raise ConfigError(
             f"The stream's name {stream!r} is not one: lower-case letters, digits and hyphens, "
             "beginning with a letter or digit, 63 at most."

@@ -17,7 +17,10 @@ def check_keys(keys: Sequence[str], sequence_by: str | None) -> tuple[str, ...]:
         raise ConfigError(f"keys= takes a list of columns: keys=[{keys!r}], not keys={keys!r}.")
     if not isinstance(keys, list | tuple) or not all(isinstance(key, str) for key in keys):
         raise ConfigError(f"keys= takes a list of column names, not {keys!r}.")
-    if sequence_by is not None and not isinstance(sequence_by, str):
+    if "" in keys or len(set(keys)) < len(keys):
+        raise ConfigError(f"keys= takes the name of each column once, not {keys!r}.")
+    order: object = sequence_by
+    if order == "" or (order is not None and not isinstance(order, str)):
         raise ConfigError(f"sequence_by= takes the name of one column, not {sequence_by!r}.")
     if sequence_by is not None and not keys:
         raise ConfigError("sequence_by orders rows of one key: give keys too.")

@@ -39,6 +39,17 @@ def reveal(secret: Secret) -> str:
     return found
 
 
+def check_secret(given: object, name: str) -> None:
+    """Refuse what is no name of a secret, such as an environment variable that was not set.
+
+    Raises:
+        ConfigError: It is neither text nor a function.
+    """
+    if not isinstance(given, str) and not callable(given):
+        kind = "None" if given is None else f"a value of type {type(given).__name__}"
+        raise ConfigError(f"{name}= takes env:NAME, file:PATH or a function, not {kind}.")
+
+
 def shown_name(secret: Secret) -> str:
     """Return the name of a secret, which can be shown; never what it stands for."""
     if not isinstance(secret, str):

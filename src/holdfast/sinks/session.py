@@ -6,14 +6,16 @@ Without a session, as in Spark's own Python workers, a store is opened as the co
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holdfast.errors import ConfigError
-from holdfast.spark.port import find_port, port_of
+from holdfast.spark.port import existing_session, find_port, port_of
 from holdfast.storage.hadoop_settings import check_identity, from_session
 from holdfast.storage.location import Location, needs_session, parse_location
-from holdfast.storage.open import open_reader
+from holdfast.storage.moving import Mover
+from holdfast.storage.open import load, open_reader
 from holdfast.storage.read import Reader
 from holdfast.storage.write import Writer, open_writer
 
@@ -75,6 +77,26 @@ def writer_of(spark: SparkSession | None, location: Location) -> Writer:
     if location.kind.needs_session:
         return port_of(spark).hadoop_writer(location, spark)
     return open_writer(location, store_options(spark, location))
+
+
+def mover_of(
+    spark: SparkSession | None, location: Location, options: Mapping[str, str] | None = None
+) -> Mover:
+    """Return what renames directories at a location whose store does so in one step.
+
+    Plans that are made in Python come without a session: the one of their process has to do.
+
+    Raises:
+        LocationError: This process may not open it, or it needs a session.
+        ReadError: The session has no such file system.
+        ConfigError: It is not tested how that file system renames.
+    """
+    if location.kind.needs_session:
+        spark = existing_session() if spark is None else spark
+        if spark is not None:
+            return port_of(spark).hadoop_mover(location, spark)
+    found: Mover = load(location.kind.moving)(location, options)
+    return found
 
 
 def store_options(spark: SparkSession, location: Location) -> dict[str, str]:

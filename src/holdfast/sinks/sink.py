@@ -229,6 +229,11 @@ class SinkSpec(StrictABC, abstract=True):
         """
         return "only the process that starts the stream can write them"
 
+    @property
+    def needs_own_session(self) -> bool:
+        """Whether a batch is written under settings that no other program must see."""
+        return False
+
     @classmethod
     def from_contract(cls, contract: SinkContract) -> SinkSpec | None:
         """Return the sink that a contract tells of; None when the contract does not suffice."""

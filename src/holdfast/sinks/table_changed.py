@@ -10,9 +10,12 @@ class TableChangedError(HoldfastError):
 
     code = "TABLE_CHANGED"
 
-    def __init__(self, shown: str, batch_id: int, *, why: str) -> None:
+    def __init__(self, shown: str, batch_id: int, *, why: str, is_committed: bool = False) -> None:
+        what = f"Batch {batch_id} was not written to {shown}."
+        if is_committed:
+            what = f"It is not certain that batch {batch_id} is in {shown}."
         super().__init__(
-            what=f"Batch {batch_id} was not written to {shown}.",
+            what=what,
             why=f"The table changed while the stream was running: {why}.",
             how="Start the stream again: the start checks the table and says what can be done.",
         )

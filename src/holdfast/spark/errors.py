@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 from holdfast.redact import redact
+
+if TYPE_CHECKING:
+    from holdfast.spark.classic.jvm import Java
 
 _STACK = ("at ", "Caused by", "...")
 _WORKER = "thrown from the Python worker"
+_AWAITED = "Exception thrown in awaitResult:"
+_CONDITION = re.compile(r"\[([A-Z][A-Z0-9_.]+)\]")
+_NOT_SPARKS = re.compile(r"Cannot find main error class '([A-Z][A-Z0-9_.]+)'")
+"""PySpark asks Spark for the text of every condition, and Spark does not know a connector's."""
 _MOST_CAUSES = 8
 
 
@@ -38,15 +49,27 @@ def condition_of(error: object) -> str:
     return name() or ""
 
 
+def java_condition_of(error: BaseException) -> str:
+    """Return the error condition of a Java exception that PySpark does not translate, or ''."""
+    texts = [str(at.getMessage()) for at in _java_causes(error)]
+    told = (_NOT_SPARKS.search(text) or _CONDITION.match(text) for text in texts)
+    return next((found[1] for found in told if found is not None), "")
+
+
 def java_names(error: BaseException) -> tuple[str, ...]:
     """Return the classes of a Java exception and its causes; empty when it is none."""
-    at = getattr(error, "java_exception", None)
+    return tuple(str(at.getClass().getSimpleName()) for at in _java_causes(error))
+
+
+def _java_causes(error: BaseException) -> Iterator[Java]:
+    """Yield a Java exception and its causes; nothing when it is none."""
+    at: Java | None = getattr(error, "java_exception", None)
     at = getattr(error, "_origin", None) if at is None else at
-    found: list[str] = []
-    while at is not None and len(found) < _MOST_CAUSES:
-        found.append(str(at.getClass().getSimpleName()))
+    for _ in range(_MOST_CAUSES):
+        if at is None:
+            return
+        yield at
         at = at.getCause()
-    return tuple(found)
 
 
 def first_line(error: BaseException) -> str:
@@ -55,10 +78,19 @@ def first_line(error: BaseException) -> str:
     It is the first one, where it is not py4j's or a Python worker's heading; the rest is a plan or
     a stack.
     """
-    lines = [line.strip() for line in redact(str(error)).splitlines() if line.strip()]
+    line = _first_line(redact(str(error))) or type(error).__name__
+    if not line.endswith(_AWAITED):
+        return line
+    # Spark 3.5 says of a MERGE only that it has failed; why is in the causes.
+    causes = (str(at.getMessage()).partition("\n")[0].strip() for at in _java_causes(error))
+    return redact(next((each for each in causes if not each.endswith(_AWAITED)), line))
+
+
+def _first_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     told = [line for line in lines if not line.startswith(_STACK)]
     if len(told) > 1 and told[0].startswith("An error occurred while calling"):
         return told[1].removeprefix(": ")
     if told and _WORKER in told[0]:
         return next((line for line in reversed(told) if not line.startswith("SQLSTATE")), told[0])
-    return told[0] if told else type(error).__name__
+    return told[0] if told else ""

@@ -27,9 +27,14 @@ class Untold(msgspec.Struct, frozen=True, kw_only=True):
     """What a query tells that does not say what the batch covers that it is in."""
 
     last_batch: int | None
-    """The last batch that it has finished in this run; None before that."""
-    end_offsets: frozenset[str]
-    """Of that batch, in canonical form."""
+    """The last batch that it has finished, in this run or before; None without one."""
+    end_offsets: tuple[str | None, ...]
+    """Of that batch, in canonical form, in the order of its sources; None: it has given nothing."""
+
+    @property
+    def known_ends(self) -> set[str]:
+        """The ends of the sources that have given something."""
+        return {each for each in self.end_offsets if each is not None}
 
 
 class StaticSide(msgspec.Struct, frozen=True, kw_only=True):

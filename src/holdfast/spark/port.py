@@ -6,8 +6,10 @@ adapter, a module with these functions: `classic` and `connect`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Protocol
+from uuid import uuid4
 
 from holdfast.errors import HoldfastError
 from holdfast.evidence.state_columns import PlannedState
@@ -30,6 +32,7 @@ from holdfast.spark.plans import (
 from holdfast.spark.refusal import UnsupportedSparkError
 from holdfast.spark_versions import SparkVersion
 from holdfast.storage.location import Location
+from holdfast.storage.moving import Mover
 from holdfast.storage.read import Reader
 from holdfast.storage.write import Writer
 
@@ -145,6 +148,9 @@ class Port(Protocol):
     def default_file_system(self, spark: SparkSession) -> str:
         """Return the URL of what a path without a scheme is on."""
 
+    def catalog_location(self, spark: SparkSession, name: str) -> str | None:
+        """Return where Spark's own catalog has a table; None if it cannot tell at once."""
+
     def describe_log_store(self, location: Location, spark: SparkSession) -> LogStoreSetup:
         """Return what Delta writes the log of a table on S3 with."""
 
@@ -156,6 +162,9 @@ class Port(Protocol):
 
     def hadoop_writer(self, location: Location, spark: SparkSession) -> Writer:
         """Return what writes below a location through the session's own file system."""
+
+    def hadoop_mover(self, location: Location, spark: SparkSession) -> Mover:
+        """Return what writes and renames below a location, through the same."""
 
     def iceberg_tables(self, spark: SparkSession) -> IcebergTables:
         """Return the Iceberg tables of a session, by the classes that it has of Iceberg."""
@@ -232,6 +241,44 @@ def is_certainly_gone(query: StreamingQuery, error: Exception) -> bool:
     from holdfast.spark.classic import jvm
 
     return jvm.is_certainly_gone(query, error)
+
+
+@contextmanager
+def own_view(spark: SparkSession, rows: DataFrame, name: str) -> Iterator[tuple[SparkSession, str]]:
+    """Give a session whose settings no program shares, and a view of rows in it.
+
+    Args:
+        spark: The session of the rows.
+        rows: What is seen under the name.
+        name: Of the view; where programs share the session it gets another one.
+
+    Raises:
+        UnsupportedSparkError: A session that programs share cannot be copied.
+    """
+    if not session.is_connect(spark):
+        rows.createOrReplaceTempView(name)
+        yield spark, name  # that of one query alone
+        return
+    unique = f"{name}_{uuid4().hex}"
+    with ExitStack() as opened:
+        rows.createOrReplaceTempView(unique)
+        try:
+            copied = opened.enter_context(session.own_session(spark))
+            copied.catalog.tableExists(unique)  # views are copied when a name is first looked up
+        finally:
+            spark.catalog.dropTempView(unique)  # the program's session keeps nothing of ours
+        yield copied, unique
+
+
+def check_own_sessions(spark: SparkSession) -> None:
+    """Refuse a session that programs share and that cannot be copied.
+
+    Raises:
+        UnsupportedSparkError: It is one.
+    """
+    if session.is_connect(spark):
+        with session.own_session(spark):
+            pass
 
 
 def query_class(query: StreamingQuery) -> type | None:

@@ -124,6 +124,7 @@ SCHEMES: dict[str, Scheme] = {
         name="hdfs",
         reader=_HDFS,
         writer=_HDFS_WRITTEN,
+        moving=_HDFS,
         needs_session=True,
         store="hdfs",
         host="host",

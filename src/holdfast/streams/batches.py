@@ -30,6 +30,7 @@ from holdfast.spark.plans import Untold
 from holdfast.spark.port import RunningQuery
 from holdfast.streams.heartbeat import LeaseRenewer
 from holdfast.streams.query_end import StoppedError
+from holdfast.streams.replaced_range import Comparison, RangeReplacedError, correct_ledgers
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -136,8 +137,14 @@ class BatchWriter(msgspec.Struct, frozen=True, kw_only=True):
             why = f"{covered.path}: {covered.reason}."
             raise BatchRefusedError(self.stream, batch_id, why=why)
         assert isinstance(covered, Coverage)
-        strange = find_strange(self.query.end_offsets(), covered)
+        running = self.query.end_offsets()
+        strange = find_strange(running, covered)
         if strange is not None:
+            if isinstance(running, Untold) and self.correct(running) in (
+                Comparison.SAME,
+                Comparison.CORRECTED,
+            ):
+                raise RangeReplacedError(self.stream, strange)
             # A fenced driver can still write the checkpoint; on S3 its late request replaces ours.
             why = f"offsets/{strange} is not what this query has planned: another driver wrote it."
             raise BatchRefusedError(self.stream, batch_id, why=why)
@@ -161,6 +168,20 @@ class BatchWriter(msgspec.Struct, frozen=True, kw_only=True):
             end_offsets=covered.end_offsets,
         )
         return [replace(first, sink=sink.name) for sink in self.sinks]
+
+    def correct(self, told: Untold) -> Comparison:
+        """Compare the ledgers with what Spark has read of a batch of this run; correct them.
+
+        Raises:
+            HoldfastError: A ledger cannot be written.
+        """
+        return correct_ledgers(
+            self.sinks,
+            told,
+            stream=self.stream,
+            lease=self.renewer.lease,
+            first_batch=self.spool.first_batch,
+        )
 
     def _drain(self, batch: DataFrame, batch_id: BatchId, *, is_given: bool) -> None:
         """Run a batch that was not run for its rows through to nothing, when the query has state.
@@ -196,4 +217,4 @@ def find_strange(running: set[str] | Untold | None, covered: Coverage) -> int | 
     before = covered.batch_id - 1
     if running.last_batch != before:
         return None  # it is the first of this run
-    return None if same_offsets(set(running.end_offsets), covered.start_offsets) else before
+    return None if same_offsets(running.known_ends, covered.start_offsets) else before

@@ -135,7 +135,7 @@ def _case(
             query=Query(sources=len(now.sources), operators=now.operators),
             spark=version,
             sources=now.sources,
-            sources_before=None if before is None else before.sources,
+            sources_before=None if before is None else before.sources or None,
         )
     )
     query = QueryToStart(now=now, before=before, state=state, spark=version)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ import msgspec
 from holdfast import clock
 from holdfast.errors import HoldfastError
 from holdfast.events import emit
+from holdfast.events.event import Warned
 from holdfast.events.starts import LeaseLost
 from holdfast.ledger.row import LedgerRow
 from holdfast.ledger.store import Unreadable
@@ -23,11 +25,14 @@ from holdfast.record.leases import read_lease
 from holdfast.record.owner import is_ending, this_process
 from holdfast.sinks.kinds import sink_of
 from holdfast.sinks.session import writer_of
+from holdfast.spark.errors import spark_errors
+from holdfast.spark.plans import Untold
 from holdfast.spark.port import port_of
 from holdfast.storage.location import parse_location
 from holdfast.streams.batches import BatchWriter
 from holdfast.streams.fan_out import BatchSpool
 from holdfast.streams.heartbeat import THREAD, LeaseRenewer
+from holdfast.streams.replaced_range import Comparison, Looks
 from holdfast.streams.sent import Sent
 from holdfast.version import __version__
 
@@ -91,7 +96,7 @@ def receive(content: bytes) -> FarWriter:
         raise
     except HoldfastError as error:
         raise FarEndError(f"On the server: {error.what}", error.why, error.how) from None
-    return FarWriter(sent, sinks=sinks, renewer=renewer, record=record)
+    return FarWriter(sent, sinks=sinks, renewer=renewer, record=record, spark=spark)
 
 
 def _check_record(record: Writer, sent: Sent) -> None:
@@ -145,6 +150,9 @@ class FarRenewer(LeaseRenewer):
         self._parent = os.getppid()
         self._spark = spark
         self._query_id = str(sent.binding.query_id)
+        self.look: Callable[[int], bool] | None = None
+        """Compares a batch with what Spark has read; False: it could not yet, ask again."""
+        self._looks = Looks()
 
     def begin(self) -> None:
         """Be the owner from now on.
@@ -160,6 +168,8 @@ class FarRenewer(LeaseRenewer):
                 "Leave that driver running; nothing is lost.",
             )
         threading.Thread(target=self._keep, name=THREAD, daemon=True).start()
+        # Of its own: a call to a server that is gone takes minutes.
+        threading.Thread(target=self._keep_looking, daemon=True).start()
 
     def holds(self) -> bool:
         """Return whether the lease is held, and the server lives: asked before every commit."""
@@ -180,6 +190,30 @@ class FarRenewer(LeaseRenewer):
         self.is_over = True
         os._exit(1)  # an orphan, or a query that did not stop: a batch in hand is not committed
 
+    def _keep_looking(self) -> None:
+        never = threading.Event()
+        while not self.is_over:
+            never.wait(_LOOK_SECONDS)
+            self._look_between()
+
+    def _look_between(self) -> None:
+        """Compare the last batch with what Spark has read, while no other one is written."""
+        batch = self.last_batch
+        if self.look is None or batch is None or not self._looks.is_due(batch):
+            return
+        if not self.writing().acquire(blocking=False):
+            return  # that batch is compared with the one before
+        fails: tuple[type[Exception], ...] = (HoldfastError, ValueError, KeyError, TypeError)
+        try:
+            self._looks.note(batch, is_done=self.look(batch))
+        except (*fails, *spark_errors()) as error:
+            self._looks.note(batch, is_done=False)
+            if self._looks.tries == 1:
+                why = f"batch {batch} could not be compared yet: {type(error).__name__}"
+                emit(Warned(why))
+        finally:
+            self.writing().release()
+
     def _is_child(self) -> bool:
         return os.getppid() == self._parent and not is_ending(self._parent)
 
@@ -194,9 +228,25 @@ class FarWriter:
     """Writes the batches of a stream that another process has started: what Spark calls."""
 
     def __init__(
-        self, sent: Sent, *, sinks: tuple[SinkSpec, ...], renewer: FarRenewer, record: Writer
+        self,
+        sent: Sent,
+        *,
+        sinks: tuple[SinkSpec, ...],
+        renewer: FarRenewer,
+        record: Writer,
+        spark: SparkSession,
     ) -> None:
-        """Open nothing yet: the columns are known with the first batch."""
+        """Open nothing yet: the columns are known with the first batch.
+
+        Args:
+            sent: What the start has sent.
+            sinks: Each can be written from here.
+            renewer: Keeps the lease.
+            record: Of the stream.
+            spark: The session that knows the query. Since Spark 4.3 that of a batch is a copy of
+                it, which knows none.
+        """
+        self._spark = spark
         self._sent = sent
         self._sinks = sinks
         self._renewer = renewer
@@ -207,13 +257,21 @@ class FarWriter:
         """Write one batch."""
         if self._writer is None:
             self._writer = self._open(batch)
+            self._renewer.look = self._look
         self._writer(batch, number)
+
+    def _look(self, batch_id: int) -> bool:
+        assert self._writer is not None
+        told = self._writer.query.end_offsets()
+        if not isinstance(told, Untold) or told.last_batch != batch_id:
+            return False
+        return self._writer.correct(told) is not Comparison.FAILED
 
     def _open(self, batch: DataFrame) -> BatchWriter:
         sent, spark = self._sent, batch.sparkSession
         named = {"stream": sent.stream, "output_mode": sent.output_mode}
         return BatchWriter(
-            query=port_of(spark).running_query(spark, str(sent.binding.query_id)),
+            query=port_of(spark).running_query(self._spark, str(sent.binding.query_id)),
             stream=sent.stream,
             generation=sent.generation,
             binding=sent.binding,

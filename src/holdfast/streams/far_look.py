@@ -5,6 +5,7 @@ A function that Spark unpickles there raises its answer, so nothing is started a
 
 from __future__ import annotations
 
+import hashlib
 import platform
 import re
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from holdfast.errors import HoldfastError
 from holdfast.printable import printable
 from holdfast.redact import redact
 from holdfast.spark.errors import spark_errors
+from holdfast.storage.open import open_reader
 from holdfast.version import __version__
 
 if TYPE_CHECKING:
@@ -26,6 +28,16 @@ _BEGIN, _END = "holdfast-look:", ":holdfast-look"
 _ANSWER = re.compile(f"{_BEGIN}(.*?){_END}", re.DOTALL)
 _MODULES = ("psycopg", "deltalake", "confluent_kafka", "pyarrow", "obstore")
 _NO_MODULE = re.compile(r"No module named '([\w.]+)'")
+
+
+class RootLook(msgspec.Struct, frozen=True, kw_only=True):
+    """What one Python sees in the root: it may hold thousands of streams, so no names are sent."""
+
+    entries: int = 0
+    digest: str = ""
+    """Of their names."""
+    problem: str = ""
+    """Why it could not be listed."""
 
 
 class Looked(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,12 +51,15 @@ class Looked(msgspec.Struct, frozen=True, kw_only=True):
     secrets: dict[str, str] = msgspec.field(default_factory=dict)
     """Of each secret that was asked for, why it cannot be used; empty when it can."""
     host: str = ""
+    root: RootLook | None = None
+    """None when it was not asked for."""
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """What is asked: names alone."""
 
     secrets: tuple[str, ...] = ()
+    root: str | None = None
 
 
 class Question:
@@ -87,7 +102,18 @@ def look(asked: Asked) -> Looked:
         modules=tuple(each for each in _MODULES if find_spec(each) is not None),
         secrets={each: _find_problem(each) for each in asked.secrets},
         host=platform.node(),
+        root=_look_at_root(asked.root) if asked.root else None,
     )
+
+
+def _look_at_root(root: str) -> RootLook:
+    try:
+        found = open_reader(root).list()
+    except HoldfastError as error:
+        return RootLook(problem=error.why)
+    names = sorted((*(info.path for info in found.files), *found.directories))
+    digest = hashlib.sha256("\n".join(names).encode("utf-8", "surrogateescape")).hexdigest()
+    return RootLook(entries=len(names), digest=digest)
 
 
 def ask(spark: SparkSession, asked: Asked) -> Looked | str:

@@ -26,6 +26,7 @@ from holdfast.rules import own_catalogue
 from holdfast.sinks.sink import SinkWriter
 from holdfast.sources.probe import SourceProbe
 from holdfast.spark_versions import SparkVersion
+from holdfast.storage.remembered import SeenFiles
 from holdfast.streams.accepting import (
     Accepted,
     Given,
@@ -35,7 +36,7 @@ from holdfast.streams.accepting import (
     say_findings,
 )
 from holdfast.streams.native_outputs import find_in_outputs
-from holdfast.streams.orphan import move_orphans_aside
+from holdfast.streams.orphan import move_drafts_aside, move_orphans_aside
 from holdfast.streams.place import Place
 from holdfast.streams.refusal import (
     FenceNotTakenError,
@@ -72,6 +73,8 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
     probes: Probes
     state: tuple[PlannedState | None, ...] = ()
     """Of each stateful operator, the columns that it would bind."""
+    seen: SeenFiles = msgspec.field(default_factory=SeenFiles)
+    """What the first look has read of the logs: the look after the fence asks what changed."""
 
     @property
     def ledgers(self) -> tuple[tuple[SinkWriter, LedgerStore], ...]:
@@ -140,6 +143,7 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
         for (sink, ledger), known in zip(self.ledgers, evidence.sinks, strict=True):
             if not self._take(ledger, known, evidence, accepted=accepted):
                 raise FenceNotTakenError(self.place.stream, sink.display_name)
+        move_drafts_aside(evidence.checkpoint, self.place.checkpoint, self.place.record)
         # What was read before the fence is older than it: judged again.
         found = _readable(collect_again(self._places, evidence))
         case = self._case(found, ())
@@ -182,7 +186,8 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
             query=self.query,
             spark=self.spark,
             sources=self.contract.sources,
-            sources_before=None if self.before is None else self.before.sources,
+            sources_before=None if self.before is None else self.before.sources or None,
+            seen=self.seen,
         )
 
     def _look(self, sink: SinkWriter, ledger: LedgerStore) -> LedgerLook:

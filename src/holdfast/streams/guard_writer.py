@@ -13,6 +13,7 @@ from holdfast.sinks.given import as_sinks
 from holdfast.sinks.sink import SinkSpec
 from holdfast.spark.plans import WriterOptions
 from holdfast.spark.port import read_writer
+from holdfast.streams.resolve import refuse_continuous
 from holdfast.streams.start import Start
 
 if TYPE_CHECKING:
@@ -47,9 +48,11 @@ def guard(  # noqa: PLR0913 - what Spark and the guard need, each by name
         takeover: As for `start`.
 
     Raises:
-        ConfigError: It is no such chain, or has a function of its own as its sink.
+        ConfigError: It is no such chain, has a function of its own as its sink, or a continuous
+            trigger.
     """
     told = _read(writer)
+    refuse_continuous(told.trigger)
     return GuardedWriter(
         Start(
             df=told.df,

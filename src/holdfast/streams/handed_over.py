@@ -6,7 +6,7 @@ That process is then the stream's owner: this one can end, or be killed, and the
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
@@ -15,12 +15,15 @@ from holdfast.events.event import Warned
 from holdfast.record.epochs import is_taken
 from holdfast.record.leases import Lease, read_lease
 from holdfast.spark.errors import spark_errors
+from holdfast.spark.progress import read_progress
 from holdfast.streams.heartbeat import LeaseRenewer
+from holdfast.streams.replaced_range import correct_ledgers
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from holdfast.sinks.sink import SinkWriter
+    from holdfast.spark.plans import Untold
     from holdfast.spark.port import Port
     from holdfast.storage.write import Writer
 
@@ -52,10 +55,28 @@ class HandedOver(LeaseRenewer):
 
     def _end_run(self, query: StreamingQuery) -> None:
         """Say what Spark tells of the last batch: what was written is known where it was."""
-        with suppress(*spark_errors(), KeyError, TypeError):
+        fails = (*spark_errors(), KeyError, TypeError, AttributeError, ValueError, HoldfastError)
+        with suppress(*fails):  # the process of the batches has compared the last one, or tried to
             progress = query.lastProgress
-            self.last_batch = None if progress is None else int(progress["batchId"])
+            told = None if progress is None else read_progress(progress.json)
+            self.last_batch = None if told is None else told.last_batch
+            if told is not None and not self.is_lost:
+                self._look_at_the_end(told)
         super()._end_run(query)
+
+    def _look_at_the_end(self, told: Untold) -> None:
+        """Compare the last batch with what Spark has read: no other batch follows that would."""
+        assert self._run is not None
+        with ExitStack() as opened:
+            for ledger in (sink.ledger for sink in self._sinks if sink.ledger is not None):
+                opened.callback(ledger.close)
+            correct_ledgers(
+                self._sinks,
+                told,
+                stream=self._stream,
+                lease=self._lease,
+                first_batch=self._run.first_batch,
+            )
 
     def _give_up(self) -> None:
         """Release the lease as its last owner has written it, unless another driver has it."""

@@ -13,10 +13,25 @@ from holdfast import clock
 from holdfast.errors import HoldfastError
 from holdfast.events import emit
 from holdfast.events.event import Warned
-from holdfast.events.starts import LeaseLost, LeaseNotRenewed, LeaseReleased, LeaseRenewed, RunEnded
+from holdfast.events.starts import (
+    LeaseExpired,
+    LeaseLost,
+    LeaseNotRenewed,
+    LeaseReleased,
+    LeaseRenewed,
+    RunEnded,
+)
 from holdfast.record.leases import Lease, release, renew
 from holdfast.record.runs import FAILED, FINISHED, LOST, STOPPED, Run, write_run
-from holdfast.streams.query_end import StoppedError, error_of, has_ended, is_active, stop_query
+from holdfast.streams.query_end import (
+    AlreadyRunningError,
+    StoppedError,
+    close_sink,
+    error_of,
+    has_ended,
+    is_active,
+    stop_query,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,22 +46,6 @@ SECONDS_TO_END = 20.0
 THREAD = "holdfast-lease"
 _RUNNING: dict[str, tuple[StreamingQuery, LeaseRenewer]] = {}
 """The queries that this process runs, by the location of their record."""
-
-
-class AlreadyRunningError(HoldfastError):
-    """A query of the stream runs in this process already; it keeps running."""
-
-    code = "ALREADY_RUNNING"
-
-    def __init__(self, stream: str, query_id: str = "") -> None:
-        self.query_id = query_id
-        running = f" as query {query_id}" if query_id else ""
-        super().__init__(
-            what=f"{stream} was not started a second time; nothing was written.",
-            why=f"This process already runs {stream}{running}, and that query keeps running.",
-            how="Stop it with query.stop() before you start it again. Without the variable: "
-            f'[q.stop() for q in spark.streams.active if q.name == "{stream}"]',
-        )
 
 
 class LeaseRenewer:
@@ -74,6 +73,8 @@ class LeaseRenewer:
         self._has_ended, self._is_done = threading.Event(), threading.Event()
         """Set when the query has ended, and when everything is done after that."""
         self.is_lost = False
+        self.is_unconfirmed = False
+        """Whether it is given up without a sign of another driver: it was not renewed in time."""
         self.is_stopping = False
         """Whether this program has asked for the query's end."""
         self.is_over = False
@@ -203,16 +204,19 @@ class LeaseRenewer:
         while not self.is_lost and not has_ended(query, self._pause_s):
             self._renew()
             if any(sink.is_native for sink in self._sinks):  # no fence holds for it meanwhile
-                self.is_lost = not self.is_confirmed()
+                self.is_unconfirmed = not self.is_confirmed() and not self.is_lost
+                if self.is_unconfirmed:
+                    self.is_lost = True
         if self.is_lost:
-            emit(LeaseLost(self._stream, epoch=self._lease.epoch))
+            event = LeaseExpired if self.is_unconfirmed else LeaseLost
+            emit(event(self._stream, epoch=self._lease.epoch))
             stop_query(query)
         self._has_ended.set()
         self._stop_requests.put(False)
         with self._busy:
             self.is_over = True
             for sink in self._sinks:
-                _close(sink)
+                close_sink(sink)
             self._end_run(query)
             if not self.is_lost:
                 self._give_up()
@@ -259,14 +263,6 @@ class LeaseRenewer:
         except HoldfastError as error:
             emit(Warned(f"the lease could not be given up: {error.why}"))
         emit(LeaseReleased(self._stream, epoch=self._lease.epoch))
-
-
-def _close(sink: SinkWriter) -> None:
-    """Close a sink; whatever it raises, the lease must be released."""
-    try:
-        sink.close()
-    except Exception as error:  # noqa: BLE001 - a user's sink can raise anything
-        emit(Warned(f"{sink.display_name} could not be closed: {type(error).__name__}"))
 
 
 def _end_all() -> None:

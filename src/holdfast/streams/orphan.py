@@ -1,18 +1,28 @@
-"""The one change to a checkpoint outside of a plan: the temp file that stops batch 0 for ever.
+"""The one change to a checkpoint outside of a plan: temp files of logs, left by another driver.
 
-A driver that is killed while it writes `offsets/0` leaves `offsets/.0.<uuid>.tmp`, and Spark 4.1
-and later then refuse every start (`STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY`). Nothing has run
-yet, so nothing is in it that is needed. It is copied into the record, read back and compared, and
-only then deleted.
+Spark writes `offsets/.N.<uuid>.tmp` and renames it to `offsets/N`. One that is still there when
+this start holds the lease is of a driver that was killed, or halted just before its rename:
+
+- before the first batch, Spark 4.1 and later then refuse every start
+  (`STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY`);
+- later, on a disk, a driver that was replaced and goes on would rename it over what the new driver
+  has written: Spark looks whether the name is free, and then replaces what is there.
+
+No start of Spark reads such a file. It is copied into the record, read back and compared, and only
+then deleted: a rename that comes later fails.
 """
 
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from holdfast.checkpoint.layout import COMMITS, OFFSETS
+from holdfast.checkpoint.layout import COMMITS, OFFSETS, SOURCES, Kind
+from holdfast.checkpoint.logs import named
+from holdfast.errors import HoldfastError
 from holdfast.events import emit
+from holdfast.events.event import Warned
 from holdfast.events.starts import OrphanCopied, OrphanMoved
 from holdfast.record.layout import REMOVED
 
@@ -34,16 +44,40 @@ def move_orphans_aside(checkpoint: Checkpoint, there: Writer, record: Writer) ->
     orphans = [
         path for path in checkpoint.leftovers if posixpath.dirname(path) in (OFFSETS, COMMITS)
     ]
-    for path in orphans:
+    return bool(orphans) and _move_aside(orphans, there, record)
+
+
+def move_drafts_aside(checkpoint: Checkpoint, there: Writer, record: Writer) -> None:
+    """Move aside what would decide the range of a batch, on a disk, once the sinks are fenced.
+
+    A late request to an object store needs no such file. What cannot be moved stays, and is said.
+    """
+    if not there.location.kind.has_checksum_files:
+        return
+    stays = f"in {there.location} a file that another driver left half made stays"
+    logs = (OFFSETS, *(f"{SOURCES}/{each.name}" for each in checkpoint.sources))
+    try:
+        for log in logs:
+            drafts = named([info.path for info in there.list(log).files], Kind.TEMP)
+            if not _move_aside(drafts, there, record):
+                emit(Warned(f"{stays}: its copy in the record is not the same."))
+    except HoldfastError as error:
+        emit(Warned(f"{stays}: {error.why}"))
+
+
+def _move_aside(paths: Collection[str], there: Writer, record: Writer) -> bool:
+    """Copy files into the record, compare, and delete them; False when a copy differs."""
+    for path in paths:
         content = there.read(path)
         if content is None:
             continue
-        kept = f"{REMOVED}/{posixpath.basename(path).lstrip('.')}"
+        directory, name = posixpath.split(path)
+        kept = f"{REMOVED}/{directory}/{name.lstrip('.')}"
         record.put(kept, content)
         if record.read(kept) != content:
             return False
         emit(OrphanCopied(path=path, kept=kept))
         there.delete(path)
-        there.delete(f"{posixpath.dirname(path)}/.{posixpath.basename(path)}.crc")
+        there.delete(f"{directory}/.{name}.crc")
         emit(OrphanMoved(path=path, kept=kept))
-    return bool(orphans)
+    return True

@@ -143,8 +143,8 @@ def find_place(
         RecordError, ReadError: The record cannot be used.
     """
     check_stream_name(stream)
-    home = _find_root(spark, root)
-    check_shape(writer_of(spark, home), stream)
+    above = _open_root(spark, root, stream)
+    home = above.location
     record = writer_of(spark, record_location(home, stream))
     adopted = None if checkpoint is None else place_of(spark, checkpoint)
     known = current_generation(record)
@@ -164,7 +164,7 @@ def find_place(
         checkpoint=writer_of(spark, _as_spelt(generation, own, adopted)),
         is_written_down=known is not None,
     )
-    _check_place(place, writer_of(spark, home), own)
+    _check_place(place, above, own)
     return place
 
 
@@ -174,7 +174,8 @@ def _as_spelt(generation: Generation, *given: Location | None) -> Location:
     return next((each for each in given if each == place), place)
 
 
-def _find_root(spark: SparkSession | None, root: str | None) -> Location:
+def _open_root(spark: SparkSession | None, root: str | None, stream: str) -> Writer:
+    """Return what writes below the root, once the stream's record is seen to have its shape."""
     text = root or (spark.conf.get(ROOT_SETTING, None) if spark else None)
     if not text:
         raise ConfigError(f"Give root=, or set {ROOT_SETTING} in the session.")
@@ -186,7 +187,9 @@ def _find_root(spark: SparkSession | None, root: str | None) -> Location:
     if (part := changing_part(home)) is not None:
         changing = "If that changes, every start is a new stream, which reads everything again"
         emit(Warned(f"the root {home} holds {part}. {changing}: use one root for good"))
-    return home
+    above = writer_of(spark, home)
+    check_shape(above, stream)
+    return above
 
 
 def _check_place(place: Place, root: Reader, own: Location) -> None:

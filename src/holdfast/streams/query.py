@@ -1,4 +1,4 @@
-"""The query that `start` returns: Spark's own, which also says when another driver took over."""
+"""The query that `start` returns: Spark's own, which also says when its lease was lost."""
 
 from __future__ import annotations
 
@@ -24,13 +24,22 @@ else:  # each kind of session has a class of its own
 
 
 class LeaseLostError(HoldfastError):
-    """The query was stopped because another driver has taken over; there may be work left."""
+    """The query was stopped because it lost its lease; there may be work left."""
 
     code = "LEASE_LOST"
 
-    def __init__(self, stream: str) -> None:
+    def __init__(self, stream: str, *, is_unconfirmed: bool = False) -> None:
+        what = f"{stream} was stopped before its end."
+        if is_unconfirmed:
+            super().__init__(
+                what=what,
+                why="Its lease was not renewed within its term, and its sink has no fence. "
+                "Whether another driver has taken over is not known.",
+                how="If no other driver runs the stream, start it again.",
+            )
+            return
         super().__init__(
-            what=f"{stream} was stopped before its end.",
+            what=what,
             why="Another driver has taken it over.",
             how="Leave that driver running; nothing is lost. This program can end.",
         )
@@ -59,7 +68,7 @@ class GuardedCalls(_Methods):
         """Wait as Spark's does; a batch that a stop has interrupted is no error.
 
         Raises:
-            LeaseLostError: It was stopped for another driver.
+            LeaseLostError: It was stopped because it lost its lease.
             StreamingQueryException: It failed; what that means is added as a note.
         """
         try:
@@ -70,7 +79,7 @@ class GuardedCalls(_Methods):
                 raise
             ended = True
         if self._renewer.is_lost and not self.isActive:
-            raise LeaseLostError(self._stream)
+            raise LeaseLostError(self._stream, is_unconfirmed=self._renewer.is_unconfirmed)
         return ended
 
     def _await(self, timeout: Any) -> bool | None:

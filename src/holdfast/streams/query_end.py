@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from holdfast.sinks.sink import SinkWriter
+
 
 class StoppedError(HoldfastError):
     """The query was being stopped before its batch was committed."""
@@ -26,6 +28,22 @@ class StoppedError(HoldfastError):
             what=f"A batch of {stream} with {rows:,} rows was not committed.",
             why="The query is being stopped, or another driver has taken over.",
             how="Nothing is lost: the next start runs the batch again.",
+        )
+
+
+class AlreadyRunningError(HoldfastError):
+    """A query of the stream runs in this process already; it keeps running."""
+
+    code = "ALREADY_RUNNING"
+
+    def __init__(self, stream: str, query_id: str = "") -> None:
+        self.query_id = query_id
+        running = f" as query {query_id}" if query_id else ""
+        super().__init__(
+            what=f"{stream} was not started a second time; nothing was written.",
+            why=f"This process already runs {stream}{running}, and that query keeps running.",
+            how="Stop it with query.stop() before you start it again. Without the variable: "
+            f'[q.stop() for q in spark.streams.active if q.name == "{stream}"]',
         )
 
 
@@ -76,3 +94,11 @@ def error_of(query: StreamingQuery) -> str:
     except spark_errors() as gone:  # the JVM is
         return type(gone).__name__
     return "" if error is None else condition_of(error) or type(error).__name__
+
+
+def close_sink(sink: SinkWriter) -> None:
+    """Close a sink; whatever it raises, the lease must be released."""
+    try:
+        sink.close()
+    except Exception as error:  # noqa: BLE001 - a user's sink can raise anything
+        emit(Warned(f"{sink.display_name} could not be closed: {type(error).__name__}"))

@@ -129,7 +129,7 @@ class FenceNotTakenError(HoldfastError):
 
 
 class LeaseLostAtStartError(HoldfastError):
-    """Another driver, or a plan, took the lease while a start was paused."""
+    """Another driver, or a plan, took the lease during a start."""
 
     code = "LEASE_LOST_AT_START"
     retryable = True
@@ -137,7 +137,7 @@ class LeaseLostAtStartError(HoldfastError):
     def __init__(self, stream: str) -> None:
         super().__init__(
             what=f"{stream} was not started; no batch was written.",
-            why="This start was paused for longer than its lease lasts, and another driver or "
-            "`holdfast apply` has taken the lease.",
+            why="Another driver or `holdfast apply` has taken the lease meanwhile: by a takeover, "
+            "or because this start was paused for longer than its lease lasts.",
             how="Make sure that no other driver is to run it, then start again.",
         )

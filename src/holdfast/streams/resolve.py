@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 FORBIDDEN = "forbidden"
-_TRIGGERS = {"processingTime", "once", "continuous", "availableNow", "realTime"}
+_TRIGGERS = {"processingTime", "once", "availableNow", "realTime"}
+_CONTINUOUS = "continuous"
 
 
 def check_session(spark: SparkSession) -> SparkVersion:
@@ -64,12 +65,28 @@ def check_trigger(trigger: object) -> None:
     Raises:
         ConfigError: It is not.
     """
+    if isinstance(trigger, dict) and _CONTINUOUS in trigger:
+        refuse_continuous(_CONTINUOUS)
     if trigger is None or (isinstance(trigger, dict) and set(trigger) <= _TRIGGERS):
         return
     raise ConfigError(
         f"trigger={trigger!r} is not a trigger. Write Spark's own options as a dictionary, for "
         'example trigger={"processingTime": "10 seconds"} or trigger={"availableNow": True}.'
     )
+
+
+def refuse_continuous(trigger: str) -> None:
+    """Refuse a continuous trigger, as it was given or as Spark prints it.
+
+    Raises:
+        ConfigError: It is one.
+    """
+    if _CONTINUOUS in trigger.lower():
+        raise ConfigError(
+            "A guarded stream takes no continuous trigger, with hf.Native neither: continuous "
+            "processing has no micro-batches, and a guard is a guard of batches. Use "
+            'trigger={"processingTime": "1 second"}, or run the query without a guard.'
+        )
 
 
 def check_reset(reset: str | None) -> str:

@@ -10,12 +10,14 @@ import msgspec
 from holdfast.errors import ConfigError
 from holdfast.events import emit
 from holdfast.events.event import Warned
+from holdfast.sinks.collect import budget_of
 from holdfast.sinks.sink import SinkSpec
+from holdfast.spark.port import check_own_sessions
 from holdfast.streams.sent import Sent
 from holdfast.version import __version__
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from holdfast.evidence.stream import StreamEvidence
     from holdfast.streams.guard import Guard
@@ -39,11 +41,16 @@ class SentWriter:
         raise NotImplementedError
 
 
-def check_sendable(sinks: Sequence[SinkSpec]) -> None:
+def check_sendable(sinks: Sequence[SinkSpec], spark: SparkSession) -> None:
     """Refuse sinks whose batches only the process of the start can write, each by its name.
+
+    Args:
+        sinks: Of the stream.
+        spark: The session.
 
     Raises:
         ConfigError: One of them is.
+        UnsupportedSparkError: One needs what this version of Spark does not have.
     """
     if len(sinks) > 1:
         raise ConfigError(
@@ -55,9 +62,12 @@ def check_sendable(sinks: Sequence[SinkSpec]) -> None:
         if (why := sink.why_not_sent) is not None:
             raise ConfigError(
                 f"The server of Spark Connect cannot write the batches of {sink.display_name}: "
-                f"{why}. hf.Postgres, and hf.Delta without keys=, are supported; a classic session "
-                "takes every sink."
+                f"{why}. hf.Postgres and hf.Delta are supported; a classic session takes every "
+                "sink."
             )
+        budget_of(spark)  # a wrong setting is refused now, and not in a batch
+        if sink.needs_own_session:
+            check_own_sessions(spark)  # likewise
 
 
 def send(evidence: StreamEvidence, guard: Guard, *, output_mode: str) -> SentWriter:
@@ -67,8 +77,8 @@ def send(evidence: StreamEvidence, guard: Guard, *, output_mode: str) -> SentWri
         emit(
             Warned(
                 f"{place} is in an object store, where a driver that was replaced can still write "
-                "offsets/N late. Over Spark Connect that is noticed one batch later, and not at "
-                "all if the server dies in between"
+                "offsets/N late. Over Spark Connect that is noticed once the batch has ended, and "
+                "not at all if the server dies in between"
             )
         )
     return SentWriter(

@@ -14,6 +14,7 @@ from holdfast.events import emit
 from holdfast.events.starts import LeaseTaken, QueryStarted, Refused, Resolved
 from holdfast.evidence.stream import StreamEvidence
 from holdfast.record.contracts import contract_before
+from holdfast.record.epochs import is_taken
 from holdfast.record.leases import Lease, take_lease
 from holdfast.record.owner import this_process
 from holdfast.record.runs import Run
@@ -140,7 +141,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
 
         spark = self.df.sparkSession
         if port_of(spark).runs_functions_elsewhere:
-            check_sendable(self.sinks)
+            check_sendable(self.sinks, spark)
         slow.at("reads the record and looks at the sinks")
         place = find_place(spark, self.stream, self.root, checkpoint=self.checkpoint)  # G1
         refuse_second_query(spark, place.record, self.stream)
@@ -247,6 +248,8 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
             refused = port_of(self.df.sparkSession).read_start_error(error)
             if refused is None:
                 raise
+            if is_taken(guard.place.record, guard.lease.epoch + 1):
+                raise LeaseLostAtStartError(self.stream) from None
             raise refused from None
 
 

@@ -48,7 +48,7 @@ def requests(files: dict[str, bytes], near: int | None) -> int:
     return store.requests
 
 
-STATELESS, STATEFUL = 10, 13
+STATELESS, STATEFUL = 8, 11
 """Requests of a start, without state and with state of which only the schema is looked at."""
 
 
@@ -66,14 +66,14 @@ def test_objects_of_the_state_cost_nothing(partitions: int, versions: int) -> No
 
 
 def test_a_pending_batch_costs_what_is_read_of_it() -> None:
-    """The entries after it, which are not there, and its commit entry once more."""
+    """Its entry, and its commit entry once more."""
     found = requests(logs(1, 101, pending=True), 100)
     assert requests(logs(1, 10_001, pending=True), 10_000) == found
-    assert found - STATELESS == 3
+    assert found - STATELESS == 2
 
 
 def test_without_a_hint_the_logs_are_listed_and_not_read() -> None:
-    assert requests(logs(1, 999), None) == STATELESS + 1
+    assert requests(logs(1, 997), None) == STATELESS + 1
 
 
 def test_only_the_entries_that_a_start_needs_are_read() -> None:
@@ -213,6 +213,27 @@ class TestSourceLog:
         storage = MemoryStorage(self.make(2_005, 3))
         (log,) = read_checkpoint_near(storage, BatchId(2_005)).sources
         assert len(log.entries) == 2_005
+
+
+@pytest.mark.parametrize("newest", [1, 2, 8, 9, 10, 11, 12, 98, 99, 100, 101, 102, 1_000])
+@pytest.mark.parametrize("pending", [False, True])
+def test_where_numbers_get_one_digit_more_the_newest_entries_are_read(
+    newest: int, *, pending: bool
+) -> None:
+    """Names are not padded, so a page of them is not in the order of numbers."""
+    files = logs(0, newest, pending=pending)
+    for near in range(max(newest - 3, 0), newest + 3):
+        found = read_checkpoint_near(MemoryStorage(files), BatchId(near))
+        done = newest - 1 if pending else newest
+        assert (max(found.offsets), max(found.commits)) == (newest, done), near
+
+
+def test_a_page_that_does_not_reach_an_entry_is_not_believed_to_lack_it() -> None:
+    """A thousand stray files sort before the entries after the newest batch that is known."""
+    stray = {f"offsets/100.{number:04}": b"" for number in range(PAGE_ENTRIES)}
+    for last in (100, 101):
+        found = read_checkpoint_near(MemoryStorage({**logs(90, last), **stray}), BatchId(100))
+        assert (max(found.offsets), max(found.commits)) == (last, last)
 
 
 def test_the_logs_can_be_read_again_alone() -> None:

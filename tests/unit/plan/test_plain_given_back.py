@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.judgement.case import DiagnoseRequest
+from holdfast.plan.make import make_plan
+from holdfast.plan.plan_file import Plan
+from holdfast.plan.requests import Request
 from tests.unit.plan.plain_on_disk import (
     QUERY,
     PlainStream,
@@ -315,3 +319,33 @@ def test_entries_that_are_gone_are_not_planned_again_below_a_sink_that_skips(
     assert "would be lost without an error" in said
     assert "--event-log" in said
     assert list(written(stream.plan())) == ["offsets/3", "offsets/4"]
+
+
+@pytest.mark.parametrize("left", ["offsets/4", "offsets/.4.crc"])
+@pytest.mark.parametrize("in_table", [3, 4])
+def test_a_batch_that_the_sink_has_is_not_planned_anew(
+    stream: PlainStream, left: str, in_table: int
+) -> None:
+    """Spark's own sinks leave out a batch that they have, with what has arrived since."""
+    stream.runs(4, in_table=in_table)
+    stream.put("metadata", json.dumps({"id": QUERY}))
+    for batch in range(4):
+        stream.entry(batch, committed=True)
+    stream.put(left, "")
+    plan = stream.plan(event_log=False)
+    if in_table == 4:
+        assert "would be lost without an error" in reason(plan)
+        return
+    assert isinstance(plan, Plan)
+    assert not any(each.startswith("skips-data") for each in plan.words)
+
+
+def test_whether_a_sink_has_a_batch_is_asked_for_where_nobody_looked(stream: PlainStream) -> None:
+    stream.put("metadata", json.dumps({"id": QUERY}))
+    for batch in range(4):
+        stream.entry(batch, committed=True)
+    stream.put("offsets/4", "")
+    looks = DiagnoseRequest(location=str(stream.checkpoint))
+    plan = make_plan(Request(goal="resume"), looks)
+    assert isinstance(plan, Plan)
+    assert "skips-data:orders" in plan.words

@@ -40,6 +40,8 @@ class DeltaTable:
     committed: list[Identity] = field(default_factory=list)
     how: list[str] = field(default_factory=list)
     """By which function each was asked for: append or merge."""
+    table_id: str | None = None
+    """What Delta says that the table's id is."""
     before: Callable[[], None] = lambda: None
     """Called before each commit; may raise."""
     after: Callable[[], None] = lambda: None
@@ -76,7 +78,9 @@ class DeltaTable:
         chosen = SimpleNamespace(select=lambda *names: {columns: NOTHING}[names])
         nothing = SimpleNamespace(limit=lambda rows: {0: chosen}[rows])
         tables = {"delta.`/lake/gold`": nothing}
-        df = SimpleNamespace(sparkSession=SimpleNamespace(table=tables.__getitem__))
+        detail = SimpleNamespace(collect=lambda: [SimpleNamespace(id=self.table_id)])
+        spark = SimpleNamespace(table=tables.__getitem__, sql=lambda _: detail)
+        df = SimpleNamespace(sparkSession=spark)
         return DeltaWriter(
             Delta(path="/lake/gold", keys=keys), target, df=stand_in(df), stream="readings"
         )
@@ -98,5 +102,5 @@ def table(monkeypatch: pytest.MonkeyPatch) -> DeltaTable:
 
     for how in ("append", "merge"):
         monkeypatch.setattr(f"holdfast.sinks.delta.writer.{how}", committing(how))
-    monkeypatch.setattr("holdfast.sinks.delta.ledger.append", committing("append"))
+    monkeypatch.setattr("holdfast.sinks.delta.commit.append", committing("append"))
     return found

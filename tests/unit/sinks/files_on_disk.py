@@ -1,20 +1,23 @@
-"""Drivers and plans of a files sink on a real disk, with rows that no Spark has to compute."""
+"""Drivers and plans of a files sink on a real store, with rows that no Spark has to compute."""
 
 from __future__ import annotations
 
 import json
 import os
 import threading
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from holdfast.errors import WriteError
 from holdfast.ids import BatchId
 from holdfast.ledger import NO_BATCH, Apply, Decision, LedgerRow
 from holdfast.sinks.files import writer as files_writer
@@ -24,9 +27,13 @@ from holdfast.sinks.files.sink import Files
 from holdfast.sinks.files.writer import FilesWriter
 from holdfast.storage.location import parse_location
 from holdfast.storage.move_local import LocalMover
+from holdfast.storage.moving import Mover
 from tests.ledger_rows import ROW, attempt
 from tests.stand_ins import stand_in
 
+Before = Callable[[str], None]
+After = Callable[[str, Any], Any]
+"""Hooks of a change: they get what it is, and after it its answer, and return the answer."""
 BATCHES, FILES, ROWS = 3, 2, 2
 """Of a life, of a batch, and of a file."""
 
@@ -35,30 +42,33 @@ class KilledError(BaseException):
     """Raised instead of a kill: nothing after it reaches the disk."""
 
 
-class StepMover(LocalMover):
-    """Calls a hook before every change that it makes."""
+class StepMover:
+    """Calls a hook before every change that it makes, and one with the answer after it."""
 
-    before: Callable[[str], None] | None = None
+    def __init__(self, mover: Mover, before: Before | None, after: After | None) -> None:
+        self._mover, self._before, self._after = mover, before, after
 
-    def _step(self, what: str) -> None:
-        if self.before is not None:
-            self.before(what)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._mover, name)
 
-    def move(self, source: str, target: str) -> bool:
-        self._step(f"move {source} {target}")
-        return super().move(source, target)
+    def _change(self, change: Callable[..., Any], *given: Any) -> Any:
+        what = f"{change.__name__} {' '.join(each for each in given if isinstance(each, str))}"
+        if self._before is not None:
+            self._before(what)
+        answer = change(*given)
+        return answer if self._after is None else self._after(what, answer)
 
-    def put_if_absent(self, path: str, data: bytes) -> bool:
-        self._step(f"put {path}")
-        return super().put_if_absent(path, data)
+    def move(self, source: str, target: str) -> Any:
+        return self._change(self._mover.move, source, target)
 
-    def make_directory(self, path: str) -> None:
-        self._step(f"make {path}")
-        super().make_directory(path)
+    def put_if_absent(self, path: str, data: bytes) -> Any:
+        return self._change(self._mover.put_if_absent, path, data)
 
-    def delete_tree(self, path: str) -> None:
-        self._step(f"delete {path}")
-        super().delete_tree(path)
+    def make_directory(self, path: str) -> Any:
+        return self._change(self._mover.make_directory, path)
+
+    def delete_tree(self, path: str) -> Any:
+        return self._change(self._mover.delete_tree, path)
 
 
 def rows_of(batch: int, *, generation: int = 1) -> list[list[str]]:
@@ -66,43 +76,62 @@ def rows_of(batch: int, *, generation: int = 1) -> list[list[str]]:
     return [[f"{generation}.{batch}.{file}.{row}" for row in range(ROWS)] for file in range(FILES)]
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write the files of a batch here, and wait for no disk."""
+    stage_here(monkeypatch)
+
+
+def stage_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Write the files of a batch here, and wait for no disk: thousands of lives are run."""
     monkeypatch.setattr(os, "fsync", lambda _: None)
 
     def stage(batch: Any, sink: Files, where: str) -> None:
-        Path(where).mkdir(parents=True)
         for number, rows in enumerate(batch.files):
-            path = Path(where, f"part-{number}.{sink.format}")
-            path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+            text = "".join(f"{json.dumps(row)}\n" for row in rows)
+            batch.lake.write_file(where, f"part-{number}.{sink.format}", text)
 
     monkeypatch.setattr(files_writer, "stage", stage)
 
 
-class Lake:
+class Lake(ABC):
     """A directory, as readers and as drivers know it."""
 
-    def __init__(self, home: Path) -> None:
-        self.home = home
-        self.sink = Files(str(home / "readings"), format="json")
+    sink: Files
 
-    def open(self, before: Callable[[str], None] | None = None) -> Directory:
+    @abstractmethod
+    def mover(self) -> Mover:
+        """Return what changes the directory that it is in."""
+
+    @abstractmethod
+    def write_file(self, where: str, name: str, text: str) -> None:
+        """Write a file as a task of Spark does."""
+
+    @abstractmethod
+    def texts(self) -> Iterable[str]:
+        """Return the text of every file that a glob finds, at any depth, hidden or not."""
+
+    @abstractmethod
+    def beside(self) -> Iterable[str]:
+        """Return what is beside the directory: `STREAM/KIND/NAME`."""
+
+    def open(self, before: Before | None = None, *, after: After | None = None) -> Directory:
         """Return the directory, as one process opens it."""
-        mover = StepMover(parse_location(str(self.home)))
-        mover.before = before
+        mover: Any = StepMover(self.mover(), before, after)
         return Directory(mover, "readings")
 
-    def ledger(self, before: Callable[[str], None] | None = None) -> FilesLedgerStore:
+    def ledger(
+        self, before: Before | None = None, *, after: After | None = None
+    ) -> FilesLedgerStore:
         """Return the ledger of one process."""
-        directory = self.open(before)
+        directory = self.open(before, after=after)
         return FilesLedgerStore(self.sink, lambda: directory)
 
     def seen(self) -> Counter[str]:
-        """Return what a reader sees that knows nothing of Holdfast; each batch is whole."""
+        """Return what a reader sees that knows nothing of Holdfast; each batch is complete."""
         found: Counter[str] = Counter()
-        for path in sorted((self.home / "readings").glob("**/*.json")):
-            found.update(json.loads(line) for line in path.read_text().splitlines())
+        for text in self.texts():
+            found.update(json.loads(line) for line in text.splitlines())
         of_batch = Counter(row.rsplit(".", 2)[0] for row in found)
         assert set(of_batch.values()) <= {FILES * ROWS}, f"a part of a batch: {of_batch}"
         assert set(found.values()) <= {1}, f"a batch twice: {found}"
@@ -110,21 +139,48 @@ class Lake:
 
     def junk(self) -> list[str]:
         """Return what is beside the directory and is neither a token, a record nor kept."""
+        return [each for each in self.beside() if each.split("/")[1] not in ("records", "kept")]
+
+
+class DiskLake(Lake):
+    """On a disk."""
+
+    def __init__(self, home: Path) -> None:
+        home.mkdir(exist_ok=True)
+        self.home = home
+        self.sink = Files(str(home / "readings"), format="json")
+
+    def mover(self) -> Mover:
+        return LocalMover(parse_location(str(self.home)))
+
+    def write_file(self, where: str, name: str, text: str) -> None:
+        Path(where).mkdir(parents=True, exist_ok=True)
+        Path(where, name).write_text(text)
+
+    def texts(self) -> Iterable[str]:
+        found = sorted((self.home / "readings").glob("**/*.json"))
+        return [path.read_text() for path in found]
+
+    def beside(self) -> Iterable[str]:
         home = self.home / ".readings.holdfast"
-        found = [path.relative_to(home) for path in home.glob("*/*/*")]
-        allowed = ("records", "kept")
-        return [str(path) for path in found if path.parts[1] not in allowed]
+        return [str(path.relative_to(home)) for path in home.glob("*/*/*")]
 
 
 class Driver:
     """One start of the stream."""
 
     def __init__(
-        self, lake: Lake, *, epoch: int, before: Callable[[str], None] | None = None
+        self,
+        lake: Lake,
+        *,
+        epoch: int,
+        before: Before | None = None,
+        after: After | None = None,
     ) -> None:
+        self.lake = lake
         self.epoch = epoch
         self.nonce = f"n{epoch}"
-        self.ledger = lake.ledger(before)
+        self.ledger = lake.ledger(before, after=after)
         df = stand_in(SimpleNamespace(sparkSession=None))
         self.writer = FilesWriter(lake.sink, self.ledger, df=df, stream="readings")
 
@@ -142,8 +198,8 @@ class Driver:
         """Write one batch."""
         asked = attempt(number, generation=row.generation, epoch=self.epoch, nonce=self.nonce)
         files = rows_of(number, generation=row.generation) if rows is None else rows
-        schema = SimpleNamespace(fields=[])
-        return self.writer.write(asked, stand_in(SimpleNamespace(files=files, schema=schema)))
+        batch = SimpleNamespace(files=files, schema=SimpleNamespace(fields=[]), lake=self.lake)
+        return self.writer.write(asked, stand_in(batch))
 
     def live(self) -> bool:
         """Start, and write what is missing of all batches; False when it was replaced."""
@@ -193,7 +249,7 @@ def done(row: LedgerRow, *, generation: int, epoch: int) -> LedgerRow:
     )
 
 
-def killing(step: int) -> Callable[[str], None]:
+def killing(step: int) -> Before:
     """Return a hook that lets so many steps happen, and none after."""
     left = iter(range(step))
 
@@ -242,9 +298,31 @@ class Paused:
         self._pool.shutdown()
 
 
-def pausing(step: int, meanwhile: Callable[[], None]) -> tuple[Callable[[str], None], list[str]]:
+def losing(step: int, *, is_sent_again: bool) -> tuple[After, list[str]]:
+    """Return a hook that loses the answer to one change, which was made, and which one it was.
+
+    Args:
+        step: Which change.
+        is_sent_again: Whether it is sent once more, so that a move finds no source; else no answer
+            comes.
+    """
+    numbers = count()
+    lost: list[str] = []
+
+    def after(what: str, answer: Any) -> Any:
+        if next(numbers) != step:
+            return answer
+        lost.append(what)
+        if is_sent_again:
+            return False if isinstance(answer, bool) else answer
+        raise WriteError(what, why="No answer came.", how="Ask again.")
+
+    return after, lost
+
+
+def pausing(step: int, meanwhile: Callable[[], None]) -> tuple[Before, list[str]]:
     """Return a hook that runs something before one step, and where it did."""
-    numbers: Iterator[int] = iter(range(1_000_000))
+    numbers = count()
     paused: list[str] = []
 
     def before(what: str) -> None:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
 
+from holdfast.sinks import collect
 from holdfast.sinks.collect import (
     MAX_RESULT_SIZE,
     IncompleteBatchError,
     TooLargeError,
     _Stream,
 )
+from holdfast.sinks.spill import Spilled
 
 
 class Job:
@@ -66,6 +71,47 @@ def test_more_than_may_wait_is_not_taken(*, budget: int, is_too_much: bool) -> N
     arrived = come(found)
     assert len(arrived) == (2 if is_too_much else 3)
     assert isinstance(arrived[-1], TooLargeError) == is_too_much
+
+
+def real_batch(number: int) -> Any:
+    return pa.record_batch([pa.array([number, None]), pa.array(["a", f"text {number}"])], "ab")
+
+
+@pytest.mark.parametrize("held", [0, 1, 2, 100])
+def test_what_memory_should_not_hold_waits_in_a_file(
+    held: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = [real_batch(number) for number in range(3)]
+    monkeypatch.setattr(collect, "IN_MEMORY_BYTES", held * sent[0].nbytes)
+    found = stream(*sent, [0, 1, 2], budget=1 << 20)
+    for _ in range(2):
+        found.read()
+        assert list(found.until_whole(found.arrived.get())) == sent
+    assert found.spill._waiting == 0
+    assert (found.spill._file is None) == (held > 2)
+    found.spill.close()
+
+
+def test_more_than_may_wait_in_memory_and_in_the_file_is_not_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    one = real_batch(1)
+    monkeypatch.setattr(collect, "IN_MEMORY_BYTES", one.nbytes)
+    found = stream(one, one, one, [0, 1, 2], budget=2 * one.nbytes)
+    found.read()
+    arrived = come(found)
+    assert [type(each) for each in arrived] == [pa.RecordBatch, Spilled, TooLargeError]
+
+
+def test_a_full_disk_is_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_space(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(collect, "IN_MEMORY_BYTES", 0)
+    monkeypatch.setattr(os, "pwrite", no_space)
+    found = stream(real_batch(1), [0], budget=1 << 20)
+    found.read()
+    assert [type(each) for each in come(found)] == [TooLargeError]
 
 
 def test_what_was_taken_does_not_wait_any_more() -> None:

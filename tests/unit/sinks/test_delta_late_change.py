@@ -6,8 +6,13 @@ append does not conflict with a TRUNCATE, and the row in it hides the TRUNCATE f
 
 from __future__ import annotations
 
-import pytest
+import json
+from dataclasses import replace as replace_row
 
+import pytest
+from msgspec.structs import replace
+
+from holdfast.formats.delta_log import commit_path, newest_version
 from holdfast.ledger import Apply
 from holdfast.ledger.row import LedgerRow
 from holdfast.sinks.delta.ledger import COMMITS_BEFORE_ANEW
@@ -87,3 +92,133 @@ def test_an_older_copy_that_is_put_in_place_during_a_batch_is_noticed(
     row = starting.ledger.read("readings")
     assert isinstance(row, LedgerRow)
     assert "older copy" in (starting.ledger.examine(row) or "")
+
+
+def test_a_table_with_the_log_of_another_one_is_not_taken_for_it(table: DeltaTable) -> None:
+    written = table.sink().ledger
+    written.target = replace(written.target, table_id="t1")
+    assert written.replace(None, ROW)
+    for table_id, said in (("t1", None), ("t2", "it is another table"), (None, None)):
+        found = table.sink().ledger
+        found.target = replace(found.target, table_id=table_id)
+        row = found.read("readings")
+        assert isinstance(row, LedgerRow)
+        changed = found.examine(row)
+        assert (said or "") in (changed or "")
+        assert (changed is None) == (said is None)
+
+
+def clean_up(table: DeltaTable) -> None:
+    """Delete every commit but the newest, as Delta does after a checkpoint."""
+    newest = newest_version(table.log)
+    assert newest is not None
+    for path in [each for each in table.log.files if each != commit_path(newest)]:
+        table.log.delete(path)
+    table.log.put("_delta_log/_last_checkpoint", json.dumps({"version": newest}).encode())
+
+
+def replace_by_other(table: DeltaTable, *, commits: int) -> None:
+    """Put a table with so many commits in its place."""
+    table.before = lambda: None
+    table.log.files.clear()
+    for _ in range(commits):
+        table.put(OPTIMIZED)
+    table.table_id = "t2"
+
+
+def of_a_known_table(table: DeltaTable) -> DeltaWriter:
+    """Return a sink that holds batch 0 and knows the id of its table."""
+    table.table_id = "t1"
+    found = table.sink()
+    found.ledger.target = replace(found.ledger.target, table_id="t1")
+    assert found.ledger.replace(None, ROW)
+    assert found.write(attempt(0), stand_in("a")) == Apply()
+    return found
+
+
+@pytest.mark.parametrize("others", [1, 3])
+def test_a_log_that_was_cleaned_up_is_read_on_unless_there_is_a_gap(
+    table: DeltaTable, others: int
+) -> None:
+    sink = of_a_known_table(table)
+    for _ in range(others):
+        table.put(OPTIMIZED)
+    clean_up(table)
+    if others == 1:
+        assert sink.write(attempt(1), stand_in("b")) == Apply()
+        assert sink.write(attempt(2), stand_in("c")) == Apply()
+        return
+    for _ in range(2):  # it stays so
+        with pytest.raises(TableChangedError, match="cleaned up"):
+            sink.write(attempt(1), stand_in("b"))
+    assert table.rows == ["a"]
+
+
+@pytest.mark.parametrize("is_cleaned_up", [False, True])
+@pytest.mark.parametrize("commits", [1, 2, 4, 5, 12])
+def test_another_table_takes_no_batch(
+    table: DeltaTable, *, commits: int, is_cleaned_up: bool
+) -> None:
+    sink = of_a_known_table(table)
+    replace_by_other(table, commits=commits)
+    if is_cleaned_up:
+        clean_up(table)
+    with pytest.raises(TableChangedError, match="Batch 1 was not written"):
+        sink.write(attempt(1), stand_in("b"))
+    assert table.rows == ["a"]
+
+
+@pytest.mark.parametrize("is_cleaned_up", [False, True])
+@pytest.mark.parametrize("commits", [1, 2, 4, 5, 12])
+def test_another_table_that_comes_during_a_batch_is_told_from_the_one_that_was_looked_at(
+    table: DeltaTable, *, commits: int, is_cleaned_up: bool
+) -> None:
+    """It has the batch: Delta knows nothing that would keep it out."""
+    sink = of_a_known_table(table)
+
+    def swapped() -> None:
+        replace_by_other(table, commits=commits)
+        if is_cleaned_up:
+            clean_up(table)
+
+    table.before = swapped
+    with pytest.raises(TableChangedError, match="not certain that batch 1 is in"):
+        sink.write(attempt(1), stand_in("b"))
+    assert table.rows == ["a", "b"]
+
+
+@pytest.mark.parametrize("commits", [1, 3, 4, 5, 12])
+def test_another_table_that_comes_right_after_a_commit_is_told_too(
+    table: DeltaTable, *, commits: int
+) -> None:
+    """The stream's own table had the batch, and is not there any more."""
+    sink = of_a_known_table(table)
+    table.after = lambda: replace_by_other(table, commits=commits)
+    with pytest.raises(TableChangedError, match="not certain that batch 1 is in"):
+        sink.write(attempt(1), stand_in("b"))
+
+
+def test_a_start_does_not_pass_over_commits_that_were_cleaned_up_during_a_batch(
+    table: DeltaTable,
+) -> None:
+    """One of them has emptied the table."""
+    sink = of_a_known_table(table)
+
+    def emptied() -> None:
+        table.before = lambda: None
+        table.put(EMPTIED)
+        table.put(OPTIMIZED)
+        clean_up(table)
+
+    table.before = emptied
+    assert sink.write(attempt(1), stand_in("b")) == Apply()
+    row = sink.ledger.read("readings")
+    assert isinstance(row, LedgerRow)
+    for each in (sink, table.sink()):
+        assert each.ledger.read("readings") == row
+        assert "cleaned up" in (each.ledger.examine(row) or "")
+    accepted = replace_row(row, epoch=row.epoch + 1)
+    starting = table.sink()
+    assert starting.ledger.replace(row, accepted)
+    for each in (starting, table.sink()):
+        assert each.ledger.examine(accepted) is None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import pickle
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,12 +12,15 @@ import pytest
 
 from holdfast.errors import ConfigError
 from holdfast.record.contracts import SinkContract
+from holdfast.sinks.delta.commit_notes import encode_row
+from holdfast.sinks.delta.log_ledger import app_id
 from holdfast.sinks.delta.sink import Delta
 from holdfast.sinks.delta.target import Target
 from holdfast.sinks.kinds import sink_of
 from holdfast.storage.location import parse_location
 from holdfast.storage.memory import MemoryStorage
 from tests.stand_ins import stand_in
+from tests.unit.sinks.delta_commits import ROW
 
 
 def test_a_table_is_found_and_created_only_when_that_is_asked_for(
@@ -61,9 +66,14 @@ def test_a_table_that_another_driver_has_created_meanwhile_is_found(
     log.location = parse_location("/lake/gold")
     there = Target(name="gold", reader=log, table_id="t1")
     targets = [Target(name="gold", reader=MemoryStorage(), is_missing=True), there]
-    monkeypatch.setattr("holdfast.sinks.delta.writer.find_target", lambda *_: targets.pop(0))
-    df = SimpleNamespace(sparkSession="session")
-    writer = Delta(table="gold").writer_for(stand_in(df), stream="readings", output_mode="append")
+    sink, df = Delta(table="gold"), SimpleNamespace(sparkSession="session")
+
+    def find(*given: Any) -> Target:
+        assert given == (df, sink)
+        return targets.pop(0)
+
+    monkeypatch.setattr("holdfast.sinks.delta.writer.find_target", find)
+    writer = sink.writer_for(stand_in(df), stream="readings", output_mode="append")
     assert writer.recorded_place == "catalog:gold"
     writer.look_again()
     assert (writer.identity, writer.recorded_place) == ("/lake/gold", "/lake/gold")
@@ -75,3 +85,16 @@ def test_a_sink_comes_back_from_its_contract(sink: Delta) -> None:
     place = sink.path or f"catalog:{sink.table}"
     contract = SinkContract(kind="delta", place=place, label=str(sink.name), keys=tuple(sink.keys))
     assert sink_of(contract) == sink
+
+
+def test_the_ledger_of_a_table_is_read_without_a_session(tmp_path: Path) -> None:
+    log = tmp_path / "_delta_log"
+    log.mkdir()
+    commit = {"commitInfo": {"operation": "WRITE", "userMetadata": encode_row(ROW)}}
+    txn = {"txn": {"appId": app_id("readings", "gold"), "version": 1}}
+    (log / f"{0:020}.json").write_text(f"{json.dumps(commit)}\n{json.dumps(txn)}\n")
+    ledger = Delta(path=str(tmp_path), name="gold").open_ledger()
+    assert ledger is not None
+    assert ledger.read("readings") == ROW
+    with pytest.raises(ConfigError, match="takes a Spark session"):
+        ledger.fence(ROW, epoch=2, nonce="n2")

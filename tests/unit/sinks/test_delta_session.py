@@ -8,8 +8,9 @@ from types import SimpleNamespace
 import pytest
 
 from holdfast.sinks.delta.columns import DeltaTableError
+from holdfast.sinks.delta.commit import COMMITTING
 from holdfast.sinks.delta.sink import Delta
-from holdfast.sinks.delta.table import _check_delta, open_target
+from holdfast.sinks.delta.table import _check_delta, _check_session, open_target
 from holdfast.spark_versions import DELTA_PACKAGES, DELTA_SESSION
 from tests.stand_ins import stand_in
 
@@ -46,3 +47,18 @@ def test_a_plan_on_a_table_prints_what_to_paste_before_it_is_applied_again() -> 
     packages = f"spark.jars.packages={DELTA_PACKAGES['4.2']}"
     settings = [packages, *(f"{name}={value}" for name, value in DELTA_SESSION.items())]
     assert words == [*(w for each in settings for w in ("--conf", each)), "pyspark-shell"]
+
+
+V2_MODE = "spark.databricks.delta.v2.enableMode"
+
+
+@pytest.mark.parametrize("setting", [*((each, "7") for each in COMMITTING), (V2_MODE, "strict")])
+def test_settings_that_break_the_ledger_are_refused_by_name(setting: tuple[str, str]) -> None:
+    spark = SimpleNamespace(conf=dict([setting]))
+    with pytest.raises(DeltaTableError, match=f"{setting[0]} is"):
+        _check_session(stand_in(spark), "lake/readings")
+
+
+@pytest.mark.parametrize("conf", [{}, {V2_MODE: "AUTO"}, {V2_MODE: "NONE"}])
+def test_other_settings_of_delta_pass(conf: dict[str, str]) -> None:
+    _check_session(stand_in(SimpleNamespace(conf=conf)), "lake/readings")

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from holdfast.sinks.delta.commit import Identity, append, merge
-from holdfast.sinks.delta.merge import merge_statement
 from holdfast.sinks.delta.target import Target
+from holdfast.sinks.spark_merge import _largest_first, merge_statement
 from holdfast.storage.memory import MemoryStorage
 from tests.stand_ins import stand_in
 
@@ -128,3 +128,14 @@ def test_with_an_order_only_a_newer_row_stays_and_of_two_the_larger(*, is_ordere
         f" WHEN MATCHED AND ({NEWER.format(tie=TIES[is_ordered])}) THEN UPDATE SET *"
         " WHEN NOT MATCHED THEN INSERT *"
     )
+
+
+def test_rows_without_an_order_are_ranked_by_the_text_that_the_merge_compares(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ordered = "pyspark.sql.functions.expr", lambda sql: SimpleNamespace(desc=lambda: f"{sql} DESC")
+    monkeypatch.setattr(*ordered)
+    batch = stand_in(SimpleNamespace(columns=["id", "v`2"]))
+    assert _largest_first(batch, target(is_ordered=False)) == [
+        "md5(to_json(struct(`id`, `v``2`))) DESC"
+    ]

@@ -21,7 +21,12 @@ from pyspark.sql.types import (
 import holdfast as hf
 from holdfast.errors import ConfigError
 from holdfast.record.contracts import SinkContract
-from holdfast.sinks.kafka.columns import NO_PARTITION, check_columns, records_of
+from holdfast.sinks.kafka.columns import (
+    check_columns,
+    find_bad_header,
+    messages_of,
+    partitions_of,
+)
 from holdfast.sinks.kafka.record import (
     LedgerRecord,
     Pins,
@@ -42,7 +47,7 @@ RECORD = LedgerRecord(
 
 
 def test_a_sink_comes_back_from_its_contract() -> None:
-    sink = hf.Kafka("env:SERVERS", topic="readings.v1", name="out")
+    sink = hf.Kafka("env:SERVERS", topic="readings.v1", name="out", timeout_s=30)
     contract = SinkContract(
         kind="kafka", place=sink.place, label=sink.label, keys=(), secret=sink.secret
     )
@@ -60,6 +65,8 @@ def test_a_sink_comes_back_from_its_contract() -> None:
         {"topic": ".."},
         {"topic": "x" * 250},
         {"topic": "t", "name": "a/b"},
+        {"topic": 5},
+        {"topic": "t", "timeout_s": "60"},
         {"topic": "t", "timeout_s": 0},
         {"topic": "t", "timeout_s": 901},
     ],
@@ -103,7 +110,8 @@ def test_any_bytes_can_be_in_a_ledger_topic(value: bytes) -> None:
 def test_every_stream_and_sink_has_names_of_its_own() -> None:
     assert ledger_topic("readings", "out") == "holdfast.readings.out"
     assert key_of("readings", "out") == b"readings/out"
-    assert transactional_id("readings", "out") == "holdfast-readings-out"
+    assert transactional_id("readings", "out") == "holdfast.readings.out"
+    assert transactional_id("orders", "eu-raw") != transactional_id("orders-eu", "raw")
     assert is_too_long(ledger_topic("readings", "x" * 249))
     assert not is_too_long("x" * 249)
 
@@ -162,7 +170,33 @@ def test_rows_become_records() -> None:
         {"value": None, "partition": None, "headers": None},
     ]
     (batch,) = pa.Table.from_pylist(rows).to_batches()
-    assert list(records_of(batch)) == [
-        ("v", None, 1, [("h", None)]),
-        (None, None, NO_PARTITION, None),
+    assert messages_of(batch) == [
+        {"value": b"v", "partition": 1, "headers": [("h", None)]},
+        {"value": None},
     ]
+    assert partitions_of(batch) == {1}
+    (batch,) = pa.Table.from_pylist(
+        [{"key": "é", "value": ""}, {"key": None, "value": "v"}]
+    ).to_batches()
+    assert messages_of(batch) == [
+        {"key": "é".encode(), "value": b""},
+        {"key": None, "value": b"v"},
+    ]
+    assert partitions_of(batch) == set()
+
+
+@pytest.mark.parametrize(
+    ("headers", "why"),
+    [
+        ([None, [{"key": "a", "value": None}], []], None),
+        ([None, None], None),
+        ([[{"key": "a", "value": b"x"}, None]], "a header is NULL"),
+        ([[], [{"key": None, "value": b"x"}]], "a header has no name"),
+    ],
+)
+def test_a_header_that_kafka_has_no_form_for_is_found(headers: list[Any], why: str | None) -> None:
+    fields = [pa.field("key", pa.string()), pa.field("value", pa.binary())]
+    column = pa.array([[{"key": None, "value": None}], *headers], pa.list_(pa.struct(fields)))
+    batch = pa.record_batch([pa.array(["v"] * len(column)), column], names=["value", "headers"])
+    assert find_bad_header(batch.slice(1)) == why
+    assert find_bad_header(pa.record_batch([pa.array(["v"])], names=["value"])) is None

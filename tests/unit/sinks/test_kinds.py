@@ -43,7 +43,7 @@ def _module(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_the_kinds_are_found_without_a_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOLDFAST_SINKS", "tests.kinds.sqlite_sink")
+    monkeypatch.setenv("HOLDFAST_SINKS", "their_sink,tests.kinds.sqlite_sink")
     assert set(find_kinds()) >= {
         "delta",
         "foreach-batch",

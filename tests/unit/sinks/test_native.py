@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +26,10 @@ from holdfast.sinks.sink import SinkSpec
         ("kafka", {"partition_by": ["a"]}, "takes no partition_by="),
         ("kafka", {"options": {"checkpointLocation": "/a"}}, "use checkpoint="),
         ("kafka", {"options": {"asyncProgressTrackingEnabled": "true"}}, "asynchronous"),
+        ("parquet", {"path": 5}, "path= takes a path as text, not int"),
+        ("parquet", {"path": "/a", "options": None}, "options= takes a mapping"),
+        ("parquet", {"path": "/a", "options": {1: "x"}}, "options= takes a mapping"),
+        ("parquet", {"path": "/a", "partition_by": "day"}, r"list of columns: \['day'\]"),
         ("parquet", {"path": "/a", "options": {"PATH": "/b"}}, "use path="),
     ],
 )
@@ -45,3 +50,14 @@ def test_it_has_no_ledger_and_every_format_says_what_it_does_not_guarantee() -> 
     sink: SinkSpec = Native("noop")
     assert sink.open_ledger() is None
     assert all(each.not_guaranteed for each in FORMATS.values())
+
+
+def test_its_options_are_not_shown_and_are_its_own() -> None:
+    options = {"topic": "out", "kafka.sasl.jaas.config": 'password="hunter2"'}
+    sink = Native("kafka", options=options)
+    assert "hunter2" not in repr(sink)
+    assert hash(sink) == hash(Native("kafka", options=options))
+    options["topic"] = "other"
+    assert sink.topic == "out"
+    assert sink != Native("kafka", options=options)
+    assert Native("parquet", path=Path("/lake/out")).path == "/lake/out"  # type: ignore[arg-type]

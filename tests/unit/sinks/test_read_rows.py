@@ -5,13 +5,16 @@ from __future__ import annotations
 import datetime as dt
 import math
 import struct
+from contextlib import nullcontext
 from decimal import Decimal
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from holdfast.sinks.postgres.decode import Beyond, canonical_json, find_decoder, shown_time
-from holdfast.sinks.postgres.read_rows import ReadColumn
+from holdfast.sinks.postgres.read_rows import ReadColumn, read_rows
+from tests.stand_ins import stand_in
 
 BEFORE_2000 = 946_684_800_000_000
 """Microseconds from 1970 to 2000."""
@@ -162,3 +165,14 @@ def test_json_is_compared_by_its_values(one: str, other: str, *, same: bool) -> 
 )
 def test_what_is_selected(kind: str, selected: str) -> None:
     assert ReadColumn(name='a"b', kind=kind).selected == selected
+
+
+def test_a_row_keeps_its_other_values_beside_one_that_the_stream_cannot_have() -> None:
+    chunks: list[list[Any]] = [[(1, sent(2**31 - 1, 4)), (2, None)], [(3, sent(-10_957, 4))], []]
+    cursor = SimpleNamespace(execute=lambda _: None, fetchmany=lambda _: chunks.pop(0))
+    connection = SimpleNamespace(execute=lambda _: None, cursor=lambda **_: nullcontext(cursor))
+    columns = (ReadColumn(name="id", kind="int8"), ReadColumn(name="at", kind="date"))
+    assert list(read_rows(stand_in(connection), "readings", columns)) == [
+        [(1, None, '{"at": "infinity"}'), (2, None, None)],
+        [(3, 0, None)],
+    ]

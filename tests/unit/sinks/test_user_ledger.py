@@ -82,3 +82,26 @@ def test_versions_that_cannot_be_read_lock_nobody_out(tmp_path: Path) -> None:
     after = write(ledger, other, row)
     assert ledger.read(row.stream) == after
     assert ledger.since(row.stream, generation=row.generation).unclear
+
+
+def test_a_commit_that_fails_leaves_no_transaction_in_which_the_batch_is_there(
+    tmp_path: Path,
+) -> None:
+    sink = Sqlite(path=str(tmp_path / "a.db"))
+    _, row = opened(sink)
+    reader, connection = sink.connect(), sink.connect()
+    connection.execute("PRAGMA busy_timeout = 0")
+    reader.execute("BEGIN")
+    reader.execute("SELECT * FROM readings").fetchall()
+
+    def write_batch() -> None:
+        with sink.transaction(connection):
+            connection.execute("INSERT INTO readings VALUES ('of the batch')")
+            sink.write_ledger(connection, "readings/readings", "after the batch")
+
+    with pytest.raises(sqlite3.OperationalError, match="locked"):
+        write_batch()
+    reader.execute("COMMIT")
+    assert not connection.in_transaction
+    assert "after the batch" not in (sink.read_ledger(connection, "readings/readings") or "")
+    assert sink.read_back(connection) == [(row.last_batch,)]

@@ -20,6 +20,11 @@ _RATE = (
     "@1aec0d1, rate, org.apache.spark.sql.execution.streaming.sources.RateStreamTable@713a6304, "
     "[rowsPerSecond=5], [timestamp#12, value#13L], name=<Unassigned>"
 )
+_OLDER = (
+    "StreamingRelation DataSource(org.apache.spark.sql.classic.SparkSession@5d3f,json,List(),"
+    "Some(StructType(StructField(id,LongType,true),StructField(k,StringType,true))),List(),None,"
+    "Map(maxFilesPerTrigger -> 1, path -> /lake/in),None), {source}, [id#1L, k#2]"
+)
 _JOIN = f"""~Project [id#1L, k#2]
 +- ~Join Inner, (id#1L = id#15L)
    :- ~SubqueryAlias a
@@ -71,6 +76,12 @@ def test_sources_have_the_names_that_spark_has_for_them() -> None:
         "FileSource[/lake/in]",
         "rate",
     ]
+
+
+@pytest.mark.parametrize("source", ["FileSource[/lake/in]", "FileSource[/lake/[ab]]", "socket"])
+def test_a_source_has_its_name_in_spark_before_4_2_too(source: str) -> None:
+    (node,) = walk_streaming(parse_plan(explained(f"~{_OLDER.format(source=source)}")))
+    assert source_name(node) == source
 
 
 def test_a_watermark_is_its_column_and_its_delay() -> None:

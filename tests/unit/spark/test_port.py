@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 import holdfast as hf
 from holdfast.spark.classic import adapter as classic
 from holdfast.spark.connect import adapter as connect
-from holdfast.spark.port import find_port, is_stream_writer, port_of, refuse_connect
+from holdfast.spark.plans import Deduplication, Times
+from holdfast.spark.port import find_port, is_stream_writer, own_view, port_of, refuse_connect
 from holdfast.streams.resolve import check_session
 from holdfast.streams.sending import check_sendable
 from tests.stand_ins import stand_in
@@ -27,14 +30,24 @@ class DataStreamWriter:
     __module__ = "pyspark.sql.connect.streaming.readwriter"
 
 
+class Settings:
+    def get(self, _: str, default: str | None = None) -> str | None:
+        return default
+
+
 class SparkSession:
     __module__ = "pyspark.sql.connect.session"
     version = "4.2.1"
+    conf = Settings()
 
 
 class OldSession(SparkSession):
     __module__ = "pyspark.sql.connect.session"
     version = "3.5.9"
+
+
+SESSION = stand_in(SparkSession())
+SHAPE = Deduplication(keys=(), key_places=(), event_time=None, delay_ms=None)
 
 
 def test_each_kind_of_session_has_its_port() -> None:
@@ -64,10 +77,11 @@ def test_a_version_that_connect_was_not_run_with_is_refused_by_name() -> None:
 
 def test_what_needs_the_jvm_is_refused_by_name() -> None:
     df = stand_in(DataFrame())
-    for asked, told in (
-        (lambda: connect.source_nodes(df), "proving or filling a stream"),
+    cases: tuple[tuple[Callable[[], object], str], ...] = (
+        (lambda: connect.on_time(df, SHAPE, Times()), "proving a stream with state"),
         (lambda: refuse_connect(df, "recording queries"), "recording queries"),
-    ):
+    )
+    for asked, told in cases:
         with pytest.raises(hf.UnsupportedSparkError, match="This is Spark Connect") as refused:
             asked()
         assert told in refused.value.why
@@ -78,21 +92,47 @@ def test_what_needs_the_jvm_is_refused_by_name() -> None:
     ("into", "told"),
     [
         (hf.ForeachBatch(lambda *_: None), "only the process that starts the stream"),
-        (hf.Delta(path="/lake/readings", keys=("id",)), "MERGE is told who commits"),
         (hf.Postgres(lambda: "dsn", table="readings"), "a function that returns the DSN"),
     ],
 )
 def test_a_sink_that_cannot_be_sent_is_refused_by_name(into: hf.SinkSpec, told: str) -> None:
     with pytest.raises(hf.ConfigError, match=told):
-        check_sendable([into])
+        check_sendable([into], SESSION)
 
 
 def test_what_names_its_secret_is_sent() -> None:
-    check_sendable([hf.Postgres("env:DSN", table="readings", keys=("id",))])
-    check_sendable([hf.Delta(path="/lake/readings")])
+    check_sendable([hf.Postgres("env:DSN", table="readings", keys=("id",))], SESSION)
+    check_sendable([hf.Delta(path="/lake/readings")], SESSION)
+
+
+def test_a_merge_into_delta_needs_a_session_of_its_own() -> None:
+    with pytest.raises(hf.UnsupportedSparkError, match=r"copies a session from version 4\.1 on"):
+        check_sendable([hf.Delta(path="/lake/readings", keys=("id",))], SESSION)
 
 
 def test_several_sinks_are_refused() -> None:
     sinks = [hf.Postgres("env:DSN", table=each) for each in ("a", "b")]
     with pytest.raises(hf.ConfigError, match="Several sinks"):
-        check_sendable(sinks)
+        check_sendable(sinks, SESSION)
+
+
+class Views:
+    """The temporary views of a session, which cannot be copied."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def createOrReplaceTempView(self, name: str) -> None:  # noqa: N802 - Spark's name
+        self.names.append(name)
+
+    def dropTempView(self, name: str) -> None:  # noqa: N802 - Spark's name
+        self.names.remove(name)
+
+
+def test_a_program_keeps_no_view_when_its_session_cannot_be_copied() -> None:
+    views, session = Views(), SparkSession()
+    session.catalog = views  # type: ignore[attr-defined]
+    opened = own_view(stand_in(session), stand_in(views), "rows")
+    with pytest.raises(hf.UnsupportedSparkError, match="Spark Connect"), opened:
+        pass
+    assert views.names == []

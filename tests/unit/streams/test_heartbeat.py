@@ -352,7 +352,7 @@ class SlowQuery(StubQuery):
 
 @pytest.mark.parametrize("is_native", [True, False])
 def test_only_a_query_without_a_fence_is_stopped_when_its_term_runs_out(
-    monkeypatch: pytest.MonkeyPatch, *, is_native: bool
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, *, is_native: bool
 ) -> None:
     """While the store is away nobody knows whether another driver runs."""
     now = [100.0]
@@ -366,5 +366,7 @@ def test_only_a_query_without_a_fence_is_stopped_when_its_term_runs_out(
     record.is_away = True
     renewer.keep(stand_in(query), msgspec.structs.replace(RUN, epoch=lease.epoch))
     assert renewer.wait(60)
-    assert renewer.is_lost is query.is_stopped is is_native
+    assert renewer.is_lost is renewer.is_unconfirmed is query.is_stopped is is_native
+    assert ("another driver has taken over" in caplog.text) is False
+    assert ("was not renewed within its term" in caplog.text) is is_native
     assert not lease_of(record).released

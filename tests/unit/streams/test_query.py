@@ -7,13 +7,14 @@ import pytest
 from pyspark.errors import PySparkException, PySparkValueError
 from pyspark.sql.streaming.query import StreamingQuery
 
-from holdfast.streams.query import GuardedQuery, describe_failure
+from holdfast.streams.query import GuardedQuery, LeaseLostError, describe_failure
 
 
 class StubRenewer:
     """A renewer whose query has ended, or runs on."""
 
     is_lost = False
+    is_unconfirmed = False
 
     def __init__(self, *, ended: bool) -> None:
         self.ended = ended
@@ -80,3 +81,16 @@ def test_a_failure_that_the_start_foresaw_ends_with_what_repairs_it() -> None:
         f"  The start foresaw it. {advice}",
     ]
     assert "foresaw" not in describe_failure("readings", renewer)
+
+
+@pytest.mark.parametrize("is_unconfirmed", [True, False])
+def test_a_lost_lease_blames_another_driver_only_if_there_is_one(
+    asked: list[Any], *, is_unconfirmed: bool
+) -> None:
+    renewer = StubRenewer(ended=True)
+    renewer.is_lost, renewer.is_unconfirmed = True, is_unconfirmed
+    with pytest.raises(LeaseLostError) as raised:
+        query_of(renewer).awaitTermination(3)
+    assert ("Another driver has taken it over" in raised.value.why) is not is_unconfirmed
+    assert ("was not renewed within its term" in raised.value.why) is is_unconfirmed
+    assert asked

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from holdfast.errors import HoldfastError
 from holdfast.ids import BatchId, QueryId
 from holdfast.ledger.coverage import Coverage
 from holdfast.ledger.row import Binding
@@ -163,16 +164,60 @@ def covered(batch: int) -> Coverage:
         ({"9"}, None),
         ({"8"}, 3),
         (None, 3),
-        (Untold(last_batch=2, end_offsets=frozenset({"7"})), None),
-        (Untold(last_batch=2, end_offsets=frozenset({"8"})), 2),
-        (Untold(last_batch=None, end_offsets=frozenset()), None),
-        (Untold(last_batch=1, end_offsets=frozenset({"5"})), None),
+        (Untold(last_batch=2, end_offsets=("7",)), None),
+        (Untold(last_batch=2, end_offsets=("8",)), 2),
+        (Untold(last_batch=None, end_offsets=()), None),
+        (Untold(last_batch=1, end_offsets=("5",)), None),
     ],
 )
 def test_offsets_that_the_query_has_not_planned_are_found(
     running: set[str] | Untold | None, strange: int | None
 ) -> None:
     assert find_strange(running, covered(3)) == strange
+
+
+class Looks:
+    """What the worker asks of Spark between batches; the second time there is an answer."""
+
+    def __init__(self) -> None:
+        self.batches: list[int] = []
+
+    def __call__(self, batch_id: int) -> bool:
+        self.batches.append(batch_id)
+        if len(self.batches) == 3:
+            raise CannotLookError(what="", why="", how="")
+        return len(self.batches) > 1
+
+
+class CannotLookError(HoldfastError):
+    """A ledger does not answer."""
+
+    code = "CANNOT_LOOK"
+
+
+def test_each_batch_is_compared_once_with_what_spark_has_read(renewer: FarRenewer) -> None:
+    renewer.look = looks = Looks()
+    renewer._look_between()
+    assert looks.batches == []  # there is none yet
+    renewer.last_batch = BatchId(4)
+    for _ in range(3):
+        renewer._look_between()
+    assert looks.batches == [4, 4]
+    renewer.last_batch = BatchId(5)
+    for _ in range(3):
+        renewer._look_between()  # the first cannot be answered
+    assert looks.batches == [4, 4, 5, 5]
+
+
+def test_nothing_is_compared_while_a_batch_is_written(renewer: FarRenewer) -> None:
+    renewer.look = looks = Looks()
+    renewer.last_batch = BatchId(4)
+    with renewer.writing():
+        renewer._look_between()
+    assert looks.batches == []
+    renewer._look_between()
+    assert looks.batches == [4]
+    assert not renewer.writing().locked()
 
 
 def test_what_the_server_lacks_is_named() -> None:

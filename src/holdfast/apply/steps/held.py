@@ -10,6 +10,8 @@ carried out again from there.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from holdfast.apply.steps.kind import (
     Done,
     Drifted,
@@ -100,9 +102,39 @@ class HeldSteps(StepKind[HeldStep]):
         steps = (filled,) if step.marker and is_kept else (held, filled)
         if not step.marker:
             return Undone(steps=steps)
-        why = "No lease says that it is stopped."
-        need = Need(permission=Permission.UNGUARDED, stream=step.stream, why=why)
-        return Undone(steps=steps, needs=(need,))
+        run_since = _find_run_since(step, undoing)
+        if run_since is not None and run_since.stays_with_log:
+            return _refuse_logs(undoing.plan.id, run_since.stays_with_log)
+        return Undone(steps=steps, needs=tuple(_needs(step.stream, run_since)))
+
+
+def _find_run_since(step: HoldTree, undoing: Undoing) -> FillTree | None:
+    """Return the step that has filled a checkpoint that a program has used since."""
+    filled = [
+        each
+        for each in undoing.plan.steps
+        if isinstance(each, FillTree) and (each.place, each.marker) == (step.place, step.marker)
+    ]
+    if not filled or is_held(undoing.stores.at(step.place), step.marker):
+        return None
+    return None if _is_filled(filled[0], undoing.stores) else filled[0]
+
+
+def _refuse_logs(plan_id: str, logs: tuple[str, ...]) -> NoPlan:
+    return NoPlan(
+        reason=f"Plan {plan_id} cannot be taken back: the program has run since, and what it wrote "
+        f"stays in {', '.join(logs)}, with the numbers of its batches in _spark_metadata. Spark's "
+        "file sink leaves out batches with these numbers, so the checkpoint of before would lose "
+        "as many. The one that is there goes on as it is."
+    )
+
+
+def _needs(stream: str, run_since: FillTree | None) -> Iterator[Need]:
+    why = "No lease says that it is stopped."
+    yield Need(permission=Permission.UNGUARDED, stream=stream, why=why)
+    if run_since is not None and run_since.stays:
+        why = f"{', '.join(run_since.stays)} keeps what the program has written since, and gets it "
+        yield Need(permission=Permission.REPEATS_DATA, stream=stream, why=f"{why}again.")
 
 
 def _is_filled_since(step: HoldTree, undoing: Undoing) -> bool:

@@ -16,7 +16,7 @@ from holdfast.cli.mcp_server.arguments import ApplyArguments, Arguments, PlanArg
 from holdfast.cli.mcp_server.calling import call_command
 from holdfast.cli.mcp_server.reply import Reply, Serving
 from holdfast.cli.mcp_server.roots import Roots
-from holdfast.cli.plan_text import needs_spark, outside_outputs
+from holdfast.cli.plan_text import find_spark_table, outside_outputs
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.plan import make as registers_goals
 from holdfast.plan.goal import GOALS, Goal, Option
@@ -135,9 +135,10 @@ def run_apply(serving: Serving, given: Arguments) -> Reply:
         raise ApprovalError(plan.id, "No plan was ever approved by the account of this server.")
     check_approval(plan, set(given.allow), given.digest, key=key)
     refuse_outside_places(plan, serving.roots)
-    if needs_spark(plan):
+    table = find_spark_table(plan)
+    if table:
         raise ConfigError(
-            "The plan changes a Delta table with Spark jobs, which this server does not start. A "
+            f"The plan changes {table} with Spark jobs, which this server does not start. A "
             "person carries it out: holdfast apply PLAN --execute."
         )
     journal = apply_plan(

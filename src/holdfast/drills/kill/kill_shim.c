@@ -25,7 +25,9 @@ static void strike(const char *point) {
         dprintf(fired, "%s\n", point);
         close(fired);
     }
-    kill(0, atoi(getenv("HOLDFAST_DRILL_STRIKE")));
+    int signal = atoi(getenv("HOLDFAST_DRILL_STRIKE"));
+    kill(0, signal);
+    if (signal == SIGSTOP) sleep(2); /* another thread may have taken it: this one stops here */
 }
 
 /* The point's n-th match: returns what it waits for, else NULL. */

@@ -48,7 +48,9 @@ static void strike(void) {
         if (real(fired, point, strlen(point)) < 0 || real(fired, "\n", 1) < 0) _exit(1);
         close(fired);
     }
-    kill(0, atoi(getenv("HOLDFAST_DRILL_STRIKE")));
+    int signal = atoi(getenv("HOLDFAST_DRILL_STRIKE"));
+    kill(0, signal);
+    if (signal == SIGSTOP) sleep(2); /* another thread may have taken it: this one stops here */
 }
 
 #define STRUCK(pieces, count, call)                        \

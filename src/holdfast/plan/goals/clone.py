@@ -142,11 +142,21 @@ def plan_clone(asked: GoalCase) -> Plan | NoPlan:
         goal="clone",
         summary=f"Copy {now.stream} as {name}, with an identity of its own.",
         undo=_COPY,
-        afterwards=(f"Start {name} with sinks of its own.",),
+        afterwards=(f"Start {name} with sinks of its own.", *_whole_log(now)),
     )
     shown = f"{name} goes on with batch {now.case.newest_committed + 1}, into sinks of its own"
     part = Part(steps=steps, impact=Impact(stream=now.stream, position=shown))
     return put_together(heading, (now,), (part,), plan_id=new_plan_id())
+
+
+def _whole_log(now: StreamNow) -> Iterator[str]:
+    """Yield what Spark's file sink needs: a log that begins with batch 0 (HF728)."""
+    for each in now.directories:
+        if each.output.has_log:
+            yield (
+                "Spark's file sink does not go on in an empty directory, because its log needs "
+                f"every batch: give it a whole copy of {each.location}, with its _spark_metadata."
+            )
 
 
 @goal(

@@ -7,6 +7,7 @@ from enum import StrEnum
 import msgspec
 
 from holdfast.plan.goal import Option
+from holdfast.plan.plan_file import Change
 from holdfast.plan.requests import Request
 
 RESTORE, KEEP = "restore", "keep"
@@ -37,6 +38,18 @@ class OutputChoice(StrEnum):
     """The code names another table from now on; this one is left alone."""
     KEEP = "keep-from-here"
     """They stay, and the new generation adds to them."""
+
+
+def not_read_again(shown: str, rows: int | None) -> Change:
+    """Return what an output loses, or a new one never gets.
+
+    Args:
+        shown: The output.
+        rows: How many rows it has; None when that is not known.
+    """
+    many = "rows" if rows is None else f"{rows:,} rows"
+    what = f"{many} of {shown} come from before the new generation: not read again"
+    return Change(kind="skips", what=what, amount=rows)
 
 
 class ResetRequest(msgspec.Struct, frozen=True, kw_only=True):

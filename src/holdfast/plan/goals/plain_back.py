@@ -15,7 +15,7 @@ from holdfast.checkpoint.layout import METADATA
 from holdfast.plan.draft import Draft, Heading, Part, new_plan_id, put_together
 from holdfast.plan.entries import metadata_file, sidecar_of
 from holdfast.plan.goals.cut import cut_at
-from holdfast.plan.goals.outputs import KEEP, OutputChoice, ResetRequest
+from holdfast.plan.goals.outputs import KEEP, RESTORE, OutputChoice, ResetRequest
 from holdfast.plan.goals.plain_cut import cut_output
 from holdfast.plan.goals.plain_parts import (
     NewTree,
@@ -23,6 +23,7 @@ from holdfast.plan.goals.plain_parts import (
     by_hand,
     exchange_output,
     hold_first,
+    newest_logged,
     refuse_plain,
     restored,
     roots_of,
@@ -108,7 +109,7 @@ def _go_back(
         return refused
     plan_id = new_plan_id()
     draft = Draft(now=now, plan_id=plan_id)
-    outputs = _keep(draft) if back.output == KEEP else _restore(draft, back)
+    outputs = _keep(draft, back) if back.output == KEEP else _restore(draft, back)
     if isinstance(outputs, NoPlan):
         return outputs
     add_checkpoint(draft, tree, outputs)
@@ -127,8 +128,15 @@ def _go_back(
     return hold_first(put_together(heading, (now, *below), tuple(parts), plan_id=plan_id))
 
 
-def _keep(draft: Draft) -> list[Step]:
-    now = draft.now
+def _keep(draft: Draft, back: _Back) -> list[Step] | NoPlan:
+    now, newest = draft.now, newest_logged(draft.now)
+    if newest is not None and newest > back.batch:
+        return NoPlan(
+            reason=f"The output of {now.stream} has batches up to {newest} in its _spark_metadata, "
+            "and Spark's file sink leaves out every batch with such a number: what runs again "
+            "after this would not be written, and neither would what is new. With --output "
+            f"{RESTORE} the output goes back too."
+        )
     names = [sink.display_name for sink in now.sinks]
     names += [each.output.display_name for each in now.directories]
     draft.outputs += [f"{each} keeps its rows" for each in (*names, *now.by_hand)]

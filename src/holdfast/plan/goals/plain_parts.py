@@ -33,8 +33,12 @@ _SETTLED = "The output is brought to the state that the new checkpoint goes on f
 _ASIDE = "Data and log of the file sink go together, and are kept."
 
 
-def start_again(begun_anew: Iterable[StreamNow]) -> tuple[str, ...]:
+def start_again(begun_anew: Iterable[StreamNow], *, renamed: Iterable[str] = ()) -> tuple[str, ...]:
     """Return what is left to do before the programs run, with those that begin anew.
+
+    Args:
+        begun_anew: Streams that get an empty checkpoint.
+        renamed: Names of streams that are to write somewhere else.
 
     Spark 4.2 does not begin a query with state whose `state` lists anything, be it a directory
     without files. On S3 and Google Cloud Storage those are objects of their own.
@@ -48,7 +52,17 @@ def start_again(begun_anew: Iterable[StreamNow]) -> tuple[str, ...]:
             for each in begun_anew
             if each.is_stateful and (remover := each.checkpoint.location.kind.directory_remover)
         ),
-        "Start the programs as before: nothing in them has to change.",
+        _last_word(tuple(renamed)),
+    )
+
+
+def _last_word(renamed: tuple[str, ...]) -> str:
+    if not renamed:
+        return "Start the programs as before: nothing in them has to change."
+    return (
+        f"Name another output in the code of {', '.join(renamed)}, and another txnAppId where it "
+        "sets one. Then start the programs: with the old output, rows would be repeated or left "
+        "out."
     )
 
 
@@ -80,11 +94,25 @@ def exchange(
     return held, filled
 
 
-def add_checkpoint(draft: Draft, tree: NewTree, outputs: list[Step]) -> None:
-    """Add the steps that put another checkpoint in its place, around those of its outputs."""
+def add_checkpoint(
+    draft: Draft, tree: NewTree, outputs: list[Step], *, is_renamed: bool = False
+) -> None:
+    """Add the steps that put another checkpoint in its place, around those of its outputs.
+
+    Args:
+        draft: Of the stream.
+        tree: The other checkpoint.
+        outputs: What brings the outputs to what it goes on from.
+        is_renamed: Whether the stream writes somewhere else from then on.
+    """
     now = draft.now
     aside = now.record.location.join(kept_path(draft.plan_id, 1))
     held, filled = exchange(draft, now.checkpoint.location, tree, marker=METADATA, aside=aside)
+    if not outputs and not is_renamed:
+        names = [sink.display_name for sink in now.sinks]
+        names += [each.output.display_name for each in now.directories]
+        logs = [str(each.location) for each in now.directories if each.output.has_log]
+        filled = msgspec.structs.replace(filled, stays=tuple(names), stays_with_log=tuple(logs))
     draft.steps += [held, *outputs, filled]
     draft.needs += [
         Need(permission=Permission.BY_HAND, stream=now.stream, why=f"{each}.")
@@ -139,7 +167,8 @@ def exchange_output(
     name = f"{draft.now.stream}-{number}"
     aside = (place.parent or place).join(HOME, KEPT, draft.plan_id, name)
     held, filled = exchange(draft, place, tree, marker="", aside=aside)
-    return (held, filled) if tree.leaves_out is not None else (held,)
+    is_filled = tree.leaves_out is not None or bool(tree.contents)
+    return (held, filled) if is_filled else (held,)
 
 
 def by_hand(now: StreamNow, what: str) -> Iterator[Step]:
@@ -158,6 +187,16 @@ def roots_of(now: StreamNow) -> tuple[str, ...]:
     """Return the outputs that a plan changes outside the root of its checkpoint."""
     places = [each.location for each in now.directories]
     return tuple(str(each) for place in places for each in (place, place.parent or place))
+
+
+def newest_logged(now: StreamNow) -> int | None:
+    """Return the newest batch in the logs of the file sinks; None when there is no such log.
+
+    Spark's file sink writes no batch with a number up to that, whichever query it is of, and says
+    nothing of it.
+    """
+    found = [each.output.newest for each in now.directories]
+    return max((newest for newest in found if newest is not None), default=None)
 
 
 def refuse_plain(now: StreamNow) -> NoPlan | None:

@@ -6,7 +6,10 @@ from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
+from holdfast.checkpoint.layout import OFFSETS
+from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.evidence.outputs.delta import DeltaOutput
+from holdfast.ids import BatchId
 from holdfast.plan.draft import Draft, Heading, Part, new_plan_id, put_together
 from holdfast.plan.goal import Option
 from holdfast.plan.goals.plain_cut import cut_output
@@ -20,7 +23,7 @@ from holdfast.plan.goals.plain_parts import (
     settle,
 )
 from holdfast.plan.goals.plain_source import SourcesNow, look_at_sources
-from holdfast.plan.plain import holds_batch
+from holdfast.plan.plain import skips_batch
 from holdfast.plan.plan_file import Change, Impact, Need, NoPlan, Plan, PlanFact
 from holdfast.plan.signs import find_signs, usual_pause
 from holdfast.plan.steps import Permission, Step
@@ -149,18 +152,45 @@ def _cut(draft: Draft, found: GivenBack, batch: int) -> list[Step] | NoPlan:
     return list(exchange_output(draft, place, tree, number=1))
 
 
-def refuse_skipping(now: StreamNow, planned: int, committed: int) -> NoPlan | None:
-    """Refuse to let Spark plan batches again that the sink of a plain stream has; None if not so.
+def find_planned_again(now: StreamNow) -> int | None:
+    """Return the first batch that a repair lets Spark plan anew although it can have run."""
+    planned, committed = now.case.newest_planned, now.case.newest_committed
+    if committed > planned >= 0:
+        return planned + 1
+    if isinstance(now.case.checkpoint.offsets.get(BatchId(planned)), Unparsed):
+        return planned if committed < planned else None
+    lone = [
+        int(number)
+        for path in now.case.checkpoint.lone_sidecars
+        if path.startswith(f"{OFFSETS}/.")
+        and (number := path.removeprefix(f"{OFFSETS}/.").removesuffix(".crc")).isdecimal()
+    ]
+    return min((each for each in lone if each > planned), default=None)
+
+
+def refuse_skipping(now: StreamNow, batch: int) -> NoPlan | None:
+    """Refuse to let Spark plan a batch anew whose number the sink has; None if it has not.
 
     Args:
         now: The stream, as it is now.
-        planned: The newest batch with an offset entry.
-        committed: The newest batch with a commit entry.
+        batch: The first one that is planned anew.
     """
-    if not now.is_plain or not holds_batch(now.case, now.query_id, planned + 1):
+    if not skips_batch(now.case, now.query_id, batch):
         return None
     return NoPlan(
-        reason=f"offsets/{committed} is gone, and the sink has batches after {planned}. Spark "
-        "would plan them again with other ranges, and the sink would skip those: rows would be "
-        "lost without an error. The event log has the ranges: add --event-log."
+        reason=f"offsets/{batch} is gone or damaged, and the sink has batch {batch}. Spark would "
+        "plan it again with another range, and the sink would skip that: rows would be lost "
+        "without an error. The event log has the ranges: add --event-log. Or restore the file."
     )
+
+
+def skips_unless_known(now: StreamNow, batch: int) -> tuple[Need, ...]:
+    """Return the permission that a plain stream needs if nobody looked for a batch in its sink."""
+    is_known = skips_batch(now.case, now.query_id, batch) is not None or not now.by_hand
+    if not now.is_plain or is_known:
+        return ()
+    why = (
+        f"Whether the sink has batch {batch} is not known: name it with --sink. Spark's own sinks "
+        "leave out a batch that they have, with what has arrived since."
+    )
+    return (Need(permission=Permission.SKIPS_DATA, stream=now.stream, why=why),)

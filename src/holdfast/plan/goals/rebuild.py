@@ -18,10 +18,10 @@ from msgspec.structs import replace
 from holdfast.checkpoint.commits import CommitEntry
 from holdfast.checkpoint.layout import COMMITS, OFFSETS, SOURCES
 from holdfast.checkpoint.offsets import OffsetEntry, OffsetMetadata
-from holdfast.checkpoint.text import parse_json_object
+from holdfast.checkpoint.text import parse_json, parse_json_object
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.ids import BatchId
-from holdfast.ledger.coverage import Coverage, read_coverage
+from holdfast.ledger.coverage import Coverage, canonical_offset, read_coverage
 from holdfast.ledger.row import LedgerRow
 from holdfast.plan.draft import settle_sink
 from holdfast.plan.entries import (
@@ -207,7 +207,7 @@ def _says_the_same(now: StreamNow, path: str, content: str) -> bool:
         return False
     lines = content.split("\n")[2:]
     found = [each.text or "-" for each in there.offsets]
-    return [parse_json_object(line) for line in lines] == [parse_json_object(x) for x in found]
+    return [canonical_offset(line) for line in lines] == [canonical_offset(x) for x in found]
 
 
 def _settle(now: StreamNow, files: dict[str, str], newest: BatchId) -> tuple[Step, ...] | NoPlan:
@@ -232,8 +232,17 @@ def _settle(now: StreamNow, files: dict[str, str], newest: BatchId) -> tuple[Ste
         if is_newest:
             steps += rename_materialised(now, row.digest, covered)
         if row.last_batch >= 0 and isinstance(own, Coverage) and row.digest != own.digest:
+            if parse_json(own.end_offsets) != parse_json(row.end_offsets):
+                return NoPlan(reason=_other_end(now, row.last_batch))
             steps.append(_set_digest(now, sink, own))
     return tuple(dict.fromkeys(steps))
+
+
+def _other_end(now: StreamNow, batch: int) -> str:
+    return (
+        f"offsets/{batch} does not end where the ledger says that batch {batch} of {now.stream} "
+        "ended, and it could not be written anew from it."
+    )
 
 
 def _set_digest(now: StreamNow, sink: SinkNow, covered: Coverage) -> SettleSink:

@@ -27,7 +27,7 @@ from holdfast.plan.draft import (
 )
 from holdfast.plan.entries import commit_file, metadata_file, metadata_like, offset_file
 from holdfast.plan.goal import GoalCase, Option, goal
-from holdfast.plan.goals.outputs import CASCADE, OutputChoice, ResetRequest
+from holdfast.plan.goals.outputs import CASCADE, OutputChoice, ResetRequest, not_read_again
 from holdfast.plan.goals.plain_reset import plan_plain_reset
 from holdfast.plan.goals.position import FRESH, Position, find_position
 from holdfast.plan.goals.prove_next import say_proof
@@ -225,9 +225,7 @@ def _never_again(
     for sink, choice, _ in settled:
         if position.is_whole or choice is OutputChoice.KEEP:
             continue
-        rows = "rows" if sink.rows is None else f"{sink.rows:,} rows"
-        what = f"{rows} of {sink.display_name} come from before the new generation: not read again"
-        yield Change(kind="skips", what=what, amount=sink.rows)
+        yield not_read_again(sink.display_name, sink.rows)
 
 
 def _change_needs(now: StreamNow, changes: tuple[Change, ...]) -> Iterator[Need]:

@@ -7,11 +7,12 @@ or written again where a neighbour or a ledger row says what was in it.
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from holdfast.checkpoint.commits import CommitEntry
-from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS, SOURCES
+from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS
 from holdfast.checkpoint.metadata import QueryMetadata
 from holdfast.checkpoint.offsets import OffsetEntry
 from holdfast.checkpoint.unparsed import Unparsed
@@ -30,9 +31,16 @@ from holdfast.plan.entries import (
 )
 from holdfast.plan.goal import GoalCase, goal
 from holdfast.plan.goals.ledger_rows import newest_rows
+from holdfast.plan.goals.leftovers import blocking_checksums, orphans, unless_known
 from holdfast.plan.goals.nearest import go_on_instead
 from holdfast.plan.goals.plain_given_back import is_lost
-from holdfast.plan.goals.plain_resume import QUERY_ID, plan_given_back, refuse_skipping
+from holdfast.plan.goals.plain_resume import (
+    QUERY_ID,
+    find_planned_again,
+    plan_given_back,
+    refuse_skipping,
+    skips_unless_known,
+)
 from holdfast.plan.goals.rebuild import Rebuilt, rebuild
 from holdfast.plan.plan_file import Impact, Need, NoPlan, Plan
 from holdfast.plan.steps import Permission, Step
@@ -97,13 +105,23 @@ def _is_changed(now: StreamNow, rows: tuple[LedgerRow, ...]) -> bool:
 
 
 def _repair_without_ledger(now: StreamNow, held: int) -> Rebuilt | NoPlan:
-    """Return what needs no ledger: leftovers, a damaged newest entry."""
+    """Return what needs no ledger, unless a sink would skip what Spark plans anew after it."""
+    again = find_planned_again(now)
+    refused = None if again is None else refuse_skipping(now, again)
+    found = refused or _repair(now, held)
+    if again is None or isinstance(found, NoPlan):
+        return found
+    return replace(found, needs=found.needs + skips_unless_known(now, again))
+
+
+def _repair(now: StreamNow, held: int) -> Rebuilt | NoPlan:
+    """Return what to do about leftovers, or a damaged newest entry."""
     checkpoint = now.case.checkpoint
     planned, committed = now.case.newest_planned, now.case.newest_committed
     if planned < 0 and committed < 0:
-        blocked = _blocking_checksums(now)
+        blocked = blocking_checksums(now)
         return Rebuilt(
-            steps=(*_orphans(now), *blocked.steps),
+            steps=(*orphans(now), *blocked.steps),
             position="with batch 0: no batch was ever planned",
             needs=blocked.needs,
         )
@@ -116,7 +134,7 @@ def _repair_without_ledger(now: StreamNow, held: int) -> Rebuilt | NoPlan:
         return Rebuilt(
             steps=tuple(remove_file(now, f"{OFFSETS}/{planned}", why=f"{why} again.")),
             position=f"with batch {planned}, which Spark plans again",
-            needs=_unless_known(now, f"A sink without a ledger may hold rows of batch {planned}."),
+            needs=unless_known(now, f"A sink without a ledger may hold rows of batch {planned}."),
         )
     if isinstance(newest, Unparsed):
         return _cannot_resume(
@@ -132,7 +150,7 @@ def _small_things(now: StreamNow, committed: int) -> Rebuilt | NoPlan:
     newest = checkpoint.commits.get(BatchId(committed)) if committed >= 0 else None
     if isinstance(newest, Unparsed) and committed + 1 == now.case.newest_planned:
         return _commit_before_pending(now, committed + 1)
-    blocked = _blocking_checksums(now)
+    blocked = blocking_checksums(now)
     steps: list[Step] = [*blocked.steps]
     needs = blocked.needs
     position = f"with batch {committed + 1}"
@@ -140,7 +158,7 @@ def _small_things(now: StreamNow, committed: int) -> Rebuilt | NoPlan:
         why = f"{newest.reason.capitalize()}. Without the entry Spark runs the batch again."
         steps += remove_file(now, f"{COMMITS}/{committed}", why=why)
         position = f"with batch {committed} again, the same range"
-        needs += _unless_known(now, f"A sink without a ledger gets batch {committed} again.")
+        needs += unless_known(now, f"A sink without a ledger gets batch {committed} again.")
     return Rebuilt(steps=tuple(steps), position=position, needs=needs)
 
 
@@ -156,7 +174,7 @@ def _commit_before_pending(now: StreamNow, planned: int) -> Rebuilt | NoPlan:
         return _cannot_resume(now, f"{path} said which state files count")
     metadata = newest.metadata if isinstance(newest, OffsetEntry) else None
     watermark = 0 if metadata is None else metadata.batch_watermark_ms
-    blocked = _blocking_checksums(now)
+    blocked = blocking_checksums(now)
     put = put_file(
         now,
         path,
@@ -168,30 +186,8 @@ def _commit_before_pending(now: StreamNow, planned: int) -> Rebuilt | NoPlan:
     return Rebuilt(
         steps=(*blocked.steps, *stale, put),
         position=f"with the pending batch {planned}, the same range",
-        needs=blocked.needs + _unless_known(now, told),
+        needs=blocked.needs + unless_known(now, told),
     )
-
-
-def _blocking_checksums(now: StreamNow) -> Rebuilt:
-    """Take away checksums whose entry is gone: Hadoop does not write that entry beside them."""
-    checkpoint = now.case.checkpoint
-    newest = {OFFSETS: now.case.newest_planned, COMMITS: now.case.newest_committed}
-    lone = list(checkpoint.lone_sidecars)
-    for log in checkpoint.sources:
-        newest[f"{SOURCES}/{log.name}"] = max((*log.entries, *log.compacts), default=-1)
-        lone += log.lone_sidecars
-    steps: list[Step] = []
-    needs: tuple[Need, ...] = ()
-    for path in lone:
-        directory, _, name = path.rpartition("/")
-        number = name.removeprefix(".").removesuffix(".crc")
-        if not number.isdecimal() or int(number) <= newest.get(directory, -1):
-            continue  # Spark does not write this entry again
-        why = f"{directory}/{number} is gone, and cannot be written beside its old checksum."
-        steps += remove_file_alone(now, path, why=why)
-        if directory == OFFSETS:
-            needs = _unless_known(now, f"A sink without a ledger may hold rows of batch {number}.")
-    return Rebuilt(steps=tuple(steps), position="", needs=needs)
 
 
 def _previous(now: StreamNow, planned: int) -> Rebuilt | NoPlan:
@@ -224,9 +220,6 @@ def _commit_ahead(now: StreamNow) -> Rebuilt | NoPlan:
         return _cannot_resume(
             now, f"offsets/{committed} is gone, and the state is of batch {committed}"
         )
-    skipped = refuse_skipping(now, planned, committed)
-    if skipped is not None:
-        return skipped
     why = f"Its offset entry is gone. Spark fails on every start while commits/{committed} is there"
     steps = [
         step
@@ -239,13 +232,6 @@ def _commit_ahead(now: StreamNow) -> Rebuilt | NoPlan:
         position=f"with batch {planned} again",
         needs=(Need(permission=Permission.REPEATS_DATA, stream=now.stream, why=told),),
     )
-
-
-def _orphans(now: StreamNow) -> Iterator[Step]:
-    for path in now.case.checkpoint.leftovers:
-        if posixpath.dirname(path) in (OFFSETS, COMMITS):
-            why = "A killed first batch left it, and Spark 4.1 and later refuse to start beside it."
-            yield from remove_file(now, path, why=why)
 
 
 def _metadata(now: StreamNow, rows: tuple[LedgerRow, ...]) -> Iterator[Step]:
@@ -262,13 +248,6 @@ def _metadata(now: StreamNow, rows: tuple[LedgerRow, ...]) -> Iterator[Step]:
     yield from remove_file_alone(now, sidecar_of(METADATA), why="It is of another content.")
     why = "The query's id, as the record and the ledger rows have it."
     yield put_file(now, METADATA, metadata_file(ids.pop()), why=why)
-
-
-def _unless_known(now: StreamNow, why: str) -> tuple[Need, ...]:
-    """Return the permission that a stream needs whose sinks cannot tell a batch again."""
-    is_known = now.guard is not None and now.guard.has_ledgers
-    need = Need(permission=Permission.REPEATS_DATA, stream=now.stream, why=why)
-    return () if is_known else (need,)
 
 
 def _cannot_resume(now: StreamNow, because: str) -> NoPlan:

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from holdfast.sinks.collect import memory_of
 from holdfast.sinks.contents import BEYOND, SinkContents, newest_by_key, nullable
 from holdfast.sinks.database import ledger_rows
+from holdfast.sinks.database.failures import TableTooLargeError
 from holdfast.sinks.database.ledger import DatabaseLedgerStore
 from holdfast.sinks.database.target import Row, Target
 
@@ -42,8 +44,8 @@ def open_contents(sink: Database, df: DataFrame, stream: str) -> Iterator[SinkCo
     Raises:
         HoldfastError: The table does not have these columns, or the database cannot be used.
     """
+    from holdfast.sinks.arrow_columns import find_schema
     from holdfast.sinks.database.table import check_table
-    from holdfast.sinks.postgres.table import find_schema
 
     schema = find_schema(df, sink.table)
     ledger = DatabaseLedgerStore(sink)
@@ -113,7 +115,9 @@ class _Rows(msgspec.Struct, frozen=True, kw_only=True):
         statement = f"SELECT {selected} FROM {self.target.name}"  # noqa: S608 - quoted
         kinds = [each.dataType for each in self.df.schema]
         rows = spark.createDataFrame([], wanted)
-        for chunk in dialect.rows(self.ledger.session.connection(), statement):
+        chunks = dialect.rows(self.ledger.session.connection(), statement)
+        shown, most = self.target.display_name, memory_of(spark)
+        for chunk in bounded(chunks, most=most, shown=shown):
             values = [self._row(row, kinds) for row in chunk]
             rows = rows.union(spark.createDataFrame(values, wanted, verifySchema=False))
         return rows
@@ -126,6 +130,20 @@ class _Rows(msgspec.Struct, frozen=True, kw_only=True):
                 beyond[name] = str(value)
             values.append(given)
         return (*values, json.dumps(beyond, sort_keys=True) if beyond else None)
+
+
+def bounded(chunks: Iterator[list[Row]], *, most: int, shown: str) -> Iterator[list[Row]]:
+    """Yield rows as long as their values have no more bytes than the driver may hold.
+
+    Raises:
+        TableTooLargeError: They have.
+    """
+    size = 0
+    for chunk in chunks:
+        size += sum(len(x) if isinstance(x, str | bytes) else 8 for row in chunk for x in row)
+        if size > most:
+            raise TableTooLargeError(shown, most=most)
+        yield chunk
 
 
 def decode(value: object, kind: DataType) -> object:

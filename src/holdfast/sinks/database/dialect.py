@@ -45,6 +45,9 @@ class Dialect(StrictABC, abstract=True):
     locks_rows: ClassVar[bool] = True
     """Whether rows are locked when they are read: not where a driver is the only writer anyway."""
 
+    longest_sorted: ClassVar[int | None] = None
+    """How many bytes of a value are sorted by; None: all of them."""
+
     @abstractmethod
     def connect(self, address: Address) -> Connection:
         """Return a new connection, set up so that values are exact or refused."""
@@ -89,6 +92,11 @@ class Dialect(StrictABC, abstract=True):
             ends_others: Whether a session that keeps it for too long is ended.
         """
 
+    def find_replaced(self, connection: Connection) -> str:
+        """Say that a connection leads to another database than its address by now; empty if not."""
+        del connection
+        return ""
+
     @abstractmethod
     def touch(self, name: str) -> str:
         """Return the statement after which a table stays as it is until the transaction ends."""
@@ -96,6 +104,16 @@ class Dialect(StrictABC, abstract=True):
     @abstractmethod
     def find(self, connection: Connection, table: str) -> Found | None:
         """Return what there is to know of a table; None when there is none of this name."""
+
+    @abstractmethod
+    def find_effect(self, connection: Connection, table: str, *, deletes: bool) -> str | None:
+        """Say what else happens to rows when some of a table are moved; None if nothing does.
+
+        Args:
+            connection: To look with.
+            table: As the user has named it.
+            deletes: Whether rows are deleted too, and not only inserted.
+        """
 
     @abstractmethod
     def find_field(self, name: str, kind: pa.DataType, column: Column) -> Field | None:
@@ -141,6 +159,10 @@ class Dialect(StrictABC, abstract=True):
         """Return whether values of `s` and `t` are equal, NULLs too."""
         return f"s.{column} <=> t.{column}"
 
+    def is_same_key(self, column: str) -> str:
+        """Return whether keys of `s` and `t` are equal, as the unique index compares them."""
+        return f"t.{column} = s.{column}"
+
     @abstractmethod
     def version(self, connection: Connection, name: str) -> str:
         """Return what tells a table's content apart; reads the whole table."""
@@ -159,8 +181,7 @@ class Dialect(StrictABC, abstract=True):
         """Run a statement, and return what it gives."""
         cursor = connection.cursor()
         try:
-            given = tuple(values)
-            cursor.execute(statement.replace("?", self.mark) if given else statement, given or ())
+            cursor.execute(*self._marked(statement, tuple(values)))
             return list(cursor.fetchall()) if cursor.description else []
         finally:
             cursor.close()
@@ -169,22 +190,33 @@ class Dialect(StrictABC, abstract=True):
         """Run a statement, and return how many rows it has changed."""
         cursor = connection.cursor()
         try:
-            given = tuple(values)
-            cursor.execute(statement.replace("?", self.mark) if given else statement, given or ())
+            cursor.execute(*self._marked(statement, tuple(values)))
             return int(cursor.rowcount)
         finally:
             cursor.close()
 
+    def _marked(self, statement: str, values: tuple[object, ...]) -> tuple[object, ...]:
+        """Return what is run; without values a driver takes it as it is, with a % in a name."""
+        if not values:
+            return (statement,)
+        if self.mark != "?":
+            statement = statement.replace("%", "%%").replace("?", self.mark)
+        return statement, values
+
     @contextmanager
     def transaction(self, connection: Connection, *, is_reading: bool = False) -> Iterator[None]:
-        """Run a transaction; what is raised inside takes everything back."""
+        """Run a transaction; what is raised inside, or by COMMIT itself, takes everything back.
+
+        A transaction whose COMMIT has failed can still be open (SQLite, while somebody reads): the
+        ledger would be read in it, and say that the batch is there.
+        """
         self.begin(connection, is_reading=is_reading)
         try:
             yield
+            self.run(connection, "COMMIT")
         except BaseException:
             self._take_back(connection)
             raise
-        self.run(connection, "COMMIT")
 
     def _take_back(self, connection: Connection) -> None:
         try:

@@ -74,6 +74,20 @@ class InexactRowsError(HoldfastError):
         )
 
 
+class TableTooLargeError(HoldfastError):
+    """A table has more rows than the driver may hold, so they cannot be compared."""
+
+    code = "TABLE_TOO_LARGE"
+
+    def __init__(self, shown: str, *, most: int) -> None:
+        super().__init__(
+            what=f"What {shown} holds cannot be read.",
+            why=f"Its values have more than {most:,} bytes, and the driver reads all of them.",
+            how="Raise spark.holdfast.driverBatchBytes and the memory of the driver, or compare a "
+            "table with fewer rows.",
+        )
+
+
 class LedgerTableError(HoldfastError):
     """The ledger's table is not there, not ours to use, or of another version."""
 

@@ -35,6 +35,9 @@ _SETTINGS = {
     "sql_notes": "1",
     "sql_safe_updates": "0",
     "sql_auto_is_null": "0",
+    "sql_select_limit": "18446744073709551615",
+    "max_sort_length": "65536",  # 1,024 otherwise, and what is longer counts for equal
+    "sort_buffer_size": "33554432",  # or error 1038, with long values
 }
 """Of a session: what the server's or the user's own settings would decide otherwise."""
 
@@ -51,6 +54,7 @@ class MariaDb(Dialect):
         "session of the stream holds a lock of its name until its transaction has ended"
     )
     long_text: ClassVar[str] = "longtext"
+    longest_sorted: ClassVar[int | None] = 16_384  # up to four bytes for one, by a collation
     table_options: ClassVar[str] = "ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin"
 
     def connect(self, address: Address) -> Connection:
@@ -157,6 +161,10 @@ class MariaDb(Dialect):
     def find(self, connection: Connection, table: str) -> Found | None:
         """Read the server's catalogue."""
         return mariadb_tables.find(self, connection, table)
+
+    def find_effect(self, connection: Connection, table: str, *, deletes: bool) -> str | None:
+        """Read foreign keys and triggers from the server's catalogue."""
+        return mariadb_tables.find_effect(self, connection, table, deletes=deletes)
 
     def find_field(self, name: str, kind: pa.DataType, column: Column) -> Field | None:
         """Find it by the column's type and its limits."""

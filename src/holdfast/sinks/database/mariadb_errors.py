@@ -17,7 +17,10 @@ _BUSY = frozenset({LOCK_WAIT, 1213, 1020, 3101})
 _NO_TABLE = frozenset({1146, 1051, 1049})
 _NO_SESSION = 1094
 _HOW = {
-    1062: "Two rows have one value of a unique index. Filter them in the query, or merge: keys=.",
+    1062: "Two rows have one value of a unique index: filter them in the query. A stream that "
+    "appends can merge them instead: keys=.",
+    1038: "Merge fewer columns of long texts: the server cannot sort so many.",
+    1095: "A driver of another user is paused within its batch: end it, or its session (KILL).",
     1142: "Grant this user SELECT, INSERT, UPDATE and DELETE on the table and on holdfast_ledger.",
     1044: "Grant this user the rights on the database, CREATE TEMPORARY TABLES for keys=.",
     1153: "Raise max_allowed_packet of the server, or make the values smaller.",
@@ -43,13 +46,15 @@ _UNREACHABLE = {
 
 def trouble_of(error: Exception) -> Trouble | None:
     """Return what an error of PyMySQL means; None if it is none of its."""
-    from pymysql.err import Error
+    from pymysql.err import Error, ProgrammingError
 
     if isinstance(error, OSError | EOFError):
         return Trouble(code=type(error).__name__, is_gone=True)
     if not isinstance(error, Error):
         return None
     number = number_of(error)
+    if number is None and isinstance(error, ProgrammingError):
+        return None  # PyMySQL itself has not understood what it was given
     if number is None or number in _GONE:
         return Trouble(code=shown(number), is_gone=True)
     return Trouble(

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from holdfast.sinks.database.target import Array, Field, Target
-from holdfast.sinks.postgres.encode import InexactError, payload_of
+from holdfast.sinks.arrow_columns import Array, InexactError, payload_of
+from holdfast.sinks.database.target import Field, Target
 
 if TYPE_CHECKING:
     from holdfast.sinks.database.dialect import Connection, Dialect

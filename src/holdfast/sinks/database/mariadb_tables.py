@@ -28,14 +28,27 @@ _TABLE_IDS = (
     "SELECT table_id FROM information_schema.innodb_tables WHERE name = ?",
 )
 """Of MariaDB and of MySQL; for users who may see it (PROCESS)."""
+_CHILDREN = """\
+SELECT constraint_schema, table_name FROM information_schema.referential_constraints
+WHERE unique_constraint_schema = ? AND referenced_table_name = ?
+    AND delete_rule NOT IN ('RESTRICT', 'NO ACTION')
+    AND NOT (constraint_schema = unique_constraint_schema AND table_name = referenced_table_name)
+LIMIT 1"""
+_UNSEEN_CHILDREN = tuple(
+    f"SELECT for_name FROM information_schema.{table} WHERE ref_name = ? AND for_name <> ref_name"  # noqa: S608
+    " AND type & 3 LIMIT 1"  # ON DELETE CASCADE is 1, SET NULL is 2
+    for table in ("innodb_sys_foreign", "innodb_foreign")
+)
+"""Of MariaDB and of MySQL: also tables on which the user has no right, with PROCESS."""
+_TRIGGERS = """\
+SELECT trigger_name FROM information_schema.triggers
+WHERE event_object_schema = ? AND event_object_table = ? AND event_manipulation IN (?, ?)
+LIMIT 1"""
 
 
 def find(dialect: Dialect, connection: Connection, table: str) -> Found | None:
     """Return what there is to know of a table; None when there is none of this name."""
-    schema, dot, name = table.partition(".")
-    # The name of a copy has a point that parts nothing.
-    of = (schema, name) if dot and not is_copy(table) else (None, table)
-    found = dialect.ask(connection, _TABLE, of)
+    found = dialect.ask(connection, _TABLE, _parted(table))
     if not found:
         return None
     schema, name, table_type, engine, created = found[0]
@@ -55,18 +68,54 @@ def find(dialect: Dialect, connection: Connection, table: str) -> Found | None:
     )
 
 
+def _parted(table: str) -> tuple[str | None, str]:
+    """Return schema and name of a table; None for the schema of the session."""
+    schema, dot, name = table.partition(".")
+    # The name of a copy has a point that parts nothing.
+    return (schema, name) if dot and not is_copy(table) else (None, table)
+
+
+def find_effect(
+    dialect: Dialect, connection: Connection, table: str, *, deletes: bool
+) -> str | None:
+    """Say which foreign key or trigger does something else when rows are moved."""
+    found = dialect.ask(connection, _TABLE, _parted(table))
+    if not found:
+        return None
+    schema, name = found[0][:2]
+    events = ("INSERT", "DELETE" if deletes else "INSERT")
+    triggers = dialect.ask(connection, _TRIGGERS, (schema, name, *events))
+    if triggers:
+        return f"its trigger {triggers[0][0]} would do something else with them"
+    if not deletes:
+        return None
+    children = dialect.ask(connection, _CHILDREN, (schema, name))
+    child = ".".join(children[0]) if children else None
+    child = child or _first(dialect, connection, _UNSEEN_CHILDREN, of=f"{schema}/{name}")
+    if child is None:
+        return None
+    return f"{child} refers to it by a foreign key, and would lose or change rows too (ON DELETE)"
+
+
 def _table_id(dialect: Dialect, connection: Connection, name: str) -> str:
     """Return the number that TRUNCATE changes too; "-" for users who may not see it."""
+    return _first(dialect, connection, _TABLE_IDS, of=name) or "-"
+
+
+def _first(
+    dialect: Dialect, connection: Connection, statements: tuple[str, ...], *, of: str
+) -> str | None:
+    """Return what the first of the statements finds that the server knows and the user may run."""
     from pymysql.err import MySQLError
 
-    for statement in _TABLE_IDS:
+    for statement in statements:
         try:
-            found = dialect.ask(connection, statement, (name,))
+            found = dialect.ask(connection, statement, (of,))
         except MySQLError:  # another server's table, or not for this user
             continue
         if found:
             return str(found[0][0])
-    return "-"
+    return None
 
 
 def _column(found: Row) -> Column:

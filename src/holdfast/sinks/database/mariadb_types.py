@@ -10,8 +10,9 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from holdfast.sinks.arrow_columns import Array
 from holdfast.sinks.database import values
-from holdfast.sinks.database.target import Array, Check, Column, Field
+from holdfast.sinks.database.target import Check, Column, Field
 
 _INTEGERS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
 _TEXTS = frozenset({"varchar", "char", "tinytext", "text", "mediumtext", "longtext"})

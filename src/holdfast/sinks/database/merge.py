@@ -19,9 +19,11 @@ import msgspec
 
 from holdfast.sinks.database.dialect import BATCH, NEWEST
 from holdfast.sinks.database.examine import count_rows
-from holdfast.sinks.postgres.merge import UnmergeableRowsError
+from holdfast.sinks.failures import UnmergeableRowsError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from holdfast.sinks.database.dialect import Connection, Dialect
     from holdfast.sinks.database.target import Target
 
@@ -46,6 +48,7 @@ class Merge(msgspec.Struct, frozen=True, kw_only=True):
                 rows of the batch are not there afterwards.
         """
         self._refuse_null_keys()
+        self._refuse_long()
         newest = NEWEST if self.target.sequence_by else BATCH
         if self.target.sequence_by:
             self._run(self._choose())
@@ -117,7 +120,7 @@ class Merge(msgspec.Struct, frozen=True, kw_only=True):
     def _same(self) -> str:
         """Return whether rows `t` and `s` have one key."""
         quoted = map(self.dialect.quote, self.target.keys)
-        return " AND ".join(f"t.{each} = s.{each}" for each in quoted)
+        return " AND ".join(map(self.dialect.is_same_key, quoted))
 
     def _insert(self, newest: str) -> str:
         columns, key = self.target.columns, self.dialect.quote(self.target.keys[0])
@@ -132,7 +135,41 @@ class Merge(msgspec.Struct, frozen=True, kw_only=True):
         found = count_rows(self.dialect, self.connection, f"{BATCH} WHERE {condition}")
         if found:
             why = f"{found:,} rows have a NULL in {', '.join(self.target.keys)}."
-            raise UnmergeableRowsError(self.target.display_name, why=why)
+            raise self._refuse(why)
+
+    def _refuse_long(self) -> None:
+        """Refuse values that the database takes for equal because it sorts by their beginning."""
+        most, order = self.dialect.longest_sorted, self.target.sequence_by
+        if most is None:
+            return
+        sorted_by = (*self.target.keys, *filter(None, [order]))
+        if found := count_rows(self.dialect, self.connection, self._longer(sorted_by)):
+            why = f"{found:,} rows have more than {most:,} bytes in {' or '.join(sorted_by)}."
+            raise self._refuse(why)
+        others = [each for each in self.target.columns if each not in sorted_by]
+        if order is None or not count_rows(self.dialect, self.connection, self._longer(others)):
+            return
+        ties, longer = self._list(sorted_by), self._is_longer(others)
+        found = count_rows(
+            self.dialect,
+            self.connection,
+            f"(SELECT {ties} FROM {BATCH} GROUP BY {ties}"  # noqa: S608 - quoted
+            f" HAVING count(*) > 1 AND max({longer})) d",
+        )
+        if found:
+            why = f"{found:,} keys have rows with one {order} and values over {most:,} bytes."
+            raise self._refuse(f"{why} {self.dialect.product} does not sort by more.")
+
+    def _longer(self, columns: Sequence[str]) -> str:
+        return f"{BATCH} WHERE {self._is_longer(columns)}"
+
+    def _is_longer(self, columns: Sequence[str]) -> str:
+        most, quote = self.dialect.longest_sorted, self.dialect.quote
+        longer = [f"coalesce(octet_length({quote(each)}), 0) > {most}" for each in columns]
+        return " OR ".join(longer) or "1 = 0"
+
+    def _refuse(self, why: str) -> UnmergeableRowsError:
+        return UnmergeableRowsError(self.target.display_name, why=why)
 
     def _refuse_duplicate_keys(self) -> None:
         keys = self._list(self.target.keys)
@@ -145,7 +182,7 @@ class Merge(msgspec.Struct, frozen=True, kw_only=True):
             why = (
                 f"{found:,} keys come twice in one batch, and without sequence_by no row is later."
             )
-            raise UnmergeableRowsError(self.target.display_name, why=why)
+            raise self._refuse(why)
 
     def _refuse_missing(self, newest: str) -> None:
         """Refuse a merge after which a key of the batch is not in the table."""
@@ -153,4 +190,4 @@ class Merge(msgspec.Struct, frozen=True, kw_only=True):
         rows = f"{newest} s LEFT JOIN {self.target.name} t ON {self._same()} WHERE t.{key} IS NULL"
         if found := count_rows(self.dialect, self.connection, rows):
             why = f"{found:,} of its rows are not there after they were written: see its triggers."
-            raise UnmergeableRowsError(self.target.display_name, why=why)
+            raise self._refuse(why)

@@ -138,8 +138,8 @@ class Settling(msgspec.Struct, frozen=True, kw_only=True):
             return f"{bad[0]} is not the name of a copy."
         if found is None:
             return f"{shown} is gone."
-        if self._back is not None and (why := self._find_misfit(self._back, found)):
-            return f"The rows of {shown} cannot be put back: {why}."
+        if (why := self._find_immovable(found)) is not None:
+            return why
         if isinstance(self.output, ExchangeOutput):
             generation = self.output.generation
             name = self.ledger.name
@@ -154,6 +154,17 @@ class Settling(msgspec.Struct, frozen=True, kw_only=True):
                 "them elsewhere, or use --output keep-from-here."
             )
         return None
+
+    def _find_immovable(self, found: Found) -> str | None:
+        """Say why rows could not be moved so that they, and all others, stay as they are."""
+        shown, table = self.ledger.sink.display_name, self.ledger.sink.table
+        if self._back is not None and (why := self._find_misfit(self._back, found)):
+            return f"The rows of {shown} cannot be put back: {why}."
+        deletes = not isinstance(self.output, ExchangeOutput)
+        effect = self._dialect.find_effect(self._connection, table, deletes=deletes)
+        if effect is None:
+            return None
+        return f"No row of {shown} can be moved: {effect}. Drop that, and create it afterwards."
 
     def _others(self, stream: str, found: Found) -> tuple[str, ...]:
         return ledger_rows.find_other_streams(

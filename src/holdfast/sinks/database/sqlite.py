@@ -25,9 +25,16 @@ ROWS_AT_ONCE = 10_000
 _HASH_BITS = 64
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _HOW_BUSY = (
-    "Another process is writing, or was stopped within its transaction: end it, then start the "
+    "Another process writes, reads or was stopped within its transaction: end it, then start the "
     "stream again."
 )
+
+
+class _OpenFile(sqlite3.Connection):
+    """A connection that knows which file it has: its path can come to name another one."""
+
+    path: Path
+    inode: tuple[int, int] | None
 
 
 class Sqlite(Dialect):
@@ -47,13 +54,15 @@ class Sqlite(Dialect):
         """Open the file; one that is not there is not made."""
         path = Path(address.database)
         busy = address.seconds("busy_timeout", BUSY_S)
-        connection = sqlite3.connect(
+        connection: _OpenFile = sqlite3.connect(
             f"file:{quote(str(path))}?mode=rw",
             uri=True,
             isolation_level=None,  # BEGIN is said here
             check_same_thread=False,  # Spark calls from its own threads, one at a time
             timeout=busy,
+            factory=_OpenFile,
         )
+        connection.path, connection.inode = path, _inode(path)
         for setting in ("synchronous = FULL", "foreign_keys = ON", "recursive_triggers = ON"):
             connection.execute(f"PRAGMA {setting}")
         return connection
@@ -61,7 +70,7 @@ class Sqlite(Dialect):
     def trouble_of(self, error: Exception) -> Trouble | None:
         """Return what an error of the driver means: nothing is committed after any of them.
 
-        A COMMIT that fails is taken back, and one that has succeeded gives no error.
+        One that has succeeded gives no error; one that fails can leave its transaction open.
         """
         if not isinstance(error, sqlite3.Error):
             return None
@@ -103,6 +112,12 @@ class Sqlite(Dialect):
         del connection, name, ends_others
         yield
 
+    def find_replaced(self, connection: Connection) -> str:
+        """Compare the file that is open with the one that has its path."""
+        if _inode(connection.path) == connection.inode:
+            return ""
+        return "its file was deleted or replaced, and the one that is open has no name any more"
+
     def touch(self, name: str) -> str:
         """Read nothing of it: nobody else can change the file."""
         return f"SELECT 1 FROM {name} LIMIT 0"  # noqa: S608 - quoted
@@ -110,6 +125,10 @@ class Sqlite(Dialect):
     def find(self, connection: Connection, table: str) -> Found | None:
         """Read the schema of the file."""
         return sqlite_tables.find(self, connection, table)
+
+    def find_effect(self, connection: Connection, table: str, *, deletes: bool) -> str | None:
+        """Read foreign keys and triggers from the schema of the file."""
+        return sqlite_tables.find_effect(self, connection, table, deletes=deletes)
 
     def find_field(self, name: str, kind: pa.DataType, column: Column) -> Field | None:
         """Find it by the column's affinity, which decides what a value becomes."""
@@ -169,6 +188,10 @@ class Sqlite(Dialect):
         """Return whether values of `s` and `t` are equal, NULLs too."""
         return f"s.{column} IS t.{column}"
 
+    def is_same_key(self, column: str) -> str:
+        """Compare bytes, whatever collation the column has: the unique index does so too."""
+        return f"t.{column} = s.{column} COLLATE BINARY"
+
     def version(self, connection: Connection, name: str) -> str:
         """Read all rows, and add up a hash of each."""
         rows, total = 0, 0
@@ -186,6 +209,14 @@ class Sqlite(Dialect):
         cursor = connection.execute(statement)
         while found := cursor.fetchmany(ROWS_AT_ONCE):
             yield found
+
+
+def _inode(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 DIALECT = Sqlite()

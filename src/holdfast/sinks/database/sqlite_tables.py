@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
 
 from holdfast.sinks.database.target import Column, Found
@@ -35,27 +36,26 @@ def find(dialect: Dialect, connection: Connection, table: str) -> Found | None:
     """Return what there is to know of a table; None when there is none of this name."""
     found = dialect.ask(
         connection,
-        "SELECT name, type, sql FROM main.sqlite_master WHERE lower(name) = lower(?)"
+        "SELECT name, type, sql, rowid FROM main.sqlite_master WHERE lower(name) = lower(?)"
         " AND type IN ('table', 'view')",
         (table,),
     )
     if not found:
         return None
-    name, kind, sql = found[0]
+    name, kind, sql, number = found[0]
     problem = None
     if kind != "table" or str(sql).lower().startswith("create virtual"):
         problem = "It is a view or a virtual table; rows and ledger would not be one step."
     ((encoding,),) = dialect.ask(connection, "PRAGMA main.encoding")
     if encoding != "UTF-8":
         problem = f"The file keeps texts as {encoding}, which orders them by other bytes."
-    ((schema,),) = dialect.ask(connection, "PRAGMA main.schema_version")
     quoted = dialect.quote(name)
     columns = dialect.ask(connection, f"PRAGMA main.table_xinfo({quoted})")
     return Found(
         place=f"main.{name}",
         problem=problem,
         fix="-- name a table of a file in UTF-8",
-        pin=f"schema {schema}",
+        pin=f"{number} {hashlib.sha256(str(sql).encode()).hexdigest()[:16]}",
         columns={
             column: Column(
                 name=column,
@@ -68,6 +68,33 @@ def find(dialect: Dialect, connection: Connection, table: str) -> Found | None:
             for _, column, declared, required, default, key, hidden in columns
         },
         uniques=_uniques(dialect, connection, quoted, columns=columns),
+    )
+
+
+_TRIGGERS = """\
+SELECT name FROM main.sqlite_master WHERE type = 'trigger' AND lower(tbl_name) = lower(?) LIMIT 1"""
+_CHILDREN = """\
+SELECT m.name FROM main.sqlite_master m, pragma_foreign_key_list(m.name, 'main') k
+WHERE m.type = 'table' AND lower(k."table") = lower(?) AND lower(m.name) <> lower(?)
+    AND k.on_delete NOT IN ('RESTRICT', 'NO ACTION')
+LIMIT 1"""
+
+
+def find_effect(
+    dialect: Dialect, connection: Connection, table: str, *, deletes: bool
+) -> str | None:
+    """Say which foreign key or trigger does something else when rows are moved.
+
+    Only the text of a trigger says what it waits for, so any is taken for one of these.
+    """
+    if triggers := dialect.ask(connection, _TRIGGERS, (table,)):
+        return f"its trigger {triggers[0][0]} could do something else with them"
+    children = dialect.ask(connection, _CHILDREN, (table, table)) if deletes else []
+    if not children:
+        return None
+    return (
+        f"{children[0][0]} refers to it by a foreign key, and would lose or change rows too "
+        "(ON DELETE)"
     )
 
 

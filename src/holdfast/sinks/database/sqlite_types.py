@@ -14,9 +14,9 @@ from hashlib import blake2b
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from holdfast.sinks.arrow_columns import Array, InexactError
 from holdfast.sinks.database import values
-from holdfast.sinks.database.target import Array, Check, Column, Field, Form, Row
-from holdfast.sinks.postgres.encode import InexactError
+from holdfast.sinks.database.target import Check, Column, Field, Form, Row
 
 _ANY = "blob"
 """The affinity that leaves every value alone."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from holdfast.sinks.database.target import Column, Field, Found, Target
-from holdfast.sinks.postgres.columns import TableError
+from holdfast.sinks.failures import TableError
 from holdfast.spark.arrow import spark_type
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-Array = Any
-"""A `pyarrow.Array`, which has no types of its own."""
+from holdfast.sinks.arrow_columns import Array
+
 Form = Callable[[Array], Array]
 """From an Arrow array to what is sent."""
 Row = tuple[Any, ...]

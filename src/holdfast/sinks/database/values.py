@@ -11,7 +11,8 @@ from decimal import Decimal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from holdfast.sinks.database.target import Array, Check
+from holdfast.sinks.arrow_columns import Array
+from holdfast.sinks.database.target import Check
 
 _MICROSECOND_DIGITS = 6
 _YEAR_1, _YEAR_10000 = -62_135_596_800_000_000, 253_402_300_800_000_000

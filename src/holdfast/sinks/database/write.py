@@ -20,13 +20,13 @@ from holdfast.events.batches import (
 )
 from holdfast.ledger.decide import Apply, Decision, Refuse, decide
 from holdfast.ledger.row import advance
+from holdfast.sinks.arrow_columns import InexactError
 from holdfast.sinks.database.dialect import BATCH
 from holdfast.sinks.database.examine import find_change, find_other_shape
 from holdfast.sinks.database.failures import InexactRowsError
 from holdfast.sinks.database.mariadb_send import ChangedRowsError
 from holdfast.sinks.database.merge import Merge
-from holdfast.sinks.postgres.encode import InexactError
-from holdfast.sinks.postgres.failures import ValueRefusedError
+from holdfast.sinks.failures import ValueRefusedError
 from holdfast.sinks.table_changed import TableChangedError
 
 if TYPE_CHECKING:
@@ -118,6 +118,8 @@ class _Step(msgspec.Struct, frozen=True, kw_only=True):
 
     def look(self) -> Found | None:
         """Keep the table as it is until the transaction ends, and look at it."""
+        if replaced := self.dialect.find_replaced(self.connection):
+            raise self._changed(replaced)
         try:
             self.dialect.ask(self.connection, self.dialect.touch(self.target.name))
         except self.dialect.errors as error:

@@ -9,7 +9,7 @@ from holdfast.ledger.decide import Apply, Decision, decide
 from holdfast.sinks.database import ledger_rows
 from holdfast.sinks.database.failures import DatabaseAwayError, DatabaseRefusedError
 from holdfast.sinks.database.ledger import DatabaseLedgerStore
-from holdfast.sinks.postgres.failures import LostAnswerError
+from holdfast.sinks.failures import LostAnswerError
 from holdfast.sinks.retry import RetryBudget
 from holdfast.sinks.sink import SinkWriter
 
@@ -29,8 +29,8 @@ def resolve_writer(sink: Database, df: DataFrame, stream: str) -> DatabaseWriter
     Raises:
         HoldfastError: The table does not take the rows, or the database cannot be used.
     """
+    from holdfast.sinks.arrow_columns import find_schema
     from holdfast.sinks.database.table import check_table
-    from holdfast.sinks.postgres.table import find_schema
 
     schema = find_schema(df, sink.table)
     ledger = DatabaseLedgerStore(sink)
@@ -150,10 +150,8 @@ class DatabaseWriter(SinkWriter):
         raise DatabaseRefusedError(self.display_name, attempt.batch_id, trouble)
 
     def _write(self, attempt: Attempt, batch: DataFrame, before_commit: BeforeCommit) -> Decision:
-        from holdfast.sinks.collect import TooLargeError, collected
+        from holdfast.sinks.collect import BatchTooLargeError, TooLargeError, budget_of, collected
         from holdfast.sinks.database.write import write_batch
-        from holdfast.sinks.kafka.failures import BatchTooLargeError
-        from holdfast.sinks.postgres.large import BUDGET_SETTING, budget_of
 
         try:
             with collected(batch, budget=budget_of(batch.sparkSession)) as batches:
@@ -165,8 +163,7 @@ class DatabaseWriter(SinkWriter):
                     before_commit=before_commit,
                 )
         except TooLargeError:
-            setting = BUDGET_SETTING
-        raise BatchTooLargeError(self.display_name, attempt.batch_id, setting=setting)
+            raise BatchTooLargeError(self.display_name, attempt.batch_id) from None
 
     def _settle(self, attempt: Attempt) -> Decision:
         """Say what became of a batch whose connection broke: the ledger knows, we never guess."""

@@ -31,6 +31,8 @@ def find_change(ledger: DeltaLedger, standing: LedgerState | None, *, target: Ta
     """
     if standing is None or standing.is_gone:
         return "it was deleted, or replaced by another table"
+    if standing.unseen is not None:
+        return "its log was cleaned up: nobody can tell what others committed since the last batch"
     return _find_replaced(standing, target) or _find_lost(ledger, standing)
 
 

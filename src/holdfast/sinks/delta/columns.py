@@ -9,16 +9,15 @@ and for MERGE inside structs too, which Spark then refuses to plan.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
+from holdfast.sinks.spark_columns import LENGTHS, find_stricter
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import StructField, StructType
+    from pyspark.sql.types import StructField
 
-_LENGTHS = "__CHAR_VARCHAR_TYPE_STRING"
-"""Where Spark keeps CHAR(n) and VARCHAR(n) of a column, whose type is then string."""
 _CHAR = re.compile(r"(?<![a-z])char\(\d+\)")
 
 
@@ -43,26 +42,6 @@ class DeltaTableError(HoldfastError):
             else "nothing was written"
         )
         super().__init__(what=f"{display_name} {problem}; {written}.", why=why, how=how)
-
-
-def without_lengths(schema: StructType) -> StructType:
-    """Return a schema without CHAR(n) and VARCHAR(n): a table made of it takes texts as they are.
-
-    Both come from a table that the stream reads; CHAR(n) would pad what is written.
-    """
-    from pyspark.sql.types import StructField, StructType
-
-    return StructType(
-        [
-            StructField(
-                field.name,
-                field.dataType,
-                field.nullable,
-                {name: value for name, value in field.metadata.items() if name != _LENGTHS},
-            )
-            for field in schema
-        ]
-    )
 
 
 def check_columns(
@@ -113,7 +92,7 @@ def _check_required(
 def _check_type(field: StructField, found: StructField, *, name: str, display_name: str) -> None:
     """Refuse another type, and CHAR(n), which changes texts of another length."""
     mine, kept = field.dataType.simpleString(), found.dataType.simpleString()
-    padded = _CHAR.search(str(found.metadata.get(_LENGTHS, kept)))
+    padded = _CHAR.search(str(found.metadata.get(LENGTHS, kept)))
     if padded is not None:
         column = f"Its column {field.name}"
         raise DeltaTableError(
@@ -139,39 +118,3 @@ def _check_nulls(
             why=f"Its {stricter} must not be NULL, and in the stream it can be.",
             how=f"ALTER TABLE {name} ALTER COLUMN {stricter} DROP NOT NULL",
         )
-
-
-def find_stricter(mine: Any, kept: Any, path: str, *, in_structs: bool) -> str | None:
-    """Return the first nested value that is NOT NULL in the table and nullable in the stream.
-
-    Args:
-        mine: The stream's type.
-        kept: The table's, which differs in nullability alone.
-        path: Of the value with this type.
-        in_structs: Whether fields of structs count; Delta checks those of appended rows itself.
-    """
-    found: list[tuple[StructField, StructField, str, bool]] = []
-    match kept.typeName():
-        case "array":
-            is_open = mine.containsNull and not kept.containsNull
-            found = [(mine.elementType, kept.elementType, f"{path}.element", is_open)]
-        case "map":
-            is_open = mine.valueContainsNull and not kept.valueContainsNull
-            found = [
-                (mine.keyType, kept.keyType, f"{path}.key", False),
-                (mine.valueType, kept.valueType, f"{path}.value", is_open),
-            ]
-        case "struct":
-            found = [
-                (a.dataType, b.dataType, f"{path}.{b.name}", in_structs and a.nullable > b.nullable)
-                for a, b in zip(mine, kept, strict=True)
-            ]
-        case _:
-            pass
-    # What is inside an array or a map, Delta does not check.
-    inside = in_structs or kept.typeName() in ("array", "map")
-    for a, b, place, is_open in found:
-        deeper = place if is_open else find_stricter(a, b, place, in_structs=inside)
-        if deeper is not None:
-            return deeper
-    return None

@@ -12,8 +12,8 @@ from holdfast.proof.row_hash import quoted
 from holdfast.sinks.contents import SinkContents
 from holdfast.sinks.delta.commit_notes import decode_row
 from holdfast.sinks.delta.ledger import DeltaLedgerStore
-from holdfast.sinks.delta.merge import merge_source
 from holdfast.sinks.delta.table import find_target
+from holdfast.sinks.spark_merge import merge_source
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

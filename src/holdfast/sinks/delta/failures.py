@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.errors import HoldfastError
 from holdfast.sinks.table_changed import TableChangedError
-from holdfast.spark.errors import condition_of
+from holdfast.spark.errors import condition_of, first_line, java_condition_of
 
 CONFLICT, SAME_APPLICATION = "DELTA_CONCURRENT", "DELTA_CONCURRENT_TRANSACTION"
 _MISSING = (
@@ -48,6 +48,11 @@ class DeltaRefusedError(HoldfastError):
         )
 
 
+def is_missing(error: Exception) -> bool:
+    """Return whether an error says that the table is not there any more."""
+    return (condition_of(error) or java_condition_of(error)).startswith(_MISSING)
+
+
 def failure_of(error: Exception, shown: str, batch_id: int | None = None) -> HoldfastError | None:
     """Return what an error of Spark says of the table; None if it is about something else.
 
@@ -56,10 +61,10 @@ def failure_of(error: Exception, shown: str, batch_id: int | None = None) -> Hol
         shown: The table as people know it.
         batch_id: That was being written; None when it was a start.
     """
-    condition = condition_of(error)
-    if condition.startswith(_MISSING) and batch_id is not None:
+    condition = condition_of(error) or java_condition_of(error)
+    if is_missing(error) and batch_id is not None:
         return TableChangedError(shown, batch_id, why=f"it was dropped or renamed ({condition})")
     if not condition.startswith(("DELTA_", *_MISSING)):
         return None
-    said = str(error).partition("\n")[0]
+    said = first_line(error)
     return DeltaRefusedError(shown, batch_id, condition=condition, said=said)

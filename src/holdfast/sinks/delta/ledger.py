@@ -14,9 +14,8 @@ from holdfast.formats.delta_log import NATIVE_FENCE, find_native_batch
 from holdfast.ledger.output import CannotSettleError, KeepOutput, Output
 from holdfast.ledger.store import LedgerStore, Since, Unreadable
 from holdfast.sinks.delta.change import find_change
-from holdfast.sinks.delta.commit import Identity, append
+from holdfast.sinks.delta.commit import Identity, append_nothing, landing
 from holdfast.sinks.delta.commit_notes import encode_fence, encode_replaced, encode_row
-from holdfast.sinks.delta.failures import SAME_APPLICATION, failure_of
 from holdfast.sinks.delta.log_ledger import (
     FENCE_SLOT,
     ROW_SLOT,
@@ -24,10 +23,11 @@ from holdfast.sinks.delta.log_ledger import (
     LedgerState,
     app_id,
     transaction_version,
+    version_after,
 )
 from holdfast.sinks.delta.settle import Settling
 from holdfast.sinks.delta.since import changes_rows, find_opening
-from holdfast.sinks.delta.table import open_target, sql_name
+from holdfast.sinks.delta.table import find_other, open_target, sql_name
 from holdfast.sinks.delta.target import Target
 from holdfast.sinks.delta.versions import (
     find_batch_versions,
@@ -35,7 +35,6 @@ from holdfast.sinks.delta.versions import (
     find_version_before,
     walk_rows,
 )
-from holdfast.spark.errors import spark_errors
 from holdfast.storage.location import parse_location
 from holdfast.storage.open import open_reader
 
@@ -60,8 +59,7 @@ def open_ledger(
     if spark is not None:
         return DeltaLedgerStore(sink, open_target(spark, sink), spark)
     if sink.path is None:
-        name = sink.display_name
-        raise ConfigError(f"{name} is named in a catalog: only a Spark session knows it.")
+        raise ConfigError(f"{sink.display_name} is named in a catalog: only Spark knows it.")
     reader = open_reader(parse_location(sink.path), options)
     return DeltaLedgerStore(sink, Target(name=sql_name(sink), reader=reader))
 
@@ -98,7 +96,14 @@ class DeltaLedgerStore(LedgerStore):
 
     def find_change(self, stream: str, standing: LedgerState | None) -> str | None:
         """Say what is different from what the log says of the stream."""
-        return find_change(self._ledgers[stream], standing, target=self.target)
+        ledger = self._ledgers[stream]
+        return self.find_other(standing) or find_change(ledger, standing, target=self.target)
+
+    def find_other(self, standing: LedgerState | None) -> str | None:
+        """Say that another table is where the stream's was, when the log does not tell."""
+        if self._spark is None or standing is None:
+            return None
+        return find_other(self._spark, self.target, standing)
 
     def fence(self, row: LedgerRow, *, epoch: int, nonce: str) -> LedgerRow | None:
         """Let only this epoch write from now on; None if the row is not this start's to take."""
@@ -128,8 +133,15 @@ class DeltaLedgerStore(LedgerStore):
         Fenced first: then nothing comes in between what is compared and what is written.
         """
         fenced = self._fence(new.stream, new.generation, epoch=new.epoch, nonce=new.nonce)
-        is_old = fenced is not None and fenced.holds(old, new)
-        return fenced is not None and is_old and self._commit_row(new, fenced)
+        return fenced is not None and fenced.holds(old, new) and self._commit_row(new, fenced)
+
+    def correct(self, old: LedgerRow, new: LedgerRow) -> bool:
+        """Set where the last batch ended, under the number of the next: it must not come then."""
+        standing = self.standing(old.stream)
+        if standing is None or standing.row != old:
+            return False
+        note, version = self.note(new, standing), version_after(old)
+        return self._commit_nothing(old.stream, version, note=note) is not None
 
     def settle(
         self, old: LedgerRow | None, new: LedgerRow, output: Output, *, seen: str | None = None
@@ -144,27 +156,22 @@ class DeltaLedgerStore(LedgerStore):
         obstacle = settling.find_obstacle(output, seen=seen)
         if obstacle is not None:
             raise CannotSettleError(self._sink.display_name, obstacle)
-        identity = Identity(
-            app=app_id(new.stream, self.label(new.stream)),
-            version=transaction_version(new.generation, new.epoch, ROW_SLOT),
-            note=self.note(new, fenced),
-        )
+        version = transaction_version(new.generation, new.epoch, ROW_SLOT)
+        identity = self._identity(new.stream, version, self.note(new, fenced))
         self._commit_rows(settling, output, identity)
         emit(starts.SinkSettled(new.stream, self.label(new.stream)))
         settled = self.find(new.stream, identity)
-        if settled is not None:
-            own = settled.own
-            settling.refuse_slipped_in(before=-1 if own is None else own.version - 1)
+        if settled is not None and settled.own is not None:
+            settling.refuse_slipped_in(before=settled.own.version - 1)
         return settled is not None
 
     def _settling(self, new: LedgerRow, newest: int) -> Settling:
-        name, keys = self._sink.display_name, tuple(self._sink.keys)
         return Settling(
             target=self.target,
-            display_name=name,
+            display_name=self._sink.display_name,
             stream=new.stream,
             newest=newest,
-            keys=keys,
+            keys=tuple(self._sink.keys),
             own=self.own_queries(new),
         )
 
@@ -234,11 +241,7 @@ class DeltaLedgerStore(LedgerStore):
     def find(self, stream: str, identity: Identity) -> LedgerState | None:
         """Return how the stream stands, when this is its newest commit; else None."""
         standing = self.standing(stream)
-        own = None if standing is None else standing.own
-        is_it = own is not None and own.note == identity.note
-        if own is None or not is_it or own.transactions[identity.app] != identity.version:
-            return None
-        return standing
+        return standing if standing is not None and standing.ends_with(identity) else None
 
     def standing(self, stream: str) -> LedgerState | None:
         """Return what the log says of a stream; None when there is no table.
@@ -256,20 +259,27 @@ class DeltaLedgerStore(LedgerStore):
         at, seen = standing.fenced_at, standing.newest
         return encode_row(row, fenced_at=at, table_id=self.target.table_id, seen=seen)
 
+    def _identity(self, stream: str, version: int, note: str) -> Identity:
+        return Identity(app=app_id(stream, self.label(stream)), version=version, note=note)
+
     def _fence(self, stream: str, generation: int, *, epoch: int, nonce: str) -> LedgerState | None:
         version = transaction_version(generation, epoch, FENCE_SLOT)
-        return self._commit_nothing(stream, version, note=encode_fence(epoch=epoch, nonce=nonce))
+        return self._fencing(stream, version, note=encode_fence(epoch=epoch, nonce=nonce))
 
     def _commit_row(self, row: LedgerRow, fenced: LedgerState) -> bool:
         """Commit a row without data, under the epoch that has fenced the table."""
         version = transaction_version(row.generation, row.epoch, ROW_SLOT)
-        return self._commit_nothing(row.stream, version, note=self.note(row, fenced)) is not None
+        return self._fencing(row.stream, version, note=self.note(row, fenced)) is not None
+
+    def _fencing(self, stream: str, version: int, *, note: str) -> LedgerState | None:
+        found = self._commit_nothing(stream, version, note=note)
+        emit(starts.SinkFenced(stream, self.label(stream)))
+        return found
 
     def _commit_nothing(self, stream: str, version: int, *, note: str) -> LedgerState | None:
         """Commit no rows under a version; None when the log then does not show it as the newest."""
-        identity = Identity(app=app_id(stream, self.label(stream)), version=version, note=note)
+        identity = self._identity(stream, version, note)
         self._append_nothing(identity, is_there=lambda: self.find(stream, identity) is not None)
-        emit(starts.SinkFenced(stream, self.label(stream)))
         return self.find(stream, identity)
 
     def _session(self) -> SparkSession:
@@ -279,20 +289,11 @@ class DeltaLedgerStore(LedgerStore):
 
     def _commit_rows(self, settling: Settling, output: Output, identity: Identity) -> None:
         """Put no rows, or those of an older version, in the place of all."""
-        spark = self._session()
-        try:
-            settling.commit(spark, output, identity)
-        except spark_errors() as error:
-            is_there = self.find(settling.stream, identity) is not None
-            if SAME_APPLICATION not in str(error) and not is_there:
-                raise failure_of(error, self._sink.display_name) or error from error
+        shown = self._sink.display_name
+        with landing(lambda: self.find(settling.stream, identity) is not None, shown):
+            settling.commit(self._session(), output, identity)
 
     def _append_nothing(self, identity: Identity, *, is_there: Callable[[], bool]) -> None:
-        """Append no rows; what is in the log counts, whatever was said of it."""
-        try:
-            nothing = self._session().table(self.target.name).limit(0)
-            columns = self.target.columns or nothing.columns
-            append(nothing.select(*columns), self.target, identity)
-        except spark_errors() as error:
-            if SAME_APPLICATION not in str(error) and not is_there():
-                raise failure_of(error, self._sink.display_name) or error from error
+        """Append no rows."""
+        with landing(is_there, self._sink.display_name):
+            append_nothing(self._session(), self.target, identity)

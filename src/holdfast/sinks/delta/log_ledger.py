@@ -19,6 +19,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
+from itertools import takewhile
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -42,6 +44,9 @@ from holdfast.sinks.delta.commit_notes import (
     table_of,
 )
 from holdfast.storage.read import Reader
+
+if TYPE_CHECKING:
+    from holdfast.sinks.delta.commit import Identity
 
 FENCE_SLOT, ROW_SLOT, FIRST_BATCH_SLOT = 0, 1, 2
 _SLOT_BITS, _EPOCH_BITS, _GENERATION_BITS = 32, 21, 10
@@ -78,6 +83,12 @@ def transaction_version(generation: int, epoch: int, slot: int) -> int:
     return (generation << _EPOCH_BITS + _SLOT_BITS) + (epoch << _SLOT_BITS) + slot
 
 
+def version_after(row: LedgerRow) -> int:
+    """Return the version of the batch after that of a row, in the same epoch."""
+    slot = FIRST_BATCH_SLOT + row.last_batch + 1
+    return transaction_version(row.generation, row.epoch, slot)
+
+
 class LedgerState(msgspec.Struct, frozen=True, kw_only=True):
     """What the log of a table says of one stream."""
 
@@ -99,8 +110,18 @@ class LedgerState(msgspec.Struct, frozen=True, kw_only=True):
     """The table's columns, as the newest commit that was looked at sets them; None if none did."""
     is_rewound: bool = False
     """Whether the row's driver had seen another commit in its place: an older copy is there."""
+    is_unsure: bool = False
+    """Whether the commit that was the stream's newest is not there: the table may be another."""
+    unseen: int | None = None
+    """The newest commit of others that was cleaned up before the stream had looked at it."""
     is_gone: bool = False
     """Whether the stream's newest commit is no longer in the log, and was not cleaned up."""
+
+    def ends_with(self, identity: Identity) -> bool:
+        """Return whether a commit is the stream's newest."""
+        if self.own is None or self.own.note != identity.note:
+            return False
+        return self.own.transactions[identity.app] == identity.version
 
     def holds(self, old: LedgerRow | None, new: LedgerRow) -> bool:
         """Return whether its fenced row is the one that a new one is to replace."""
@@ -146,19 +167,35 @@ class DeltaLedger:
         known = self._known
         own = None if known is None else known.own
         again = None if own is None else read_commit(self._reader, own.version)
-        if known is not None and own is not None and again is None and not self._is_cleaned_up(own):
-            return replace(known, is_gone=True)
-        if again is not None and again != own:
-            known = None
+        if known is not None and own is not None and again is None:
+            if not self._is_cleaned_up(own):
+                return replace(known, is_gone=True)
+            return self._read_cleaned_up(known)
+        is_unsure = again != own
+        known = None if is_unsure else known
         newest = newest_version(self._reader, known=known.newest if known else None)
         if newest is None:
             return None
         if known is None:
             self._known = self._read_all(newest)
-        else:
-            later = [read_commit(self._reader, at) for at in range(known.newest + 1, newest + 1)]
-            self._known = self._add(known, filter(None, later), newest=newest)
+            return replace(self._known, is_unsure=is_unsure)
+        later = [read_commit(self._reader, at) for at in range(known.newest + 1, newest + 1)]
+        self._known = self._add(known, filter(None, later), newest=newest)
         return self._known
+
+    def _read_cleaned_up(self, known: LedgerState) -> LedgerState:
+        """Look at the commits that came since and are still there: the log begins further on."""
+        newest = newest_version(self._reader)
+        if newest is None or newest < known.newest:
+            return replace(known, is_gone=True)
+        later = takewhile(
+            lambda commit: commit.version > known.newest, walk_back(self._reader, newest)
+        )
+        found = list(later)
+        before = found[-1].version - 1 if found else known.newest
+        unseen = before if before > known.newest else known.unseen
+        self._known = self._add(replace(known, unseen=unseen), reversed(found), newest=newest)
+        return replace(self._known, is_unsure=True)
 
     def _is_cleaned_up(self, own: Commit) -> bool:
         """Return whether a commit that is not there was deleted by Delta, after a checkpoint.
@@ -195,13 +232,14 @@ class DeltaLedger:
                 break
         self._is_resolved = True
         before = found[-1].version - 1 if found else newest
-        nothing = LedgerState(newest=before, row=None, own=None)
+        unseen = before if seen is not None and before > seen else None
+        nothing = LedgerState(newest=before, row=None, own=None, unseen=unseen)
         return self._add(nothing, reversed(found), newest=newest)
 
     def _add(self, known: LedgerState, commits: Iterable[Commit], *, newest: int) -> LedgerState:
         row, own, replaced_by = known.row, known.own, known.replaced_by
         row_version, fenced_at, table_id = known.row_version, known.fenced_at, known.table_id
-        schema, is_rewound = known.schema, known.is_rewound
+        schema, is_rewound, unseen = known.schema, known.is_rewound, known.unseen
         for commit in commits:
             schema = commit.schema or schema
             if self._app not in commit.transactions:
@@ -215,6 +253,8 @@ class DeltaLedger:
                 # Delta has no lock: what came in while the batch was written is still to be judged.
                 if replaced_by is not None and replaced_by.version <= seen_by(commit):
                     replaced_by = None
+                if unseen is not None and unseen <= seen_by(commit):
+                    unseen = None  # somebody has accepted the table as it was
                 fenced_at, table_id = fence_of(commit), table_of(commit)
             elif self._is_fence(commit):
                 fenced_at = commit.version
@@ -229,4 +269,5 @@ class DeltaLedger:
             table_id=table_id,
             schema=schema,
             is_rewound=is_rewound,
+            unseen=unseen,
         )

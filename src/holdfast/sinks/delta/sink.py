@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from holdfast.errors import ConfigError, created_without_our_frames
 from holdfast.sinks.choosing import Choosing
 from holdfast.sinks.merging import check_keys
+from holdfast.sinks.options import check_label
 from holdfast.sinks.sink import Capability, SinkSpec
 from holdfast.storage.location import parse_location, refuse_credentials, spark_location
 
@@ -67,6 +68,13 @@ class Delta(SinkSpec):
     def __post_init__(self) -> None:
         if (self.path is None) == (self.table is None):
             raise ConfigError("A Delta sink is given by path= or by table=.")
+        path: object = self.path
+        if isinstance(path, os.PathLike):
+            object.__setattr__(self, "path", os.fspath(path))
+        given: object = self.table if self.path is None else self.path
+        if not isinstance(given, str) or not given:
+            raise ConfigError(f"path= and table= take text, not {given!r}.")
+        check_label(self.name)
         refuse_credentials(str(self.path or self.table))
         if self.path is not None and _RELATIVE.match(self.path):
             # SQL takes no relative path, and a command is run in another directory.
@@ -92,14 +100,14 @@ class Delta(SinkSpec):
         return str(self.path or self.table)
 
     @property
-    def why_not_sent(self) -> str | None:
-        """Why another process cannot write its batches; None when it can."""
-        if not self.keys:
-            return None
-        return (
-            "MERGE is told who commits by settings of the session, which the program itself shares "
-            "there. Append (without keys=), or merge into hf.Postgres"
-        )
+    def why_not_sent(self) -> None:
+        """None: its table is all that another process needs to write its batches."""
+        return None
+
+    @property
+    def needs_own_session(self) -> bool:
+        """Whether it sets what a program must not share: MERGE knows settings only."""
+        return bool(self.keys)
 
     @classmethod
     def from_contract(cls, contract: SinkContract) -> Delta:

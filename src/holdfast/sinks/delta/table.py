@@ -6,26 +6,32 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from holdfast.errors import ConfigError
+from holdfast.errors import ConfigError, LocationError
 from holdfast.formats.delta_log import newest_version
-from holdfast.sinks.delta.columns import DeltaTableError, check_columns, without_lengths
+from holdfast.redact import redact_location
+from holdfast.sinks.delta.columns import DeltaTableError, check_columns
 from holdfast.sinks.delta.commit import COMMITTING
+from holdfast.sinks.delta.failures import is_missing
 from holdfast.sinks.delta.log_store import check_log_store
-from holdfast.sinks.delta.target import Target
+from holdfast.sinks.delta.target import Target, identity_of
 from holdfast.sinks.session import place_of, reader_of
+from holdfast.sinks.spark_columns import without_lengths
 from holdfast.spark.errors import spark_errors
+from holdfast.spark.port import port_of
 from holdfast.spark_versions import DELTA_PACKAGES, delta_settings, supported
-from holdfast.storage.location import Location, parse_location
+from holdfast.storage.location import Location, parse_location, spark_location
 from holdfast.storage.memory import MemoryStorage
 from holdfast.storage.read import Reader
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
+    from holdfast.sinks.delta.log_ledger import LedgerState
     from holdfast.sinks.delta.sink import Delta
 
 _AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
 _V2_MODE = "spark.databricks.delta.v2.enableMode"
+_DELETED = "it was dropped or renamed"
 _RETENTION = "delta.setTransactionRetentionDuration"
 
 
@@ -41,13 +47,69 @@ def open_target(spark: SparkSession, sink: Delta) -> Target:
         DeltaTableError: The session does not know Delta.
     """
     _check_delta(spark, f"The Delta table {sink.table or sink.path}")
-    missing = Target(name=sql_name(sink), reader=_future_reader(spark, sink), is_missing=True)
+    missing = Target(
+        name=sql_name(sink),
+        reader=_future_reader(spark, sink),
+        in_catalog=sink.table is not None,
+        is_missing=True,
+    )
     if not _is_there(spark, sink):
         return missing
     detail = spark.sql(f"DESCRIBE DETAIL {missing.name}").collect()[0]
     location = parse_location(detail.location)
     reader = reader_of(spark, location)
     return replace(missing, reader=reader, table_id=detail.id, is_missing=False)
+
+
+def find_moved(rows: DataFrame, target: Target) -> str | None:
+    """Say that the name of a table leads elsewhere now, if Spark's own catalog tells it at once.
+
+    Args:
+        rows: Of a batch: in their session, they are written to that name.
+        target: The table that the start has found.
+    """
+    if not target.in_catalog:
+        return None
+    spark = rows.sparkSession
+    there = port_of(spark).catalog_location(spark, target.name)
+    return None if there is None else _compare(there, target)
+
+
+def find_elsewhere(rows: DataFrame, target: Target) -> str | None:
+    """Say the same, of any catalog and over Spark Connect: this asks Delta."""
+    if not target.in_catalog:
+        return None
+    detail = _describe(rows.sparkSession, target.name)
+    return _DELETED if detail is None else _compare(detail.location, target)
+
+
+def _compare(there: str, target: Target) -> str | None:
+    try:
+        is_same = identity_of(parse_location(there)) == target.identity
+    except LocationError:  # that of the stream was taken
+        is_same = False
+    return None if is_same else f"its name stands for {redact_location(there)} now"
+
+
+def find_other(spark: SparkSession, target: Target, standing: LedgerState) -> str | None:
+    """Say that another table is where the stream's was, when the log does not tell."""
+    if not standing.is_unsure:
+        return None
+    place = spark_location(target.reader.location).replace("`", "``")
+    detail = _describe(spark, f"delta.`{place}`")
+    if detail is None:
+        return _DELETED
+    return None if detail.id == target.table_id else "it is another table: its id is another one"
+
+
+def _describe(spark: SparkSession, name: str) -> Row | None:
+    """Return what Delta says of a table; None if it was deleted."""
+    try:
+        return spark.sql(f"DESCRIBE DETAIL {name}").collect()[0]
+    except spark_errors() as error:
+        if is_missing(error):
+            return None
+        raise
 
 
 def find_target(df: DataFrame, sink: Delta) -> Target:
@@ -74,6 +136,7 @@ def find_target(df: DataFrame, sink: Delta) -> Target:
         is_evolving=_is_evolving(spark),
         columns=tuple(df.columns),
         reader=_future_reader(spark, sink),
+        in_catalog=sink.table is not None,
         is_missing=True,
     )
     if _is_there(spark, sink):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from holdfast.storage.location import Location
 from holdfast.storage.read import Reader
 
 
@@ -30,6 +31,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     """Whether rows with different bytes can be equal column by column: `-0.0` and `0.0`."""
     is_evolving: bool = False
     """Whether the session asks for columns to be added that the table lacks."""
+    in_catalog: bool = False
+    """Whether it is named in a catalog, which can have another table of that name later."""
     is_missing: bool = False
     """Whether there is no table yet."""
 
@@ -39,5 +42,9 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
         A table in a catalog has none before it is created; then its name has to do.
         """
-        location = self.reader.location
-        return os.path.realpath(location.path) if location.is_local else str(location)
+        return identity_of(self.reader.location)
+
+
+def identity_of(location: Location) -> str:
+    """Return a location, the same through every link that leads to it."""
+    return os.path.realpath(location.path) if location.is_local else str(location)

@@ -21,7 +21,7 @@ from holdfast.sinks.delta.log_ledger import (
 )
 from holdfast.sinks.delta.log_store import warn_of_log_store
 from holdfast.sinks.delta.sink import CATALOG
-from holdfast.sinks.delta.table import find_target, make_table
+from holdfast.sinks.delta.table import find_elsewhere, find_moved, find_target, make_table
 from holdfast.sinks.sink import SinkWriter
 from holdfast.sinks.table_changed import TableChangedError
 from holdfast.spark.errors import spark_errors
@@ -142,7 +142,7 @@ class DeltaWriter(SinkWriter):
         before_commit(0)
         self._commit(batch, attempt, identity)  # S4 to S6
         emit(Committed(**at))
-        return self._settle(attempt, identity)
+        return self._settle(attempt, identity, batch)
 
     def _judge(self, attempt: Attempt) -> tuple[LedgerState | None, Decision]:
         """Decide about a batch, and see that the table is as the stream has left it.
@@ -151,19 +151,35 @@ class DeltaWriter(SinkWriter):
             TableChangedError: It is not.
         """
         standing = self._ledger.standing(attempt.stream)
+        return standing, self._decide(attempt, standing)
+
+    def _decide(
+        self, attempt: Attempt, standing: LedgerState | None, *, is_committed: bool = False
+    ) -> Decision:
         decision = decide(None if standing is None else standing.row, attempt)
         if not isinstance(decision, Refuse):
             changed = self._ledger.find_change(attempt.stream, standing)
-            if changed is not None:
-                raise TableChangedError(self.display_name, attempt.batch_id, why=changed)
-        return standing, decision
+        else:  # the reason can be that this is another table
+            changed = self._ledger.find_other(standing)
+        self._check(attempt, changed, is_committed=is_committed)
+        return decision
 
-    def _settle(self, attempt: Attempt, identity: Identity) -> Decision:
+    def _check(self, attempt: Attempt, changed: str | None, *, is_committed: bool = False) -> None:
+        if changed is not None:
+            name, batch = self.display_name, attempt.batch_id
+            raise TableChangedError(name, batch, why=changed, is_committed=is_committed)
+
+    def _settle(self, attempt: Attempt, identity: Identity, batch: DataFrame) -> Decision:
         """Say what became of a commit, from the log: Delta does not tell that it left one out."""
-        if self._ledger.find(attempt.stream, identity) is not None:
+        standing = self._ledger.standing(attempt.stream)
+        if standing is not None and standing.ends_with(identity):
+            other = self._ledger.find_other(standing)
+            self._check(attempt, other, is_committed=True)
             return Apply()
-        _, decision = self._judge(attempt)
+        decision = self._decide(attempt, standing, is_committed=True)
         if isinstance(decision, Apply):
+            elsewhere = find_elsewhere(batch, self._ledger.target)
+            self._check(attempt, elsewhere, is_committed=True)
             raise CommitSkippedError(self.display_name, attempt.batch_id)
         return decision
 
@@ -171,6 +187,7 @@ class DeltaWriter(SinkWriter):
         """Commit a batch; an error counts only when it is not there and nobody else was faster."""
         commit = merge if self._sink.keys else append
         for tries_left in reversed(range(TRIES)):
+            self._check(attempt, find_moved(batch, self._ledger.target))
             try:
                 commit(batch, self._ledger.target, identity)
             except spark_errors() as error:

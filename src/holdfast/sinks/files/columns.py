@@ -36,6 +36,11 @@ def check_columns(schema: StructType, sink: Files) -> None:
             "the batch. Rename yours."
         )
     _check_partitions(kinds, sink)
+    if sink.format == "csv" and len(set(kinds) - set(sink.partition_by)) == 1:
+        raise ConfigError(
+            f"The files in {sink.path} would have one column, and a row whose only value is NULL "
+            "is no line of CSV: it would be lost. Add a column, or use Parquet or JSON."
+        )
     allowed = _TEXTS.get(sink.format)
     if allowed is None:
         return

@@ -90,7 +90,7 @@ class Directory:
         inside = posixpath.join(self.name, probe)
         self.mover.make_directory(beside)
         try:
-            moved = self.mover.move(beside, inside)
+            moved = self.mover.move(beside, inside) or self.mover.is_directory(inside)
         finally:
             self.mover.delete_tree(beside)
             self.mover.delete_tree(inside)
@@ -222,7 +222,22 @@ class Directory:
         """Take what was written into the token; False if the token was not there any more."""
         places = self.places(state.row.stream)
         self.drop_staged(state)
-        return self.mover.move(places.staging(staging), places.token(state.token, staging))
+        inside = places.token(state.token, staging)
+        moved = self.mover.move(places.staging(staging), inside)
+        if not moved and not self.mover.is_directory(inside):  # the answer may have been lost
+            return False
+        self._drop_unfinished(inside)
+        return True
+
+    def _drop_unfinished(self, claimed: str) -> None:
+        """Remove what tasks have begun to write since Spark was done with the batch.
+
+        An attempt of a task that was given up, on another machine, can open a file at any time. It
+        knows the old path only, so nothing more comes once the files have this one.
+        """
+        for name in self.mover.list(claimed).directories:
+            if "=" not in name:
+                self.mover.delete_tree(posixpath.join(claimed, name))
 
     def publish(self, state: State, staging: str, batch: BatchName) -> bool:
         """Make what is in the token visible; False if token or directory were not there.

@@ -17,6 +17,7 @@ import posixpath
 import re
 import uuid
 from collections.abc import Iterable
+from functools import lru_cache
 
 import msgspec
 
@@ -52,6 +53,7 @@ class Token(msgspec.Struct, frozen=True, order=True):
         return f"token.{self.epoch:09d}.{self.record}"
 
 
+@lru_cache(maxsize=1 << 14)  # a start lists a directory several times, and a batch again
 def parse_batch(name: str) -> BatchName | None:
     """Return which batch a directory is; None for a name that Holdfast did not give."""
     found = _BATCH.fullmatch(name)

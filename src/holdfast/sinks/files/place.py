@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING
 
 from holdfast.errors import ConfigError
 from holdfast.sinks.files.directory import Directory
-from holdfast.sinks.session import place_of
+from holdfast.sinks.session import mover_of, place_of
 from holdfast.storage.location import Location, parse_location
-from holdfast.storage.open import load
+from holdfast.storage.schemes import SCHEMES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from holdfast.sinks.files.sink import Files
-    from holdfast.storage.moving import Mover
 
 
 def location_of(sink: Files, spark: SparkSession | None) -> Location:
@@ -28,11 +27,7 @@ def location_of(sink: Files, spark: SparkSession | None) -> Location:
     """
     found = parse_location(sink.path) if spark is None else place_of(spark, sink.path)
     if not found.kind.moving:
-        raise ConfigError(
-            f"{sink.display_name} cannot be an exactly-once sink: a batch is published by the "
-            f"rename of a directory. Buckets have none, and elsewhere than on a disk it was not "
-            f"run; this is {found.scheme}://. Use hf.Delta there."
-        )
+        raise ConfigError(f"{sink.display_name} cannot be an exactly-once sink: {_why_not(found)}")
     if found.is_local:
         found = replace(found, path=os.path.realpath(found.path))
     if found.parent is None or not found.path.strip("/"):
@@ -52,5 +47,20 @@ def directory_of(
     location = location_of(sink, spark)
     above = location.parent
     assert above is not None, "location_of refuses it"
-    mover: Mover = load(above.kind.moving)(above, options)
-    return Directory(mover, location.name)
+    return Directory(mover_of(spark, above, options), location.name)
+
+
+def _why_not(found: Location) -> str:
+    """Return why nothing renames a directory there in one step, and what to use."""
+    same = (row for row in SCHEMES.values() if row.store and row.store == found.kind.store)
+    other = next((row.name for row in same if row.moving), None)
+    if other is not None:
+        return (
+            "a batch is published by the rename of a directory, and through "
+            f"{found.scheme}:// Holdfast renames none. Give the same place as {other}://."
+        )
+    return (
+        "readers list the files themselves, and a store of objects shows one object after the "
+        "other. No rename makes a batch visible at once, or keeps out a driver that was replaced; "
+        f"this is {found.scheme}://. Use hf.Delta or hf.Iceberg there."
+    )

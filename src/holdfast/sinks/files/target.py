@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from holdfast.errors import ConfigError
 from holdfast.sinks.files.columns import check_columns, columns_of, find_other_columns
-from holdfast.sinks.files.directory import Directory
+from holdfast.sinks.files.directory import Directory, State
 from holdfast.sinks.files.failures import FilesLedgerError, FilesRefusedError
 from holdfast.sinks.files.layout import batches_of, hidden_name, parse_batch
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from holdfast.sinks.files.sink import Files
 
 _SPARK_LOG = "_spark_metadata"
+_ENCODING = "SELECT java_method('java.lang.System', 'getProperty', 'sun.jnu.encoding')"
 
 
 def check_target(directory: Directory, sink: Files, *, df: DataFrame, stream: str) -> None:
@@ -27,6 +29,8 @@ def check_target(directory: Directory, sink: Files, *, df: DataFrame, stream: st
     """
     check_columns(df.schema, sink)
     _check_session(directory, sink, df)
+    if directory.mover.location.is_local:
+        _check_names(sink, df)
     names = directory.mover.list(directory.name).directories
     if _SPARK_LOG in names:
         raise FilesRefusedError(
@@ -34,9 +38,11 @@ def check_target(directory: Directory, sink: Files, *, df: DataFrame, stream: st
             why=f"It has a {_SPARK_LOG}: Spark reads only the files that this log names.",
             how="Write into a new directory.",
         )
-    is_new = _check_formats(directory, sink, stream=stream)
-    unexpected = find_unexpected(directory)
-    if is_new and unexpected is not None:
+    states = _states(directory)
+    _check_formats(states, sink)
+    is_new = stream not in states
+    unexpected = find_unexpected(directory) if is_new else None
+    if unexpected is not None:
         raise FilesRefusedError(
             sink.display_name,
             why=f"It holds {unexpected}, which is no batch of Holdfast.",
@@ -49,7 +55,7 @@ def check_target(directory: Directory, sink: Files, *, df: DataFrame, stream: st
             f"{hidden_name(directory.name)}, is gone.",
             how="Put the ledger back, or write into a new directory.",
         )
-    _check_newest(directory, sink, df=df, stream=stream)
+    _check_newest(directory, states, df=df, sink=sink, stream=stream)
 
 
 def find_unexpected(directory: Directory) -> str | None:
@@ -69,36 +75,64 @@ def _check_session(directory: Directory, sink: Files, df: DataFrame) -> None:
         )
 
 
-def _check_formats(directory: Directory, sink: Files, *, stream: str) -> bool:
-    """See that no stream writes another format there; return whether this one is new."""
-    is_new = True
-    for each in directory.streams():
-        state = directory.read(each)
-        if state is None:
-            continue
-        is_new = is_new and each != stream
+def _check_names(sink: Files, df: DataFrame) -> None:
+    """See that the JVM writes the names of files as they are, where they can be more than ASCII.
+
+    Its locale decides that, and not its file.encoding: with LC_ALL=C every other letter is a `?`.
+    """
+    kinds = columns_of(df.schema)
+    has_texts = any(kinds.get(name) == "string" for name in sink.partition_by)
+    if not has_texts and "".join((sink.path, *sink.partition_by)).isascii():
+        return
+    asked = df.sparkSession.sql(_ENCODING).first()
+    encoding = "" if asked is None else str(asked[0])
+    if encoding.upper().replace("-", "") != "UTF8":
+        raise ConfigError(
+            f"Spark's JVM writes names of files in {encoding}, so two values of a column of "
+            "partition_by= could get one directory, and names beyond ASCII are lost. Start it with "
+            "a locale of UTF-8, for example: LC_ALL=C.UTF-8."
+        )
+
+
+def _states(directory: Directory) -> dict[str, State]:
+    """Return what is there of every stream; each look lists all batches, so there is one."""
+    found = {each: directory.read(each) for each in directory.streams()}
+    return {stream: state for stream, state in found.items() if state is not None}
+
+
+def _check_formats(states: Mapping[str, State], sink: Files) -> None:
+    """See that no stream writes another format there."""
+    for each, state in states.items():
         if state.record.format != sink.format:
             raise FilesRefusedError(
                 sink.display_name,
                 why=f"{each} writes {state.record.format} there: readers take all files for one.",
                 how="Write into a new directory.",
             )
-    return is_new
 
 
-def _check_newest(directory: Directory, sink: Files, *, df: DataFrame, stream: str) -> None:
-    """See that the files of the newest batch have no column that the stream brings otherwise."""
-    state = directory.read(stream)
-    if state is None or not state.batches:
-        return
-    try:
-        found = directory.note(state.batches[-1]).columns
-    except FilesLedgerError:
-        return  # the ledger says so itself
-    other = find_other_columns(found, columns_of(df.schema))
-    if other is not None:
-        raise FilesRefusedError(
-            sink.display_name,
-            why=f"Readers would not see one table: {other}.",
-            how="Change the query, or write into a new directory.",
-        )
+def _check_newest(
+    directory: Directory, states: Mapping[str, State], *, df: DataFrame, sink: Files, stream: str
+) -> None:
+    """See that readers take the newest files of every stream and those that come for one table."""
+    for each in sorted(states, key=lambda name: (name != stream, name)):
+        state = states[each]
+        if not state.batches:
+            continue
+        try:
+            found = directory.note(state.batches[-1])
+        except FilesLedgerError:
+            continue  # the ledger says so itself
+        brought = columns_of(df.schema)
+        # Another stream may have columns that this one has not: readers are given a schema.
+        has = {name: kind for name, kind in found.columns.items() if name in brought}
+        other = find_other_columns(found.columns if each == stream else has, brought)
+        if found.partition_by != tuple(sink.partition_by):
+            shown = ", ".join(found.partition_by) or "nothing"
+            other = f"{each} partitions them by {shown}"
+        if other is not None:
+            raise FilesRefusedError(
+                sink.display_name,
+                why=f"Readers would not see one table: {other}.",
+                how="Change the query or partition_by=, or write into a new directory.",
+            )

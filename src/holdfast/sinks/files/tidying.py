@@ -8,6 +8,7 @@ the directory of its token, and that was renamed.
 from __future__ import annotations
 
 import posixpath
+import uuid
 
 import msgspec
 
@@ -71,13 +72,21 @@ class Tidying(msgspec.Struct, frozen=True, kw_only=True):
         self._move_out(batch, began)
 
     def _move_out(self, batch: BatchName, began: str) -> None:
+        mover, inside = self.directory.mover, self._inside(batch, began)
+        is_live = self.state.record.is_live(batch)
         target = self._places.visible(batch)
-        if not self.state.record.is_live(batch):
-            kept = self.state.record.aside or _STRAY
-            self.directory.mover.make_directory(self._places.kept(kept))
-            target = self._places.kept(kept, batch)
-        if not self.directory.mover.move(self._inside(batch, began), target):
-            self._must_hold()
+        if not is_live:
+            target = self._keep(batch, self.state.record.aside or _STRAY)
+        if mover.move(inside, target):
+            return
+        if not is_live and mover.is_directory(inside):  # kept already: somebody has put it back
+            mover.move(inside, self._keep(batch, f"{_STRAY}_{uuid.uuid4().hex[:12]}"))
+        self._must_hold()
+
+    def _keep(self, batch: BatchName, kept: str) -> str:
+        """Return where a batch is kept, with the directory that it goes into."""
+        self.directory.mover.make_directory(self._places.kept(kept))
+        return self._places.kept(kept, batch)
 
     def _inside(self, batch: BatchName, began: str) -> str:
         return self._places.token(self.state.token, f"{began}{batch}")

@@ -179,7 +179,10 @@ class FilesWriter(SinkWriter):
                 self.display_name, attempt.batch_id, found=len(files), most=self._sink.max_files
             )
         note = BatchNote(
-            row=advance(state.row, attempt), files=files, columns=columns_of(batch.schema)
+            row=advance(state.row, attempt),
+            files=files,
+            columns=columns_of(batch.schema),
+            partition_by=tuple(self._sink.partition_by),
         )
         mover.put_if_absent(f"{path}/{NOTE}", encode_note(note))
         mover.sync_tree(path)

@@ -10,23 +10,23 @@ from holdfast.sinks.iceberg.notes import Written, decode_note
 from holdfast.spark.errors import spark_errors
 
 if TYPE_CHECKING:
-    from holdfast.spark.iceberg_step import IcebergStep
+    from holdfast.sinks.iceberg.view import TableView
 
 _SOURCE = "source-snapshot-id"
 """In the summary of a snapshot that was cherry-picked: the one that it was made of."""
 
 
-def find_change(step: IcebergStep, written: Written) -> str | None:
+def find_change(view: TableView, written: Written) -> str | None:
     """Say what shows that a table does not hold what its ledger row says; None if nothing does."""
-    if step.uuid != written.uuid:
+    if view.uuid != written.uuid:
         return "it is another table: its id differs from the one in the ledger row"
-    head = step.head
+    head = view.head
     if head == written.snapshot:
         return None
     if head is None:
         return f"its branch main is empty, and snapshot {written.snapshot} was committed to it"
-    table = step.metadata()
-    lost = _find_lost(step, table, written.snapshot)
+    table = view.metadata()
+    lost = _find_lost(view, table, written.snapshot)
     if lost is not None:
         return lost
     since = _since(table, written.snapshot)
@@ -41,7 +41,7 @@ def _since(table: IcebergTable, wanted: int) -> Iterator[Snapshot]:
         yield snapshot
 
 
-def _find_lost(step: IcebergStep, table: IcebergTable, wanted: int) -> str | None:
+def _find_lost(view: TableView, table: IcebergTable, wanted: int) -> str | None:
     """Say why `main` does not come from a snapshot, or why that is not known."""
     oldest = None
     for snapshot in table.history():
@@ -50,7 +50,7 @@ def _find_lost(step: IcebergStep, table: IcebergTable, wanted: int) -> str | Non
         oldest = snapshot
     if oldest is None or oldest.parent_id is None:
         return f"main does not come from snapshot {wanted}: it was rolled back or replaced"
-    return _find_lost_before(step, table, wanted)
+    return _find_lost_before(view, table, wanted)
 
 
 def _find_damage(table: IcebergTable, snapshot: Snapshot, stream: str) -> str | None:
@@ -94,11 +94,11 @@ def _count(snapshot: Snapshot, name: str) -> int:
     return int(text) if text.isdecimal() and len(text) < 20 else 0
 
 
-def _find_lost_before(step: IcebergStep, newest: IcebergTable, wanted: int) -> str | None:
+def _find_lost_before(view: TableView, newest: IcebergTable, wanted: int) -> str | None:
     """Follow `main` through the older metadata files, where an expiry has cut its history."""
     newer = newest
     try:
-        for older in step.older():
+        for older in view.older():
             was, now = older.current_id, newer.current_id
             if was != now and not _comes_from(newer, was):
                 return f"main went from snapshot {was} to {now}, which does not come from it"

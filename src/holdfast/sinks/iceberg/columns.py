@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 from holdfast.formats.iceberg_metadata import IcebergTable, Snapshot
-from holdfast.sinks.delta.columns import find_stricter
 from holdfast.sinks.iceberg.failures import IcebergTableError
+from holdfast.sinks.spark_columns import find_stricter
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructField, StructType

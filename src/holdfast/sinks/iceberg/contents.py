@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from holdfast.proof.row_hash import quoted
 from holdfast.sinks.contents import SinkContents
-from holdfast.sinks.delta.merge import merge_source
 from holdfast.sinks.iceberg.ledger import IcebergLedgerStore
 from holdfast.sinks.iceberg.notes import decode_row, property_of
 from holdfast.sinks.iceberg.table import find_target
+from holdfast.sinks.spark_merge import merge_source
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

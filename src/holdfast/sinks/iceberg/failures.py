@@ -44,6 +44,22 @@ class IcebergRefusedError(HoldfastError):
         )
 
 
+class CatalogError(HoldfastError):
+    """A catalog was asked without Spark which metadata is current, and did not tell."""
+
+    code = "ICEBERG_CATALOG"
+
+    def __init__(self, name: str, *, why: str) -> None:
+        self.name = name
+        """Of the secret that holds its address: `env:LAKE_CATALOG`."""
+        super().__init__(
+            what=f"The Iceberg catalog of {name} did not say what a table is.",
+            why=why,
+            how=f"Check the address ({name}), no part of which is shown here, and the options of "
+            "the store.",
+        )
+
+
 def is_conflict(error: BaseException) -> bool:
     """Return whether the same batch can be tried again at once, once the ledger was read."""
     return not _CONFLICTS.isdisjoint(java_names(error))

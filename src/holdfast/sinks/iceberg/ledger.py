@@ -1,7 +1,7 @@
 """The ledger of an Iceberg table: a property that is set in the commit that changes `main`.
 
-Only a session knows the catalog, and only the catalog knows which metadata file is current: a
-driver that is killed in a commit can leave a newer file that was never committed.
+Only the catalog knows which metadata file is current: a driver that is killed in a commit can leave
+a newer file that was never committed. A session knows the catalog; without one `catalog=` names it.
 """
 
 from __future__ import annotations
@@ -10,32 +10,28 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from holdfast.errors import ConfigError, HoldfastError
+from holdfast.errors import ConfigError
 from holdfast.events import emit, starts
 from holdfast.ledger.output import CannotSettleError, KeepOutput, Output
-from holdfast.ledger.store import LedgerStore, Since, Unreadable
-from holdfast.sinks.iceberg.change import changes_rows, find_change
-from holdfast.sinks.iceberg.failures import IcebergTableError, failure_of, is_missing
+from holdfast.sinks.iceberg.catalog_ledger import CatalogLedgerStore
+from holdfast.sinks.iceberg.change import find_change
+from holdfast.sinks.iceberg.failures import failure_of, is_missing
 from holdfast.sinks.iceberg.notes import (
     Written,
     branch_of,
-    decode_row,
     encode_note,
     encode_row,
     property_of,
-    streams_in,
 )
-from holdfast.sinks.iceberg.settle import Settling
+from holdfast.sinks.iceberg.reading import LedgerReader
 from holdfast.sinks.iceberg.staging import place_branch
 from holdfast.sinks.iceberg.table import open_target
-from holdfast.sinks.iceberg.versions import find_batch_versions, find_version_before
 from holdfast.spark.errors import spark_errors
 from holdfast.spark.port import existing_session, port_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from holdfast.formats.iceberg_metadata import IcebergTable
     from holdfast.ledger.row import LedgerRow
     from holdfast.sinks.iceberg.sink import Iceberg
     from holdfast.sinks.iceberg.target import Target
@@ -49,45 +45,39 @@ Prepare = Callable[["IcebergStep", Written | None], "LedgerRow | None"]
 
 def open_ledger(
     sink: Iceberg, spark: SparkSession | None = None, *, options: Mapping[str, str] | None = None
-) -> IcebergLedgerStore:
-    """Open the ledger of a table, with a session that is given or the one of this process.
+) -> LedgerReader:
+    """Open the ledger of a table: by a session, by `catalog=`, or by the session of this process.
 
     Raises:
-        ConfigError: There is none: only the catalog knows which metadata is current.
+        ConfigError: There is none of them: only the catalog knows which metadata is current.
         IcebergTableError: The session cannot use Iceberg, or the catalog is not one that is run.
     """
-    del options
+    if spark is None and sink.catalog is not None:
+        return CatalogLedgerStore(sink, sink.catalog, options or {})
     spark = existing_session() if spark is None else spark
     if spark is None:
         name = sink.display_name
         raise ConfigError(
-            f"{name} is named in a catalog: only a Spark session knows it, and only the catalog "
-            "knows which metadata file is current. Ask from Python, in a process with a session."
+            f"{name} is named in a catalog, and only the catalog knows which metadata file is "
+            'current. Say where it is when the stream starts, hf.Iceberg(…, catalog="env:NAME"), '
+            "or ask from Python, in a process with a Spark session."
         )
     return IcebergLedgerStore(sink, open_target(spark, sink), spark)
 
 
-class IcebergLedgerStore(LedgerStore):
-    """The ledger of one table."""
-
-    keeps_versions = True
+class IcebergLedgerStore(LedgerReader):
+    """The ledger of one table, by a session."""
 
     def __init__(self, sink: Iceberg, target: Target, spark: SparkSession) -> None:
         """Read nothing yet."""
-        self._sink = sink
+        super().__init__(sink)
         self.target = target
         """The table, as a start has found or created it."""
         self._tables = port_of(spark).iceberg_tables(spark)
-        self._labels: dict[str, str] = {}
-        self._examined: dict[str, int | None] = {}
 
     def use(self, spark: SparkSession) -> None:
         """Use another session: each has a catalog, and a cache of tables, for itself."""
         self._tables = port_of(spark).iceberg_tables(spark)
-
-    def label(self, stream: str) -> str:
-        """Return the name under which the ledger has the stream's row."""
-        return self._labels.get(stream, self._sink.label)
 
     def begin(self, stream: str) -> tuple[IcebergStep, Written | None] | None:
         """Return a step on the newest metadata and the row in it; None without a table.
@@ -96,40 +86,21 @@ class IcebergLedgerStore(LedgerStore):
             IcebergTableError: What is in the place of the row is none.
             IcebergRefusedError: The catalog did not answer.
         """
+        step = self.look()
+        return None if step is None else (step, self.written(step, stream))
+
+    def look(self) -> IcebergStep | None:
+        """Return a step on the newest metadata; None without a table.
+
+        Raises:
+            IcebergRefusedError: The catalog did not answer.
+        """
         try:
-            step = self._tables.begin(self.target.name)
-            text = step.property(property_of(stream))
+            return self._tables.begin(self.target.name)
         except spark_errors() as error:
             if is_missing(error):
                 return None
             raise failure_of(error, self._sink.display_name) from error
-        written = None if text is None else decode_row(text)
-        if text is not None and written is None:
-            name = property_of(stream)
-            raise IcebergTableError(
-                self._sink.display_name,
-                why=f"Its property {name} is not a ledger row: another program has changed it.",
-                how=f"Set {name} to the value that it had; older metadata files have it.",
-            )
-        if written is not None:
-            self._labels[stream] = written.row.sink
-        return step, written
-
-    def read(self, stream: str) -> LedgerRow | Unreadable | None:
-        """Return the ledger row of a stream; None without one, or without a table."""
-        try:
-            found = self.begin(stream)
-        except HoldfastError as error:
-            return Unreadable.by(error)
-        return None if found is None or found[1] is None else found[1].row
-
-    def examine(self, row: LedgerRow) -> str | None:
-        """Say what shows that the table is not as the stream has left it."""
-        found = self.begin(row.stream)
-        if found is None or found[1] is None:
-            return "it was dropped, or replaced by another table"
-        self._examined[row.stream] = found[0].head
-        return find_change(found[0], found[1])
 
     def fence(self, row: LedgerRow, *, epoch: int, nonce: str) -> LedgerRow | None:
         """Let only this epoch write from now on; None if the row is not this start's to take."""
@@ -167,7 +138,7 @@ class IcebergLedgerStore(LedgerStore):
             if isinstance(output, KeepOutput):
                 step.append_nothing(encode_note(new))
                 return new
-            settling = self._settling(step, new.stream)
+            settling = self.settling(step, new.stream)
             obstacle = settling.find_obstacle(output, seen=seen)
             if obstacle is not None:
                 raise CannotSettleError(self._sink.display_name, obstacle)
@@ -185,9 +156,6 @@ class IcebergLedgerStore(LedgerStore):
         else:
             emit(starts.SinkSettled(new.stream, new.sink))
         return True
-
-    def _settling(self, step: IcebergStep, stream: str) -> Settling:
-        return Settling(table=step.metadata(), display_name=self._sink.display_name, stream=stream)
 
     def _swap(
         self,
@@ -239,62 +207,3 @@ class IcebergLedgerStore(LedgerStore):
             place_branch(step, row.stream, epoch=row.epoch, at=head)
         snapshot, uuid = (head, step.uuid) if keeps is None else (keeps.snapshot, keeps.uuid)
         step.set_property(property_of(row.stream), encode_row(row, snapshot=snapshot, uuid=uuid))
-
-    def metadata(self, stream: str) -> IcebergTable | None:
-        """Return all that the newest metadata says; None without a table."""
-        return found[0].metadata() if (found := self.begin(stream)) is not None else None
-
-    def since(self, stream: str, *, generation: int) -> Since:
-        """Say what the history of `main` has since a generation was opened."""
-        found = self.begin(stream)
-        if found is None:
-            return Since(unclear="there is no such table")
-        return self._settling(found[0], stream).since(generation)
-
-    def find_obstacle(self, new: LedgerRow, output: Output) -> str | None:
-        """Say why the table could not be settled, from its metadata."""
-        if isinstance(output, KeepOutput):
-            return None
-        found = self.begin(new.stream)
-        if found is None:
-            return f"{self._sink.display_name} is gone."
-        return self._settling(found[0], new.stream).find_obstacle(output)
-
-    def table_version(self, stream: str) -> str | None:
-        """Return the newest snapshot of `main`; None when there is no table."""
-        found = self.begin(stream)
-        return None if found is None or found[0].head is None else str(found[0].head)
-
-    def has_changed(self, stream: str, seen: str | None) -> bool:
-        """Return whether a commit since then has changed rows: a fence has not."""
-        if seen is None:
-            return False
-        table = self.metadata(stream)
-        for snapshot in () if table is None else table.history():
-            if str(snapshot.snapshot_id) == seen:
-                return False
-            if changes_rows(snapshot):
-                return True
-        return True
-
-    def other_streams(self, stream: str) -> tuple[str, ...]:
-        """Return the other streams that have a ledger row in the table."""
-        table = self.metadata(stream)
-        found = [] if table is None else streams_in(table.properties)
-        return tuple(name for name in found if name != stream)
-
-    def version_before(self, stream: str, *, generation: int, batch: int) -> str | None:
-        """Return the snapshot before the oldest of the newest ones that end with a batch."""
-        table = self.metadata(stream)
-        if table is None:
-            return None
-        return find_version_before(table, stream, generation=generation, batch=batch)
-
-    def batch_versions(self, stream: str) -> Mapping[int, str]:
-        """Return the newest snapshot that holds the stream just up to each batch."""
-        table = self.metadata(stream)
-        return {} if table is None else find_batch_versions(table, stream)
-
-    def close(self) -> None:
-        """Forget what was examined; nothing is open."""
-        self._examined.clear()

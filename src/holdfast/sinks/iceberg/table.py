@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from holdfast.errors import ConfigError
-from holdfast.sinks.delta.columns import without_lengths
 from holdfast.sinks.iceberg.columns import check_columns, check_types
 from holdfast.sinks.iceberg.failures import IcebergTableError, failure_of, is_missing
 from holdfast.sinks.iceberg.target import Target
+from holdfast.sinks.spark_columns import without_lengths
 from holdfast.spark.errors import spark_errors
 from holdfast.spark.port import port_of
 from holdfast.spark_versions import ICEBERG_PACKAGES, supported
@@ -28,8 +28,6 @@ ATOMIC = {
     "RESTTableOperations": "a REST catalog",
 }
 """The classes of Iceberg whose commit takes one of two writers: both were raced."""
-NOT_RUN = "RESTTableOperations"
-"""The one that this sink was not run on; its protocol was."""
 _NO_FLOATS = ("float", "double")
 
 

@@ -25,12 +25,12 @@ from holdfast.events.batches import (
 from holdfast.ledger.decide import Apply, Decision, Refuse, Skip, decide
 from holdfast.ledger.row import advance
 from holdfast.proof.settings import with_settings
-from holdfast.sinks.delta.merge import VIEW, merge_source, merge_statement
 from holdfast.sinks.iceberg.change import find_change
 from holdfast.sinks.iceberg.failures import failure_of, is_conflict
 from holdfast.sinks.iceberg.ledger import TRIES, IcebergLedgerStore
 from holdfast.sinks.iceberg.notes import branch_of, encode_note
 from holdfast.sinks.iceberg.staging import place_branch
+from holdfast.sinks.spark_merge import VIEW, merge_source, merge_statement
 from holdfast.sinks.table_changed import TableChangedError
 from holdfast.spark.errors import spark_errors
 from holdfast.spark.exact_parquet import exact_timestamps

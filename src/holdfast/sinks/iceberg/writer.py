@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from holdfast.events import emit
 from holdfast.events.event import Informed
+from holdfast.sinks.iceberg.catalog_ledger import say_catalog
 from holdfast.sinks.iceberg.failures import IcebergTableError
 from holdfast.sinks.iceberg.ledger import IcebergLedgerStore
-from holdfast.sinks.iceberg.table import ATOMIC, NOT_RUN, find_target, make_table
+from holdfast.sinks.iceberg.table import find_target, make_table
 from holdfast.sinks.iceberg.write import BatchWrite
 from holdfast.sinks.sink import SinkWriter
 from holdfast.sinks.table_changed import TableChangedError
@@ -31,6 +32,7 @@ def resolve_writer(sink: Iceberg, df: DataFrame, stream: str) -> IcebergWriter:
         ConfigError: A key is no column of the stream.
     """
     writer = IcebergWriter(sink, find_target(df, sink), df=df, stream=stream)
+    writer.unread = say_catalog(sink, writer.ledger.target.uuid)
     writer.ledger.read(stream)
     if writer.name != sink.label:
         emit(Informed(f"{sink.display_name} has the ledger row {writer.name} of {stream}"))
@@ -47,6 +49,8 @@ class IcebergWriter(SinkWriter):
         super().__init__(sink)
         self._df = df
         self._stream = stream
+        self.unread = ""
+        """Why commands without Spark could not read its catalog; empty if they can."""
         self._ledger = IcebergLedgerStore(sink, target, df.sparkSession)
 
     @property
@@ -66,13 +70,8 @@ class IcebergWriter(SinkWriter):
         return self._ledger
 
     def warnings(self) -> tuple[str, ...]:
-        """Say so when the catalog is of a kind that this sink was not run on."""
-        if self._ledger.target.commits_by != NOT_RUN:
-            return ()
-        return (
-            f"{self.display_name} is in {ATOMIC[NOT_RUN]}: its commits are compared by the server, "
-            "and Holdfast was not run on one; see the guide for what was run",
-        )
+        """Say so when commands without Spark cannot read the catalog."""
+        return (self.unread,) if self.unread else ()
 
     def look_again(self) -> None:
         """Find a table that another driver has created since."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.errors import ConfigError
 
@@ -21,17 +21,13 @@ _TYPES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-class Sent(NamedTuple):
+class Message(TypedDict, total=False):
     """One record, as a producer takes it."""
 
-    value: bytes | str | None
-    key: bytes | str | None
+    value: bytes | None
+    key: bytes | None
     partition: int
-    headers: list[tuple[str, str | bytes | None]] | None
-
-
-NO_PARTITION = -1
-"""The key decides: `PARTITION_UA` of librdkafka."""
+    headers: list[tuple[str, str | bytes | None]]
 
 
 def check_columns(schema: StructType, shown: str) -> None:
@@ -63,18 +59,51 @@ def check_columns(schema: StructType, shown: str) -> None:
             )
 
 
-def records_of(batch: RecordBatch) -> Iterator[Sent]:
-    """Yield the rows of a record batch as records."""
-    columns = {name: batch.column(name).to_pylist() for name in batch.schema.names}
-    none: Sequence[None] = (None,) * batch.num_rows
-    partitions = columns.get("partition", none)
-    headers = columns.get("headers", none)
-    for value, key, partition, header in zip(
-        columns["value"], columns.get("key", none), partitions, headers, strict=True
-    ):
-        yield Sent(
-            value,
-            key,
-            NO_PARTITION if partition is None else partition,
-            None if header is None else [(each["key"], each["value"]) for each in header],
-        )
+def messages_of(batch: RecordBatch) -> list[Message]:
+    """Return the rows of a record batch as messages, in their order.
+
+    Text is taken as the bytes that Spark has, without a look at each character.
+    """
+    import pyarrow as pa
+
+    names = batch.schema.names
+    columns = {
+        name: batch.column(name).cast(pa.binary()).to_pylist()
+        for name in ("value", "key")
+        if name in names
+    }
+    values = columns["value"]
+    messages: list[Message] = (
+        [{"value": value, "key": key} for value, key in zip(values, columns["key"], strict=True)]
+        if "key" in columns
+        else [{"value": value} for value in values]
+    )
+    if "partition" in names:
+        for message, partition in zip(messages, batch.column("partition").to_pylist(), strict=True):
+            if partition is not None:
+                message["partition"] = partition
+    if "headers" in names:
+        for message, headers in zip(messages, batch.column("headers").to_pylist(), strict=True):
+            if headers:
+                message["headers"] = [(each["key"], each["value"]) for each in headers]
+    return messages
+
+
+def find_bad_header(batch: RecordBatch) -> str | None:
+    """Say which header of a record batch Kafka has no form for; None if there is none."""
+    import pyarrow.compute as pc
+
+    column = batch.column("headers") if "headers" in batch.schema.names else None
+    if column is None or column.null_count == len(column):
+        return None
+    headers = column.flatten()
+    if headers.null_count:
+        return "a header is NULL"
+    return "a header has no name" if pc.struct_field(headers, "key").null_count else None
+
+
+def partitions_of(batch: RecordBatch) -> set[int]:
+    """Return the partitions that rows of a record batch name."""
+    if "partition" not in batch.schema.names:
+        return set()
+    return {each for each in batch.column("partition").unique().to_pylist() if each is not None}

@@ -49,7 +49,7 @@ def open_contents(sink: Kafka, df: DataFrame, stream: str) -> Iterator[SinkConte
     Raises:
         ContentsGoneError: The topic does not have all of them any more, or they are too many.
     """
-    from holdfast.sinks.postgres.large import budget_of
+    from holdfast.sinks.collect import memory_of
 
     # A row may leave its partition to Kafka, which then chooses one.
     given = df.drop("partition")
@@ -57,7 +57,7 @@ def open_contents(sink: Kafka, df: DataFrame, stream: str) -> Iterator[SinkConte
         record = ledger.of(stream).read()
         rows: list[tuple[object, ...]] = []
         if record is not None:
-            budget = budget_of(df.sparkSession)
+            budget = memory_of(df.sparkSession)
             contents = _Contents(sink, ledger, record.pins)
             rows = list(contents.rows(given, budget=budget))
         yield SinkContents(

@@ -22,7 +22,7 @@ _REFUSED = {
     "TOPIC_AUTHORIZATION_FAILED": "Grant Describe, Read and Write on the topic and on the ledger "
     "topic, then start the stream again.",
     "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": "Grant Describe and Write on transactional ids that "
-    "begin with holdfast-, then start the stream again.",
+    "begin with holdfast., then start the stream again.",
     "CLUSTER_AUTHORIZATION_FAILED": "Grant IdempotentWrite on the cluster, then start again.",
     "SASL_AUTHENTICATION_FAILED": "Correct the credentials of the client.",
     "_AUTHENTICATION": "Correct the credentials of the client.",
@@ -92,21 +92,6 @@ class TransactionTooLongError(HoldfastError):
             why=f"Its transaction was open for longer than {timeout_s} s, and the broker ended it.",
             how="Make batches smaller (maxOffsetsPerTrigger, maxFilesPerTrigger), or raise "
             "timeout_s=, up to the broker's transaction.max.timeout.ms.",
-        )
-
-
-class BatchTooLargeError(HoldfastError):
-    """More of a batch waits to be sent than the driver may hold; nothing of it was committed."""
-
-    code = "BATCH_TOO_LARGE"
-
-    def __init__(self, shown: str, batch_id: int, *, setting: str) -> None:
-        super().__init__(
-            what=f"Batch {batch_id} was not written to {shown}.",
-            why="The driver sends every record, and more of the batch waits there than it may "
-            "hold.",
-            how="Make batches smaller (maxOffsetsPerTrigger, maxFilesPerTrigger), or raise "
-            f"{setting} and the driver's memory.",
         )
 
 

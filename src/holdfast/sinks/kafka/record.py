@@ -43,8 +43,11 @@ def is_too_long(topic: str) -> bool:
 
 
 def transactional_id(stream: str, label: str) -> str:
-    """Return the name under which the broker fences the producers of a stream and sink."""
-    return f"holdfast-{stream}-{label}"
+    """Return the name under which the broker fences the producers of a stream and sink.
+
+    No stream has a point in its name, so no two streams and sinks have one id.
+    """
+    return f"holdfast.{stream}.{label}"
 
 
 def key_of(stream: str, label: str) -> bytes:

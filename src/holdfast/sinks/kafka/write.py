@@ -20,8 +20,10 @@ from holdfast.events.batches import (
 )
 from holdfast.ledger.decide import Apply, Decision, Refuse, decide
 from holdfast.ledger.row import advance
-from holdfast.sinks.kafka.columns import NO_PARTITION, records_of
+from holdfast.sinks.failures import ValueRefusedError
+from holdfast.sinks.kafka.columns import find_bad_header, partitions_of
 from holdfast.sinks.kafka.failures import KafkaRefusedError
+from holdfast.sinks.kafka.sender import Sender
 from holdfast.sinks.table_changed import TableChangedError
 
 if TYPE_CHECKING:
@@ -33,9 +35,6 @@ if TYPE_CHECKING:
     from holdfast.sinks.kafka.stream_ledger import StreamLedger
     from holdfast.sinks.sink import BeforeCommit
     from holdfast.spark.arrow import RecordBatch
-
-_FULL_WAIT_S = 0.05
-"""How long is waited when librdkafka's queue is full."""
 
 
 def write_batch(
@@ -116,24 +115,17 @@ class _Step(msgspec.Struct, frozen=True, kw_only=True):
         self, producer: Producer, batches: Iterable[RecordBatch], partitions: Collection[int]
     ) -> int:
         """Send all rows and wait until the broker has them; return how many."""
-        rows = 0
+        rows, sender = 0, Sender(producer, self.sink.topic)
         for batch in batches:
-            self._send(producer, batch, {*partitions, NO_PARTITION})
+            if partitions_of(batch) - set(partitions):
+                raise KafkaRefusedError(
+                    self.sink.display_name, self.attempt.batch_id, name="_UNKNOWN_PARTITION"
+                )
+            if (why := find_bad_header(batch)) is not None:
+                shown, number = self.sink.display_name, self.attempt.batch_id
+                raise ValueRefusedError(shown, number, column="headers", why=why)
+            sender.send(batch)
             rows += batch.num_rows
             emit(RowsSent(**self.at, rows=rows))
         self.ledger.transactions.flush()
         return rows
-
-    def _send(self, producer: Producer, batch: RecordBatch, partitions: Collection[int]) -> None:
-        topic, produce = self.sink.topic, producer.produce
-        for value, key, partition, headers in records_of(batch):
-            if partition not in partitions:
-                raise KafkaRefusedError(
-                    self.sink.display_name, self.attempt.batch_id, name="_UNKNOWN_PARTITION"
-                )
-            while True:
-                try:
-                    produce(topic, value, key, partition, headers=headers)
-                    break
-                except BufferError:
-                    producer.poll(_FULL_WAIT_S)

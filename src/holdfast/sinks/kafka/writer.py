@@ -9,7 +9,6 @@ from holdfast.errors import ConfigError
 from holdfast.ledger.decide import Apply, Decision, decide
 from holdfast.sinks.kafka.columns import check_columns
 from holdfast.sinks.kafka.failures import (
-    BatchTooLargeError,
     BatchUnknownError,
     KafkaRefusedError,
     TransactionTooLongError,
@@ -145,9 +144,8 @@ class KafkaWriter(SinkWriter):
     def _write_once(
         self, attempt: Attempt, batch: DataFrame, before_commit: BeforeCommit
     ) -> Decision:
-        from holdfast.sinks.collect import TooLargeError, collected
+        from holdfast.sinks.collect import BatchTooLargeError, TooLargeError, budget_of, collected
         from holdfast.sinks.kafka.write import write_batch
-        from holdfast.sinks.postgres.large import BUDGET_SETTING, budget_of
 
         ledger = self._ledger.of(attempt.stream)
         # Asked once before, without a producer: a batch that is there is not computed again, and a
@@ -162,9 +160,7 @@ class KafkaWriter(SinkWriter):
                     ledger, self._sink, attempt, batches=batches, before_commit=before_commit
                 )
         except TooLargeError:
-            raise BatchTooLargeError(
-                self.display_name, attempt.batch_id, setting=BUDGET_SETTING
-            ) from None
+            raise BatchTooLargeError(self.display_name, attempt.batch_id) from None
 
     def close(self) -> None:
         """Let every client go; the next use makes new ones."""

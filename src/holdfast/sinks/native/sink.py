@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 from holdfast.errors import ConfigError, created_without_our_frames
 from holdfast.sinks.choosing import Choosing
 from holdfast.sinks.native.formats import FORMATS, GUARDED_OPTIONS, REFUSED, Format
+from holdfast.sinks.options import as_columns, as_path
 from holdfast.sinks.sink import SinkSpec
 from holdfast.storage.location import refuse_credentials
 
@@ -62,13 +63,20 @@ class Native(SinkSpec):
     _: KW_ONLY
     path: str | None = None
     table: str | None = None
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+    """They can hold passwords."""
     partition_by: Sequence[str] = ()
     name: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "format", str(self.format).lower())
-        object.__setattr__(self, "partition_by", tuple(self.partition_by))
+        object.__setattr__(self, "partition_by", as_columns(self.partition_by))
+        if self.path is not None:
+            object.__setattr__(self, "path", as_path(self.path))
+        given: object = self.options
+        if not isinstance(given, Mapping) or not all(isinstance(each, str) for each in given):
+            raise ConfigError("options= takes a mapping of names to texts.")
+        object.__setattr__(self, "options", dict(given))
         _check_format(self)
         for option in self.options:
             if (why := GUARDED_OPTIONS.get(option.lower())) is not None:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from holdfast.errors import HoldfastError
 from holdfast.sinks.postgres import modifiers
 
 if TYPE_CHECKING:
@@ -38,21 +37,6 @@ _WITHOUT_ORDER = ("json", "_json", "xml", "point")
 _LOOSE = ("bpchar", "citext", "float4", "float8", "jsonb", "numeric")
 """Types in which values with different bytes can be equal."""
 _UTF8 = ("UTF8", "SQL_ASCII")
-
-
-class TableError(HoldfastError):
-    """The table does not take what the stream brings; nothing was written."""
-
-    code = "TABLE"
-
-    def __init__(self, table: str, *, why: str, sql: str) -> None:
-        self.table = table
-        self.sql = sql
-        super().__init__(
-            what=f"The table {table} does not take this stream; nothing was written.",
-            why=why,
-            how=f"To fix the table, run:  {sql}",
-        )
 
 
 class Column(msgspec.Struct, frozen=True, kw_only=True):

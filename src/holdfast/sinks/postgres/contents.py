@@ -11,6 +11,7 @@ import msgspec
 
 from holdfast.proof.row_hash import quoted
 from holdfast.sinks.contents import BEYOND, SinkContents, newest_by_key, nullable
+from holdfast.sinks.postgres.attach_check import of_snapshot, takes_parts
 from holdfast.sinks.postgres.decode import canonical_json
 from holdfast.sinks.postgres.failures import naming_refusals
 from holdfast.sinks.postgres.ledger import PostgresLedgerStore
@@ -50,7 +51,8 @@ def open_contents(sink: Postgres, df: DataFrame, stream: str) -> Iterator[SinkCo
     Raises:
         HoldfastError: The table does not have these columns, or the database cannot be used.
     """
-    from holdfast.sinks.postgres.table import check_table, find_schema
+    from holdfast.sinks.arrow_columns import find_schema
+    from holdfast.sinks.postgres.table import check_read
 
     schema = find_schema(df, sink.table)
     ledger = PostgresLedgerStore(sink)
@@ -60,7 +62,7 @@ def open_contents(sink: Postgres, df: DataFrame, stream: str) -> Iterator[SinkCo
             with connection.transaction():
                 connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
                 # Without its keys: a table that has lost its unique index is read all the same.
-                found = check_table(connection, sink.table, schema)
+                found = check_read(connection, sink.table, schema)
                 target = replace(found, keys=tuple(sink.keys), sequence_by=sink.sequence_by)
                 row = _read_row(connection, sink, target, stream=stream)
                 kinds: dict[str, str] = dict(connection.execute(_KINDS, (target.name,)).fetchall())
@@ -132,25 +134,26 @@ class _Rows(msgspec.Struct, frozen=True, kw_only=True):
 
     def read(self, connection: psycopg.Connection) -> DataFrame:
         """Return all rows: from the driver, or by a task where they are too many for it."""
-        from holdfast.sinks.postgres.large import budget_of
+        from holdfast.sinks.collect import memory_of
         from holdfast.spark.arrow import arrow_schema
 
         spark = self.df.sparkSession
         wanted = spark.createDataFrame([], nullable(self.comparable(self.df).schema))
         name, columns = self.target.name, self.columns
+        table = of_snapshot(name) if takes_parts(connection, name) else name
         (size,) = connection.execute(_SIZE, (name, name)).fetchone() or (0,)
-        if size > budget_of(spark):
+        if size > memory_of(spark):
             (snapshot,) = connection.execute("SELECT pg_export_snapshot()").fetchone() or ("",)
             task = ReadTask(
                 dsn=self.sink.dsn,
-                table=name,
+                table=table,
                 columns=columns,
                 snapshot=snapshot,
                 schema=arrow_schema(wanted),
             )
             return spark.range(0, 1, 1, 1).mapInArrow(task, wanted.schema)
         rows = wanted
-        for chunk in read_rows(connection, name, columns):
+        for chunk in read_rows(connection, table, columns):
             rows = rows.union(spark.createDataFrame(chunk, wanted.schema, verifySchema=False))
         return rows
 

@@ -19,6 +19,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from holdfast.sinks.arrow_columns import Array, InexactError, payload_of
+
 try:
     import numpy as np
 
@@ -28,9 +30,6 @@ except ImportError:
 
 HEADER = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
 TRAILER = b"\xff\xff"
-
-Array = Any
-"""A `pyarrow.Array`, which has no types of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +52,6 @@ class Varying:
 
 
 Encoder = Fixed | Varying
-
-
-class InexactError(ValueError):
-    """A column holds a value that PostgreSQL would change, or has no form for."""
-
-    def __init__(self, place: int, reason: str) -> None:
-        super().__init__(reason)
-        self.place = place
-        """Which of the columns, from 0."""
 
 
 def encode_batch(batch: pa.RecordBatch, encoders: Sequence[Encoder]) -> memoryview:
@@ -147,10 +137,3 @@ def little_endian(column: Array, width: int) -> bytes:
     """Return the values of a fixed-width column as they lie in memory."""
     data = memoryview(column.buffers()[1])
     return bytes(data[column.offset * width : (column.offset + len(column)) * width])
-
-
-def payload_of(values: Array) -> memoryview:
-    """Return the bytes of all values of a binary array, one after the other."""
-    offsets = memoryview(values.buffers()[1]).cast("i")
-    first, last = offsets[values.offset], offsets[values.offset + len(values)]
-    return memoryview(values.buffers()[2])[first:last]

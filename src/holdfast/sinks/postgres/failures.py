@@ -33,22 +33,6 @@ _REASONS = {
 }
 
 
-class LostAnswerError(HoldfastError):
-    """The connection broke while a batch was written: it is not there, or cannot be asked for."""
-
-    code = "LOST_ANSWER"
-    retryable = True
-
-    def __init__(self, shown: str, batch_id: int, *, arrived: bool | None) -> None:
-        known = "did not arrive in" if arrived is False else "may or may not be in"
-        asked = "has no such batch" if arrived is False else "cannot be read"
-        super().__init__(
-            what=f"Batch {batch_id} {known} {shown}.",
-            why=f"The connection broke while it was written, and the ledger {asked}.",
-            how="Start the stream again: Spark runs the batch again, and the ledger decides.",
-        )
-
-
 class ServerRefusedError(HoldfastError):
     """PostgreSQL refused something, and said why; nothing was committed."""
 
@@ -64,20 +48,6 @@ class ServerRefusedError(HoldfastError):
             what=what,
             why=f"PostgreSQL answered {sqlstate}: {said}" + (f" ({reason})." if reason else "."),
             how=_HOW.get(sqlstate, "Remove the cause, then start the stream again."),
-        )
-
-
-class ValueRefusedError(HoldfastError):
-    """A value of a batch would be changed by the table; nothing of the batch was committed."""
-
-    code = "VALUE_REFUSED"
-
-    def __init__(self, shown: str, batch_id: int, *, column: str, why: str) -> None:
-        self.column = column
-        super().__init__(
-            what=f"Batch {batch_id} was not written to {shown}.",
-            why=f"In the column {column} {why}.",
-            how="Change the column's type, or the value in the query; then start it again.",
         )
 
 

@@ -7,7 +7,7 @@ the client: so whoever blocks the fence is ended, and the fence is tried again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,6 +23,8 @@ LOCK_TIMEOUT_MS = 2_000
 IDLE_TIMEOUT_MS = 20_000
 """A plan that is paused within its transaction locks the table: shorter than its lease lasts."""
 TRIES = 15
+QUEUED = "queued"
+"""What a session is at that waits for the ledger row."""
 
 
 Changed = TypeVar("Changed")
@@ -84,17 +86,31 @@ def look_at_blockers(
 ) -> dict[int, tuple[Any, ...]]:
     """Return what the sessions of this stream and sink that hold locks in the ledger are doing.
 
-    Equal at two times, and waiting for its client: that one stands still.
+    Equal at two times, and waiting for its client: that one stands still. Whoever waits for the
+    row itself has a lock on it in the queue (`tuple`), and is at `QUEUED`.
     """
     found = connection.execute(
-        "SELECT DISTINCT a.pid, a.wait_event, a.query_start, c.bytes_processed"
+        "SELECT DISTINCT a.pid, CASE WHEN EXISTS (SELECT FROM pg_locks q WHERE q.pid = a.pid"
+        " AND q.locktype = 'tuple' AND q.relation = l.relation) THEN %s"
+        " ELSE a.wait_event END, a.query_start, c.bytes_processed"
         " FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid"
         " LEFT JOIN pg_stat_progress_copy c ON c.pid = a.pid"
         " WHERE l.relation = 'holdfast.ledger'::regclass"
         " AND l.granted AND l.pid <> pg_backend_pid() AND a.application_name = %s",
-        (session_name(row.stream, row.sink),),
+        (QUEUED, session_name(row.stream, row.sink)),
     ).fetchall()
     return {pid: tuple(doing) for pid, *doing in found}
+
+
+def terminate_sessions(
+    connection: psycopg.Connection, row: LedgerRow | Attempt, pids: Iterable[int]
+) -> None:
+    """End some sessions of this stream and sink."""
+    connection.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE pid = ANY(%s) AND application_name = %s",
+        (list(pids), session_name(row.stream, row.sink)),
+    )
 
 
 def session_name(stream: str, sink: str) -> str:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from holdfast.sinks.postgres.columns import Column, TableError
+from holdfast.sinks.failures import TableError
+from holdfast.sinks.postgres.columns import Column
 from holdfast.sinks.postgres.target import Key, quote
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from holdfast.errors import HoldfastError
 from holdfast.events import emit
 from holdfast.events.event import Warned
+from holdfast.sinks.collect import BUDGET_SETTING, MAX_RESULT_SIZE, budget_of, comfortable_of
 from holdfast.sinks.postgres.task import Task, find_missing, read_answer
 from holdfast.spark.errors import spark_errors
 from holdfast.spark.port import port_of
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from holdfast.sinks.secrets import Secret
     from holdfast.sinks.sink import BeforeCommit
 
-BUDGET_SETTING = "spark.holdfast.driverBatchBytes"
-BUDGET_BYTES = 256 << 20
 _SECONDS_TO_LOOK = 10.0
 """How long the end of a query waits for the task that looks."""
 _NOT_KNOWN = 1 << 50
@@ -36,27 +35,31 @@ class ExecutorLacksError(HoldfastError):
 
     code = "EXECUTOR_LACKS"
 
-    def __init__(self, shown: str, missing: list[str]) -> None:
+    def __init__(self, shown: str, missing: list[str], *, is_start: bool = False) -> None:
         self.missing = missing
+        lacking = f"executors lack {', '.join(missing)}."
+        if is_start:
+            super().__init__(
+                what=f"The stream was not started on {shown}.",
+                why=f"With parallel= its tasks write the rows, and {lacking}",
+                how="Install it on the executors, or start the stream without parallel=.",
+            )
+            return
         super().__init__(
             what=f"A batch for {shown} was not written.",
-            why=f"It is too large for the driver, and executors lack {', '.join(missing)}.",
-            how=f"Install it on the executors, or raise {BUDGET_SETTING} and the driver's memory.",
+            why=f"It is too large for the driver, and {lacking}",
+            how=f"Install it on the executors, or raise {MAX_RESULT_SIZE}, and {BUDGET_SETTING} if "
+            "it is set.",
         )
 
 
-def budget_of(spark: SparkSession) -> int:
-    """Return how many bytes of a batch the driver may hold."""
-    return int(str(spark.conf.get(BUDGET_SETTING, str(BUDGET_BYTES))))
-
-
 def is_large(batch: DataFrame) -> bool:
-    """Return whether a batch is known to be over the budget before it is run.
+    """Return whether a batch is known before it is run to be more than the driver should take.
 
     Spark knows the size of files, and of most other sources nothing; that is not large here.
     """
     return (
-        budget_of(batch.sparkSession)
+        comfortable_of(batch.sparkSession)
         < port_of(batch.sparkSession).estimated_bytes(batch)
         < _NOT_KNOWN
     )
@@ -65,22 +68,30 @@ def is_large(batch: DataFrame) -> bool:
 def write_in_task(
     batch: DataFrame, target: Target, attempt: Attempt, *, dsn: Secret, before_commit: BeforeCommit
 ) -> Decision:
-    """Write a batch by one task.
-
-    It is kept on the executors while it is counted and written, so that both see the same rows.
+    """Write a batch by one task, which sees in its last row that nothing is missing.
 
     Raises:
         PySparkException: The task failed; whether it had committed is for the ledger to say.
     """
-    batch.persist()
-    try:
-        rows = batch.count()
-        before_commit(rows)
-        task = Task(dsn=dsn, target=target, attempt=attempt, expected_rows=rows)
-        (answer,) = batch.coalesce(1).mapInArrow(task, "said string").collect()
-    finally:
-        batch.unpersist()
+    before_commit(0)
+    task = Task(dsn=dsn, target=target, attempt=attempt)
+    (answer,) = with_end(batch).mapInArrow(task, "said string").collect()
     return read_answer(answer.said)
+
+
+def with_end(batch: DataFrame) -> DataFrame:
+    """Return the rows of a batch in one partition, and one more row after all of them.
+
+    They are shuffled into it, so that the batch is computed by as many tasks as before. A last
+    column is true in the row at the end.
+    """
+    from pyspark.sql import functions as F
+
+    is_end = f"{max(batch.columns, key=len)}_ends"  # no other column has a name so long
+    nothing = [F.lit(None).cast(each.dataType).alias(each.name) for each in batch.schema]
+    end = batch.sparkSession.range(0, 1, 1, 1).select(*nothing, F.lit(True).alias(is_end))
+    rows = batch.repartition(1).select("*", F.lit(False).alias(is_end))
+    return rows.unionAll(end).coalesce(1)
 
 
 class ExecutorCheck:
@@ -109,6 +120,16 @@ class ExecutorCheck:
             lacking, budget = ", ".join(self._missing), budget_of(self._spark)
             what = f"batches over {budget:,} bytes cannot be written: executors lack {lacking}"
             emit(Warned(what))
+
+
+def check_executors(spark: SparkSession, dsn: Secret, shown: str) -> None:
+    """Look for what tasks need that write in parallel, before anything is written.
+
+    Raises:
+        ExecutorLacksError: An executor lacks something.
+    """
+    if missing := _look_there(spark, dsn):
+        raise ExecutorLacksError(shown, missing, is_start=True)
 
 
 def _look_there(spark: SparkSession, dsn: Secret) -> list[str]:

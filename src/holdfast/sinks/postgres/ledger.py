@@ -130,6 +130,19 @@ class PostgresLedgerStore(LedgerStore):
 
             return take(connection, new, replace_and_pin)
 
+    def correct(self, old: LedgerRow, new: LedgerRow) -> bool:
+        """Set where the last batch ended, in a row of this driver's own."""
+        from holdfast.sinks.postgres.examine import LOCK_TIMEOUT_MS
+        from holdfast.sinks.postgres.ledger_rows import correct_row
+
+        def correct(connection: psycopg.Connection) -> bool:
+            with connection.transaction():
+                connection.execute(f"SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}".encode())
+                return correct_row(connection, old, new)
+
+        with naming_refusals(self.display_name):
+            return self.session.ask(correct)
+
     def settle(
         self, old: LedgerRow | None, new: LedgerRow, output: Output, *, seen: str | None = None
     ) -> bool:

@@ -43,6 +43,10 @@ _OWN_ROWS = """(SELECT count(*) FROM {table} r WHERE r.tableoid = to_regclass({n
 
 _SERVER = "SELECT system_identifier::text FROM pg_control_system()"
 _ADDRESS = "SELECT concat(host(inet_server_addr()), ':', inet_server_port())"
+_AS_IT_WAS = (
+    f" WHERE ({COLUMNS}) IS NOT DISTINCT FROM"
+    " (%s, %s, %s::bigint, %s::bigint, %s, %s, %s, %s::bigint, %s, %s)"
+)
 _STORAGE_OF = f"(SELECT {STORAGE} FROM pg_class c WHERE c.oid = to_regclass(%s))"  # noqa: S608 - no value in it
 
 
@@ -127,9 +131,17 @@ def replace_row(
     made = connection.execute(
         f"UPDATE holdfast.ledger SET ({COLUMNS}, target, rows, witness, brought) ="  # noqa: S608 - quoted
         f" (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, {_STORAGE_OF}, NULL, NULL, {_escaped(brought)})"
-        f" WHERE ({COLUMNS}) IS NOT DISTINCT FROM"
-        " (%s, %s, %s::bigint, %s::bigint, %s, %s, %s, %s::bigint, %s, %s)".encode(),
+        f"{_AS_IT_WAS}".encode(),
         (*values, *_values(old)),
+    )
+    return made.rowcount == 1
+
+
+def correct_row(connection: psycopg.Connection, old: LedgerRow, new: LedgerRow) -> bool:
+    """Set where the last batch of a row ended; False if the row is no longer there as it was."""
+    made = connection.execute(
+        f"UPDATE holdfast.ledger SET digest = %s, end_offsets = %s{_AS_IT_WAS}".encode(),  # noqa: S608 - no value in it
+        (new.digest, new.end_offsets, *_values(old)),
     )
     return made.rowcount == 1
 

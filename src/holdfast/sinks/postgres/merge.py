@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.errors import HoldfastError
+from holdfast.sinks.failures import UnmergeableRowsError
 from holdfast.sinks.postgres.failures import DroppedRowsError
 from holdfast.sinks.postgres.target import quote
 
@@ -32,19 +32,6 @@ SELECT count(*) FROM pg_trigger g WHERE NOT g.tgisinternal AND g.tgenabled <> 'D
     AND g.tgtype & 3 = 3 AND g.tgrelid IN (SELECT to_regclass(%s)
         UNION ALL SELECT relid FROM pg_partition_tree(to_regclass(%s)))"""
 """BEFORE triggers that see each row."""
-
-
-class UnmergeableRowsError(HoldfastError):
-    """Rows of a batch cannot be merged by their keys; nothing was committed."""
-
-    code = "UNMERGEABLE_ROWS"
-
-    def __init__(self, shown: str, *, why: str) -> None:
-        super().__init__(
-            what=f"A batch was not written to {shown}.",
-            why=why,
-            how="Filter or correct these rows in the query, then start the stream again.",
-        )
 
 
 def stage(connection: psycopg.Connection, target: Target) -> None:

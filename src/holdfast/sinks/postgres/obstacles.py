@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from holdfast.ledger.output import EmptyOutput, ExchangeOutput, RestoreOutput
+from holdfast.sinks.postgres.attach_check import takes_parts
 from holdfast.sinks.postgres.put_back import find_triggers, fit, say_barred
-from holdfast.sinks.postgres.target import quote, quote_table
+from holdfast.sinks.postgres.target import PART, quote, quote_table
 from holdfast.sinks.postgres.writers import XID, Writers
 
 if TYPE_CHECKING:
@@ -41,6 +42,11 @@ SELECT k.confrelid::regclass::text,
         JOIN pg_attribute a ON a.attrelid = k.confrelid AND a.attnum = x.number)
 FROM pg_constraint k WHERE k.contype = 'f' AND k.conrelid = to_regclass(%s)"""
 
+_WITHOUT_PARTITION = f"""\
+SELECT count(*) FROM (SELECT DISTINCT {PART} AS part FROM {{kept}}) k WHERE NOT EXISTS (
+    SELECT FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+    WHERE i.inhparent = to_regclass(%s)
+    AND strpos(pg_get_expr(c.relpartbound, c.oid), quote_literal(k.part::text)) > 0)"""  # noqa: S608 - quoted
 
 _LEDGER = """\
 SELECT has_table_privilege('holdfast.ledger', 'SELECT')
@@ -140,7 +146,20 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
         barred = [name for _, name, _, may in triggers if not may]
         if barred:
             return f"{self.table.display_name}: {say_barred(barred[0])}"
-        return self._find_missing_parent(kept) or self._try(kept, fits.columns)
+        lacking = self._find_missing_parent(kept) or self._find_missing_partition(kept)
+        return lacking or self._try(kept, fits.columns)
+
+    def _find_missing_partition(self, kept: str) -> str | None:
+        """Say that kept rows belong to attached partitions that are gone."""
+        if not (self.table.is_partitioned and takes_parts(self.connection, self.table.name)):
+            return None
+        found = self.connection.execute(
+            _WITHOUT_PARTITION.format(kept=kept).encode(), (self.table.name,)
+        ).fetchone()
+        if not found or not found[0]:
+            return None
+        shown = self.table.display_name
+        return f"{found[0]:,} partitions of {shown}, to which kept rows belong, are gone."
 
     def _find_missing_parent(self, kept: str) -> str | None:
         """Say which kept rows refer to rows that are gone."""

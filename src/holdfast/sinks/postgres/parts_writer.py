@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, cast
 
-from holdfast.ledger.decide import Apply, Decision, decide
+from holdfast.ledger.decide import Decision
+from holdfast.sinks.failures import TableError
 from holdfast.sinks.parts import PartsWriter, StagedPart
-from holdfast.sinks.postgres.columns import TableError
-from holdfast.sinks.postgres.failures import is_gone, naming_refusals, refusal_of
+from holdfast.sinks.postgres.failures import naming_refusals
 from holdfast.sinks.postgres.ledger import PostgresLedgerStore
 from holdfast.sinks.postgres.parts import (
     Parts,
@@ -18,7 +18,6 @@ from holdfast.sinks.postgres.parts import (
     ensure_schema,
     find_dead,
 )
-from holdfast.sinks.postgres.write import write_batch
 from holdfast.sinks.postgres.writer import Found, PostgresWriter, find_target
 
 if TYPE_CHECKING:
@@ -108,20 +107,7 @@ class PostgresPartsWriter(PostgresWriter, PartsWriter):
         """
         return self.write(attempt, cast("DataFrame", Parts(parts)), before_commit=before_commit)
 
-    def _write_once(
+    def _write_new(
         self, attempt: Attempt, batch: DataFrame, before_commit: BeforeCommit
     ) -> Decision:
-        from psycopg import Error
-
-        before = decide(self._ledger.read_row(attempt.stream), attempt)
-        if not isinstance(before, Apply):
-            return before
-        connection, parts = self._ledger.session.connection(), cast("Parts", batch)
-        try:
-            return write_batch(
-                connection, self.target, attempt, batches=parts, before_commit=before_commit
-            ).decision
-        except Error as error:
-            if is_gone(connection, error):
-                return self._settle(attempt)
-            raise refusal_of(error, self.display_name, attempt.batch_id) from error
+        return self._commit(attempt, nullcontext(cast("Parts", batch)), before_commit)

@@ -9,11 +9,19 @@ from typing import TYPE_CHECKING, ClassVar
 from holdfast.errors import ConfigError, created_without_our_frames
 from holdfast.sinks.choosing import Choosing
 from holdfast.sinks.merging import check_keys
-from holdfast.sinks.secrets import Secret, shown_name
+from holdfast.sinks.options import as_number, check_label
+from holdfast.sinks.secrets import Secret, check_secret, shown_name
 from holdfast.sinks.sink import Capability, SinkSpec
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
     from holdfast.record.contracts import SinkContract
+    from holdfast.sinks.sink import SinkWriter
+
+
+MOST_PARALLEL = 64
+"""The most tasks that write one batch: each has a connection, and leaves a partition."""
 
 
 @created_without_our_frames
@@ -21,15 +29,20 @@ if TYPE_CHECKING:
 class Postgres(SinkSpec):
     """A table of PostgreSQL: appended to, or merged into by `keys`.
 
+    With `parallel`, so many tasks copy a batch at once, each into a table of its own. One
+    transaction attaches these as partitions and sets the ledger row. The table must be partitioned
+    by `LIST (holdfast_part)`, the role must own it, and the executors need the DSN.
+
     Args:
         dsn: `env:NAME`, `file:PATH`, or a function that returns it.
         table: The table, with its schema where it is not `public`.
         keys: Columns by which rows are merged; without them rows are appended.
         sequence_by: The column that says which of two rows with one key is newer.
         name: Its label in a ledger that does not know the table yet; by default the table.
+        parallel: How many tasks append a batch at once, 64 at most; by default one connection does.
 
     Raises:
-        ConfigError: `sequence_by` without `keys`, or no table.
+        ConfigError: `sequence_by` without `keys`, `parallel` with `keys`, or no table.
     """
 
     kind: ClassVar[str] = "postgres"
@@ -55,11 +68,17 @@ class Postgres(SinkSpec):
     keys: Sequence[str] = ()  # type: ignore[assignment] # a tuple once it is made
     sequence_by: str | None = None
     name: str | None = None
+    parallel: int | None = None
 
     def __post_init__(self) -> None:
-        if not self.table:
+        table: object = self.table
+        check_label(self.name)
+        check_secret(self.dsn, "dsn")
+        if not isinstance(table, str) or not table:
             raise ConfigError("table= takes the name of a table.")
         object.__setattr__(self, "keys", check_keys(self.keys, self.sequence_by))
+        if self.parallel is not None:
+            _check_parallel(self.parallel, keys=self.keys)
         object.__setattr__(self, "name", self.name or self.table)
 
     @property
@@ -85,6 +104,8 @@ class Postgres(SinkSpec):
     @property
     def why_not_sent(self) -> str | None:
         """Why another process cannot write its batches; None when it can."""
+        if self.parallel is not None:
+            return "parallel= is not supported there. Leave it out"
         if isinstance(self.dsn, str):
             return None
         return (
@@ -92,9 +113,18 @@ class Postgres(SinkSpec):
             "environment variable (env:NAME) or a file (file:PATH) of the server"
         )
 
+    def resolve_writer(self, df: DataFrame, *, stream: str) -> SinkWriter:
+        """Check a streaming DataFrame, and return what writes its batches; see `writer_for`."""
+        part = "writer" if self.parallel is None else "parallel_writer"
+        found: SinkWriter = self._part(part).resolve_writer(self, df, stream)
+        return found
+
     @classmethod
     def from_contract(cls, contract: SinkContract) -> Postgres | None:
-        """Return the sink that a contract tells of; None when a function returned its DSN."""
+        """Return the sink that a contract tells of; None when a function returned its DSN.
+
+        `parallel` is not in a contract: ledgers, plans and proofs see by the table how it is.
+        """
         if contract.secret is None:
             return None
         place = contract.place.removeprefix("postgresql:")
@@ -105,3 +135,11 @@ class Postgres(SinkSpec):
             sequence_by=contract.sequence_by,
             name=contract.label,
         )
+
+
+def _check_parallel(given: object, *, keys: Sequence[str]) -> None:
+    number = as_number("parallel", given)
+    if not 1 <= number <= MOST_PARALLEL:
+        raise ConfigError(f"parallel= takes a number from 1 to {MOST_PARALLEL}, not {number}.")
+    if keys:
+        raise ConfigError("parallel= appends batches as partitions: leave keys= out.")

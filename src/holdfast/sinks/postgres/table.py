@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.sinks.postgres.columns import Column, TableError, read_columns
+from holdfast.sinks.failures import TableError
+from holdfast.sinks.postgres.attach_check import BY_PART, PARTED, check_attachable
+from holdfast.sinks.postgres.columns import Column, read_columns
 from holdfast.sinks.postgres.encode import Encoder
 from holdfast.sinks.postgres.keys import check_merge
 from holdfast.sinks.postgres.ledger_rows import STORAGE
 from holdfast.sinks.postgres.look import SHAPE, UNSAFE
-from holdfast.sinks.postgres.target import Table, Target, quote, quote_table
+from holdfast.sinks.postgres.target import PART, Table, Target, quote, quote_table
 from holdfast.sinks.postgres.types import find_encoder, suggest_type
 from holdfast.spark.arrow import spark_type
 
 if TYPE_CHECKING:
     import psycopg
     import pyarrow as pa
-    from pyspark.sql import DataFrame
 
-__all__ = ["TableError", "check_table", "find_schema", "find_table"]
 _TABLE = f"""\
 SELECT n.nspname, c.relname, c.relkind::text,
     EXISTS (SELECT FROM pg_rewrite w WHERE w.ev_class = c.oid AND w.ev_type IN ('2', '3')),
@@ -34,26 +34,6 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_r
 _JSON = ("json", "jsonb", "_json", "_jsonb")
 _ORDINARY, _PARTITIONED = "r", "p"
 _KINDS = {"f": "a foreign table", "m": "a materialised view", "v": "a view"}
-
-
-def find_schema(df: DataFrame, table: str) -> pa.Schema:
-    """Return the Arrow schema in which the rows of a Spark DataFrame come.
-
-    Raises:
-        TableError: A column's type has no form in Arrow.
-    """
-    from pyspark.errors import PySparkException
-
-    from holdfast.spark.arrow import arrow_schema
-
-    try:
-        return arrow_schema(df)
-    except PySparkException as error:
-        raise TableError(
-            table,
-            why=f"A column of the stream has no form in PostgreSQL: {error}",
-            sql="-- cast it to another type",
-        ) from error
 
 
 def find_table(connection: psycopg.Connection, table: str) -> Table | None:
@@ -79,21 +59,62 @@ def check_table(
     Raises:
         TableError: A table, a column, a type or a key is missing or does not fit; it names the SQL.
     """
+    use = _Use(keys=keys, sequence_by=sequence_by)
+    return _check(connection, table, schema, use=use)
+
+
+def check_attached(connection: psycopg.Connection, table: str, schema: pa.Schema) -> Target:
+    """Hold a table against a stream whose batches are attached to it as partitions.
+
+    Raises:
+        TableError: See `check_table`; or batches cannot be attached to it.
+    """
+    return _check(connection, table, schema, use=_Use(is_attached=True))
+
+
+def check_read(connection: psycopg.Connection, table: str, schema: pa.Schema) -> Target:
+    """Hold a table against a stream whose rows are only read from it.
+
+    Raises:
+        TableError: See `check_table`.
+    """
+    return _check(connection, table, schema, use=_Use(is_read=True))
+
+
+class _Use(NamedTuple):
+    """What is done with a table."""
+
+    keys: Sequence[str] = ()
+    sequence_by: str | None = None
+    is_attached: bool = False
+    """Whether batches are attached to it as partitions."""
+    is_read: bool = False
+    """Whether nothing is written."""
+
+
+def _check(connection: psycopg.Connection, table: str, schema: pa.Schema, *, use: _Use) -> Target:
+    keys, sequence_by, is_attached, is_read = use
     given = [field.name for field in schema]
     found = connection.execute(_TABLE.encode(), (given, quote_table(table))).fetchone()
     if found is None:
-        raise _missing(table, schema, keys)
+        sql = _create(quote_table(table), schema, keys, is_attached=is_attached)
+        raise TableError(table, why="There is no such table.", sql=sql)
     namespace, relation, kind, has_rules, storage, unsafe, shape = found
     shown, name = f"{namespace}.{relation}", f"{quote(namespace)}.{quote(relation)}"
     _check_kind(shown, name, kind=kind, unsafe=unsafe)
     columns = read_columns(connection, name)
     encoders = tuple(_check_column(shown, name, field=field, found=columns) for field in schema)
-    _check_required(shown, name, columns, given=given)
+    set_by_us = [PART] if is_attached or is_read else []
+    _check_required(shown, name, columns, given=[*given, *set_by_us])
     _check_keys(given, shown, keys=(*keys, *([sequence_by] if sequence_by else [])))
     merged_by = check_merge(connection, columns, keys, table=shown, name=name) if keys else ()
     if keys:
         _check_inserts(shown, columns, given=given, has_rules=has_rules)
     _check_order(shown, columns, sequence_by)
+    attaching = None
+    if is_attached:
+        create = _create(name, schema, keys, is_attached=True)
+        attaching = check_attachable(connection, shown, name, given=given, create=create)
     target = Target(
         name=name,
         display_name=shown,
@@ -104,6 +125,7 @@ def check_table(
         keys=tuple(keys),
         sequence_by=sequence_by,
         merged_by=merged_by,
+        attaching=attaching,
     )
     return _with_order(target, columns)
 
@@ -165,6 +187,8 @@ def _check_required(
     for column, each in found.items():
         if each.must_be_given and column not in given:
             sql = f"ALTER TABLE {name} ALTER COLUMN {quote(column)} DROP NOT NULL;"
+            if column == PART:
+                sql = "-- give hf.Postgres parallel=, which sets it, or name another table"
             why = f"Its column {column} ({each.display_name}) is NOT NULL, and the stream has none."
             raise TableError(shown, why=why, sql=sql)
 
@@ -200,13 +224,10 @@ def _check_inserts(
         raise TableError(shown, why=why, sql=sql)
 
 
-def _missing(table: str, schema: pa.Schema, keys: Sequence[str]) -> TableError:
-    sql = _create(quote_table(table), schema, keys)
-    return TableError(table, why="There is no such table.", sql=sql)
-
-
-def _create(name: str, schema: pa.Schema, keys: Sequence[str]) -> str:
+def _create(name: str, schema: pa.Schema, keys: Sequence[str], *, is_attached: bool = False) -> str:
     columns = [f"{quote(field.name)} {suggest_type(field.type) or 'text'}" for field in schema]
     if keys:
         columns.append(f"PRIMARY KEY ({', '.join(map(quote, keys))})")
+    if is_attached:
+        return f"CREATE TABLE {name} ({', '.join((*columns, PARTED))}) {BY_PART};"
     return f"CREATE TABLE {name} ({', '.join(columns)});"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from holdfast.sinks.postgres.encode import Encoder
 from holdfast.sinks.postgres.storage import table_oid
@@ -58,6 +59,17 @@ class Key:
         return quote(self.name) + (f" COLLATE {self.conflict_by}" if self.conflict_by else "")
 
 
+PART = "holdfast_part"
+"""The column by which a table is partitioned whose batches are attached."""
+
+
+class Attaching(NamedTuple):
+    """A table whose batches are attached as partitions, with its name in two parts, not quoted."""
+
+    namespace: str
+    relation: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target(Table):
     """A table, and how each column of the stream is written into it."""
@@ -78,6 +90,8 @@ class Target(Table):
     """The keys as the unique index compares them."""
     loose_texts: frozenset[str] = frozenset()
     """The columns that take different texts for equal."""
+    attaching: Attaching | None = None
+    """Set where batches are attached as partitions; None where rows are copied into the table."""
 
     def ordered(self, column: str, value: str) -> str:
         """Return the expression that orders a value of a column by its bytes."""

@@ -16,9 +16,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from holdfast.sinks.arrow_columns import Array, payload_of
 from holdfast.sinks.postgres import modifiers
 from holdfast.sinks.postgres.encode import (
-    Array,
     Encoder,
     Fixed,
     Varying,
@@ -26,7 +26,6 @@ from holdfast.sinks.postgres.encode import (
     join_fields,
     lay_out,
     little_endian,
-    payload_of,
 )
 
 EPOCH_DAYS = 10_957

@@ -74,7 +74,12 @@ def read_witness(text: str | None) -> Witness | None:
 
 
 def keep_witness(
-    connection: psycopg.Connection, row: LedgerRow, table: Table, *, storage: str
+    connection: psycopg.Connection,
+    row: LedgerRow,
+    table: Table,
+    *,
+    storage: str,
+    parts: Sequence[str] = (),
 ) -> None:
     """Remember rows that the table holds now; a table without rows leaves what was remembered.
 
@@ -83,12 +88,14 @@ def keep_witness(
         row: The ledger row.
         table: The table.
         storage: Of the table.
+        parts: Partitions, quoted, whose rows are remembered; without any, those of all.
     """
     hashed, _, pages = _find_columns(connection, table)
     if not hashed:
         return
     connection.execute(_AS_TEXT)
-    found = connection.execute(_sample(table, tuple(hashed), pages=pages).encode()).fetchall()
+    sample = _sample_of(parts, tuple(hashed)) or _sample(table, tuple(hashed), pages=pages)
+    found = connection.execute(sample.encode()).fetchall()
     rows: dict[str, list[str]] = {}
     for oid, digest in found:
         rows.setdefault(str(oid), []).append(digest)
@@ -161,6 +168,13 @@ def _sample(table: Table, columns: tuple[str, ...], *, pages: int) -> str:
         f"({each} WHERE ctid < '(2,0)' LIMIT {half}) UNION ALL"
         f" ({each} WHERE ctid >= '({max(pages - 2, 0)},0)' LIMIT {half})"
     )
+
+
+def _sample_of(parts: Sequence[str], columns: tuple[str, ...]) -> str:
+    """Return the query for some rows of these partitions; empty without any."""
+    each = f"SELECT tableoid::bigint AS oid, {_hashed(columns)} AS digest FROM ONLY"  # noqa: S608 - quoted
+    some = f"WHERE ctid < '(2,0)' LIMIT {ROWS_OF_A_PARTITION}"
+    return " UNION ALL ".join(f"({each} {part} {some})" for part in parts)
 
 
 def _hashed(columns: tuple[str, ...]) -> str:

@@ -22,8 +22,10 @@ from holdfast.events.batches import (
     fields_of,
 )
 from holdfast.ledger.decide import Apply, Decision, Refuse, decide
-from holdfast.sinks.postgres.encode import HEADER, TRAILER, InexactError, encode_batch
-from holdfast.sinks.postgres.failures import DroppedRowsError, ValueRefusedError
+from holdfast.sinks.arrow_columns import InexactError
+from holdfast.sinks.failures import ValueRefusedError
+from holdfast.sinks.postgres.encode import HEADER, TRAILER, encode_batch
+from holdfast.sinks.postgres.failures import DroppedRowsError
 from holdfast.sinks.postgres.fence import session_name
 from holdfast.sinks.postgres.ledger_rows import advance_row, pin_storage
 from holdfast.sinks.postgres.look import Look, look_under_lock
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     import psycopg
     import pyarrow as pa
 
-    from holdfast.ledger.row import Attempt
+    from holdfast.ledger.row import Attempt, LedgerRow
     from holdfast.sinks.postgres.target import Target
     from holdfast.sinks.sink import BeforeCommit
 
@@ -89,7 +91,7 @@ def write_batch(
             rows, added = step.write_rows(batches, look)  # S4
             emit(RowsWritten(**step.at))
             advance_row(connection, attempt, rows=rows, added=added)  # S5
-            step.pin(look)
+            step.pin(look, batches)
             emit(LedgerAdvanced(**step.at))
             before_commit(rows)
     emit(Committed(**step.at))  # S6
@@ -119,6 +121,8 @@ class BatchTransaction:
         from psycopg import errors
 
         name = session_name(self.attempt.stream, self.attempt.sink)
+        # What ATTACH takes later: whoever waits for this table then would wait for the ledger row.
+        mode = "ROW EXCLUSIVE" if self.target.attaching is None else "SHARE UPDATE EXCLUSIVE"
         try:
             self.connection.execute(
                 "SET LOCAL transaction_isolation = 'read committed';"
@@ -126,7 +130,7 @@ class BatchTransaction:
                 f" SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS};"
                 f" SET LOCAL idle_in_transaction_session_timeout = {IDLE_TIMEOUT_MS};"
                 f" SET LOCAL application_name = '{name}';"
-                f" LOCK TABLE ONLY {self.target.name} IN ROW EXCLUSIVE MODE".encode()
+                f" LOCK TABLE ONLY {self.target.name} IN {mode} MODE".encode()
             )
         except (errors.UndefinedTable, errors.InvalidSchemaName, errors.WrongObjectType) as error:
             raise self._changed("it was dropped or renamed") from error
@@ -149,7 +153,7 @@ class BatchTransaction:
         rows = self._copy(batches, into=STAGING)
         return rows, merge(self.connection, self.target, has_triggers=look.has_triggers)
 
-    def pin(self, look: Look) -> None:
+    def pin(self, look: Look, batches: Iterable[pa.RecordBatch] | RowsInParts = ()) -> None:
         """See that the rows went into the table that is locked, and keep its storage if it is new.
 
         Statements name the table, and renaming its schema takes no lock on it.
@@ -160,6 +164,8 @@ class BatchTransaction:
         if found is None or found[0] != table_oid(self.target.storage):
             raise self._changed("its name stands for another table since the batch began")
         if look.row is None or look.storage is None:
+            return
+        if isinstance(batches, RowsInParts) and batches.pin(self, look.row):
             return
         is_new = look.new_storage is not None
         if is_new:
@@ -196,6 +202,11 @@ class RowsInParts(ABC):
     def copy_into(self, step: BatchTransaction, table: str) -> int:
         """Bring the rows into a table; return how many there were."""
 
+    def pin(self, step: BatchTransaction, row: LedgerRow) -> bool:
+        """Keep the table's storage, if bringing the rows has changed it; return whether it has."""
+        del step, row
+        return False
+
 
 def copy_rows(
     cursor: psycopg.Cursor,
@@ -217,7 +228,9 @@ def copy_rows(
     from holdfast.sinks.postgres.send import Sender
 
     rows = 0
-    statement = f"COPY {into} ({target.column_list}) FROM STDIN BINARY".encode()
+    # A table that is attached later was created by this transaction, which FREEZE asks for.
+    options = "(FORMAT binary, FREEZE)" if target.attaching else "BINARY"
+    statement = f"COPY {into} ({target.column_list}) FROM STDIN {options}".encode()
     with cursor.copy(statement, writer=Sender(cursor)) as stream:
         stream.write(HEADER)
         for piece, count in pieces:

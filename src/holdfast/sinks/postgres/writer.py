@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -9,7 +11,8 @@ from holdfast.events import emit
 from holdfast.events.event import Informed
 from holdfast.events.starts import SinkAsked
 from holdfast.ledger.decide import Apply, Decision, decide
-from holdfast.sinks.postgres.failures import LostAnswerError, is_gone, naming_refusals, refusal_of
+from holdfast.sinks.failures import LostAnswerError
+from holdfast.sinks.postgres.failures import is_gone, naming_refusals, refusal_of
 from holdfast.sinks.postgres.ledger import PostgresLedgerStore
 from holdfast.sinks.retry import RetryBudget
 from holdfast.sinks.sink import SinkWriter
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from holdfast.sinks.postgres.large import ExecutorCheck
     from holdfast.sinks.postgres.sink import Postgres
     from holdfast.sinks.postgres.target import Target
+    from holdfast.sinks.postgres.write import RowsInParts
     from holdfast.sinks.sink import BeforeCommit
 
 
@@ -31,7 +35,7 @@ def resolve_writer(sink: Postgres, df: DataFrame, stream: str) -> PostgresWriter
     Raises:
         HoldfastError: The table does not take the rows, or the database cannot be used.
     """
-    from holdfast.sinks.postgres.table import find_schema
+    from holdfast.sinks.arrow_columns import find_schema
 
     found = find_target(sink, find_schema(df, sink.table), stream)
     return PostgresWriter(sink, found=found, spark=df.sparkSession, stream=stream)
@@ -45,14 +49,17 @@ def find_target(sink: Postgres, schema: pa.Schema, stream: str) -> Found:
     """
     from holdfast.sinks.postgres.ledger_rows import find_identity
     from holdfast.sinks.postgres.ledger_tables import check_tables
-    from holdfast.sinks.postgres.table import check_table
+    from holdfast.sinks.postgres.table import check_attached, check_table
 
     ledger = PostgresLedgerStore(sink)
     with naming_refusals(sink.display_name), ledger.session.closing_on_error() as connection:
         has_tables = check_tables(connection)
-        target = check_table(
-            connection, sink.table, schema, keys=sink.keys, sequence_by=sink.sequence_by
-        )
+        if sink.parallel is not None:
+            target = check_attached(connection, sink.table, schema)
+        else:
+            target = check_table(
+                connection, sink.table, schema, keys=sink.keys, sequence_by=sink.sequence_by
+            )
         identity = find_identity(connection, target.oid)
         ledger.table = target
         label = ledger.find_label(stream) if has_tables else sink.label
@@ -148,12 +155,18 @@ class PostgresWriter(SinkWriter):
     def _write_once(
         self, attempt: Attempt, batch: DataFrame, before_commit: BeforeCommit
     ) -> Decision:
-        from holdfast.sinks.postgres.large import is_large
-
         # Asked once before, so that a batch that is there is not computed again.
         before = decide(self._ledger.read_row(attempt.stream), attempt)
         if not isinstance(before, Apply):
             return before
+        return self._write_new(attempt, batch, before_commit)
+
+    def _write_new(
+        self, attempt: Attempt, batch: DataFrame, before_commit: BeforeCommit
+    ) -> Decision:
+        """Write a batch that the ledger did not have just now."""
+        from holdfast.sinks.postgres.large import is_large
+
         write = self._write_in_task if is_large(batch) else self._write_here
         return write(attempt, batch, before_commit)
 
@@ -161,29 +174,39 @@ class PostgresWriter(SinkWriter):
         self, attempt: Attempt, batch: DataFrame, before_commit: BeforeCommit
     ) -> Decision:
         """Write a batch from the driver, unless it turns out to be too large."""
+        from holdfast.sinks.collect import TooLargeError, budget_of, collected
+
+        rows = collected(batch, budget=budget_of(batch.sparkSession))
+        try:
+            return self._commit(attempt, rows, before_commit)
+        except TooLargeError:
+            return self._write_in_task(attempt, batch, before_commit)
+
+    def _commit(
+        self,
+        attempt: Attempt,
+        rows: AbstractContextManager[Iterable[pa.RecordBatch] | RowsInParts],
+        before_commit: BeforeCommit,
+    ) -> Decision:
+        """Write rows and the ledger row in one transaction; settle it when the answer is lost."""
         from psycopg import Error
 
-        from holdfast.sinks.collect import TooLargeError, collected
-        from holdfast.sinks.postgres.large import budget_of
         from holdfast.sinks.postgres.write import write_batch
 
         connection = self._ledger.session.connection()
         try:
-            with collected(batch, budget=budget_of(batch.sparkSession)) as batches:
-                written = write_batch(
+            with rows as batches:
+                return write_batch(
                     connection,
                     self.target,
                     attempt,
                     batches=batches,
                     before_commit=before_commit,
-                )
-        except TooLargeError:
-            return self._write_in_task(attempt, batch, before_commit)
+                ).decision
         except Error as error:
             if is_gone(connection, error):
                 return self._settle(attempt)
             raise refusal_of(error, self.display_name, attempt.batch_id) from error
-        return written.decision
 
     def _write_in_task(
         self, attempt: Attempt, batch: DataFrame, before_commit: BeforeCommit

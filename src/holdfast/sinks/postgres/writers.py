@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from holdfast.ledger.store import Since
+from holdfast.sinks.postgres.attach_check import takes_parts
 
 if TYPE_CHECKING:
     import psycopg
@@ -76,6 +77,9 @@ def find_writers(
     connection: psycopg.Connection, table: Table, life: Life, *, is_keyed: bool
 ) -> Writers:
     """Return which transactions wrote the rows of a generation, and what others did since."""
+    if table.is_partitioned and takes_parts(connection, table.name):
+        why = "its batches are attached partitions (parallel=), written by transactions of tasks"
+        return Writers(since=Since(unclear=why))
     opening = _find_opening(connection, life)
     if opening is None:
         why = "the ledger does not say how this generation was opened in the table"

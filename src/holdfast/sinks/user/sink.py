@@ -97,6 +97,7 @@ class Sink(SinkSpec, abstract=True):
     def transaction(self, connection: Any) -> AbstractContextManager[object]:
         """Return a context that commits at its end, and rolls back when something is raised.
 
+        A commit that fails rolls back too: a transaction that stays open would show its own rows.
         Two transactions that read the same ledger row must not both commit a change of it: take a
         lock when it begins, or run it serializable.
         """

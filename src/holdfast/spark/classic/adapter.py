@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from holdfast.spark.classic.arrow import SocketJob
 from holdfast.spark.classic.batch_plan import find_doubts, find_state, source_nodes, static_sides
+from holdfast.spark.classic.catalog import catalog_location
 from holdfast.spark.classic.describe import describe_query, find_refusal
 from holdfast.spark.classic.hadoop_configuration import HadoopConfiguration, default_file_system
 from holdfast.spark.classic.hadoop_files import HadoopReader
+from holdfast.spark.classic.hadoop_mover import HadoopMover
 from holdfast.spark.classic.hadoop_writer import HadoopWriter
 from holdfast.spark.classic.iceberg_tables import ClassicTables
 from holdfast.spark.classic.jvm import is_classic
@@ -26,6 +28,7 @@ from holdfast.spark_versions import SparkVersion
 
 __all__ = [
     "arrow_job",
+    "catalog_location",
     "check_version",
     "default_file_system",
     "describe_application",
@@ -38,6 +41,7 @@ __all__ = [
     "find_reads",
     "find_refusal",
     "find_state",
+    "hadoop_mover",
     "hadoop_reader",
     "hadoop_settings",
     "hadoop_writer",
@@ -56,6 +60,7 @@ __all__ = [
 ]
 
 arrow_job = SocketJob
+hadoop_mover = HadoopMover
 hadoop_reader = HadoopReader
 hadoop_settings = HadoopConfiguration
 hadoop_writer = HadoopWriter

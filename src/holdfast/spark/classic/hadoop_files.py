@@ -2,7 +2,8 @@
 
 Kerberos tickets, delegation tokens, nameservices and view file systems are the cluster's own: all
 of it is asked through the driver's JVM. A listing is one call, whatever it holds: a call per field
-would cost a millisecond each.
+would cost a millisecond each. Classes are looked up once: py4j asks the JVM for every part of a
+name, so that `org.apache.hadoop.fs.Path` is five calls.
 """
 
 from __future__ import annotations
@@ -51,14 +52,19 @@ class HadoopReader(DirectoryReader):
             ReadError: The session has no such file system.
         """
         super().__init__(location)
-        self._jvm = jvm_of(spark)
+        jvm = jvm_of(spark)
+        self._hadoop_path = jvm.org.apache.hadoop.fs.Path
+        self._limited = jvm.org.apache.hadoop.util.LimitInputStream
+        self._copy_bytes = jvm.org.apache.hadoop.io.IOUtils.copyBytes
+        self._bytes_of = jvm.java.io.ByteArrayOutputStream
+        self._text_of = jvm.org.apache.commons.lang3.ArrayUtils.toString
         self._settings = spark._jsparkSession.sessionState().newHadoopConf()
         with self._asking(ReadError, ""):
             self._files = self._path("").getFileSystem(self._settings)
 
     def entries(self, directory: str) -> list[Entry]:
         """Return what is directly in a directory; nothing when there is none."""
-        with self._asking(ReadError, directory), _UnlessAbsent():
+        with self._asking(ReadError, directory), UnlessAbsent():
             statuses = self._files.listStatus(self._path(directory))
             if len(statuses) == 1 and self.stat(directory) is not None:
                 return []  # a file lists itself
@@ -75,7 +81,7 @@ class HadoopReader(DirectoryReader):
 
     def stat(self, path: str) -> FileInfo | None:
         """Return what a listing shows of a file, or None when it is not there."""
-        with self._asking(ReadError, path), _UnlessAbsent():
+        with self._asking(ReadError, path), UnlessAbsent():
             found = self._files.getFileStatus(self._path(path))
             if not found.isDirectory():
                 return _info(path, int(found.getLen()), int(found.getModificationTime()))
@@ -83,7 +89,7 @@ class HadoopReader(DirectoryReader):
 
     def read(self, path: str, *, start: int = 0, length: int | None = None) -> bytes | None:
         """Return the bytes of a file, or of a part of it; None when it is not there."""
-        with self._asking(ReadError, path), _UnlessAbsent():
+        with self._asking(ReadError, path), UnlessAbsent():
             if start:
                 found = self.stat(path)
                 if found is None:
@@ -95,10 +101,9 @@ class HadoopReader(DirectoryReader):
                 if start:
                     stream.seek(start)
                 # Not `readAllBytes`: Spark 3.5 runs on Java 8 too.
-                data = self._jvm.java.io.ByteArrayOutputStream()
-                hadoop = self._jvm.org.apache.hadoop
-                part = hadoop.util.LimitInputStream(stream, _MOST if length is None else length)
-                hadoop.io.IOUtils.copyBytes(part, data, _BUFFER, False)
+                data = self._bytes_of()
+                part = self._limited(stream, _MOST if length is None else length)
+                self._copy_bytes(part, data, _BUFFER, False)
             finally:
                 stream.close()
             return bytes(data.toByteArray())
@@ -113,13 +118,13 @@ class HadoopReader(DirectoryReader):
         with self._asking(ReadError, path):
             file = self._files.open(self._path(path))
             try:
-                self._jvm.org.apache.hadoop.io.IOUtils.copyBytes(file, stream, _BUFFER, False)
+                self._copy_bytes(file, stream, _BUFFER, False)
             finally:
                 file.close()
 
     def _fields(self, statuses: Java) -> list[tuple[str, bool, int, int]]:
         """Return path, whether it is a directory, length and time of every status."""
-        text = str(self._jvm.org.apache.commons.lang3.ArrayUtils.toString(statuses))
+        text = str(self._text_of(statuses))
         found = _STATUS.findall(text)
         # A name may hold anything, even the form of a status: then each is asked on its own.
         is_plain = len(found) == len(statuses) == text.count(_MARK)
@@ -142,7 +147,7 @@ class HadoopReader(DirectoryReader):
         scheme, _, rest = spark_location(self.location).partition("://")
         authority, _, below = rest.partition("/")
         full = posixpath.join("/", below, path).rstrip("/") or "/"
-        return self._jvm.org.apache.hadoop.fs.Path(scheme, authority or None, full)
+        return self._hadoop_path(scheme, authority or None, full)
 
     @contextmanager
     def _asking(self, kind: type[ReadError | WriteError], path: str) -> Iterator[None]:
@@ -155,7 +160,7 @@ class HadoopReader(DirectoryReader):
             raise kind(where, why=f"Hadoop answered: {said}", how=how) from error
 
 
-class _UnlessAbsent:
+class UnlessAbsent:
     """Lets pass that a file or a directory is not there, and no other error."""
 
     def __enter__(self) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.errors import ConfigError, WriteError
 from holdfast.spark.classic.hadoop_files import HadoopReader, class_of
-from holdfast.spark.classic.jvm import Java, new_array
+from holdfast.spark.classic.jvm import Java, jvm_of, new_array
 from holdfast.spark.errors import spark_errors
 from holdfast.storage.half_made import temp_name
 from holdfast.storage.location import Location
@@ -29,7 +29,7 @@ RENAMES_IN_ONE_STEP = "org.apache.hadoop.hdfs.DistributedFileSystem"
 
 Not the scheme: that of a view can lead to any other store, where a rename may be a copy.
 """
-_TAKEN = "org.apache.hadoop.fs.FileAlreadyExistsException"
+TAKEN = "org.apache.hadoop.fs.FileAlreadyExistsException"
 _GONE = "java.io.FileNotFoundException"
 
 
@@ -51,12 +51,12 @@ class HadoopWriter(HadoopReader):
                 "writers only, so a guarded stream cannot use it. Use a root on hdfs://, s3://, "
                 "abfss://, gs:// or a disk."
             )
-        kinds = self._jvm.org.apache.hadoop.fs.Options.Rename
+        hadoop = jvm_of(spark).org.apache.hadoop.fs
+        kinds = hadoop.Options.Rename
         self._once, self._over = (new_array(spark, kinds, 1) for _ in range(2))
         self._once[0], self._over[0] = kinds.NONE, kinds.OVERWRITE
-        context = self._jvm.org.apache.hadoop.fs.FileContext
         with self._asking(WriteError, ""):
-            self._context = context.getFileContext(self._files.getUri(), self._settings)
+            self._context = hadoop.FileContext.getFileContext(self._files.getUri(), self._settings)
 
     def put_if_absent(self, path: str, data: bytes) -> bool:
         """Create a file; return False, and change nothing, when one is there."""
@@ -66,7 +66,7 @@ class HadoopWriter(HadoopReader):
             except spark_errors() as error:
                 # A rename that was sent again after it was done finds its file gone: whoever
                 # asked compares what is there with what it wrote.
-                if class_of(error) not in (_TAKEN, _GONE):
+                if class_of(error) not in (TAKEN, _GONE):
                     raise
                 return False
         return True

@@ -10,6 +10,12 @@ from typing import TYPE_CHECKING, NoReturn
 
 from holdfast.sources.kafka.probe import KafkaClient
 from holdfast.spark.connect.arrow import SentJob
+from holdfast.spark.connect.batch_plan import (
+    find_doubts,
+    source_nodes,
+    state_shape,
+    static_sides,
+)
 from holdfast.spark.connect.describe import (
     describe_query,
     find_reads,
@@ -20,7 +26,7 @@ from holdfast.spark.connect.refusals import TESTED, refuse
 from holdfast.spark.connect.running import RunningQuery, run_task
 from holdfast.spark.connect.session import is_connect, read_start_error
 from holdfast.spark.connect.settings import SessionSettings, default_file_system
-from holdfast.spark.plans import SourceNode, StateShape, StaticSide, Times
+from holdfast.spark.plans import StateShape, Times
 from holdfast.spark_versions import SparkVersion, version_text
 from holdfast.storage.location import Location
 
@@ -29,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "arrow_job",
+    "catalog_location",
     "check_version",
     "default_file_system",
     "describe_application",
@@ -41,6 +48,7 @@ __all__ = [
     "find_reads",
     "find_refusal",
     "find_state",
+    "hadoop_mover",
     "hadoop_reader",
     "hadoop_settings",
     "hadoop_writer",
@@ -96,34 +104,10 @@ def estimated_bytes(df: DataFrame) -> int:
     return _UNKNOWN_BYTES
 
 
-def source_nodes(df: DataFrame) -> tuple[SourceNode, ...]:
-    """Refuse to read a batch again (`hf.prove`, `hf.backfill`)."""
-    del df
-    refuse("proving or filling a stream", _NO_PLAN)
-
-
-def find_doubts(df: DataFrame) -> tuple[str, ...]:
-    """Refuse the same."""
-    del df
-    refuse("proving or filling a stream", _NO_PLAN)
-
-
-def static_sides(df: DataFrame) -> tuple[StaticSide, ...]:
-    """Refuse the same."""
-    del df
-    refuse("proving or filling a stream", _NO_PLAN)
-
-
-def state_shape(df: DataFrame, *, output_mode: str) -> StateShape:
-    """Refuse the same."""
-    del df, output_mode
-    refuse("proving or filling a stream", _NO_PLAN)
-
-
 def on_time(df: DataFrame, shape: StateShape, times: Times) -> NoReturn:
-    """Refuse the same."""
+    """Refuse a query with state, whose shape is not told."""
     del df, shape, times
-    refuse("proving or filling a stream", _NO_PLAN)
+    refuse("proving a stream with state", _NO_PLAN)
 
 
 def describe_application(spark: SparkSession) -> Iterable[bytes]:
@@ -144,6 +128,11 @@ def describe_run(spark: SparkSession, query_id: str, run_id: str) -> bytes | Non
     refuse("recording queries", "their listener needs the JVM of the session")
 
 
+def catalog_location(spark: SparkSession, name: str) -> None:
+    """Return None: the server takes a job to tell it."""
+    del spark, name
+
+
 def describe_log_store(location: Location, spark: SparkSession) -> NoReturn:
     """Refuse a Delta table whose store needs a LogStore: what the server writes with is unknown."""
     del spark
@@ -157,6 +146,12 @@ def hadoop_reader(location: Location, spark: SparkSession) -> NoReturn:
 
 
 def hadoop_writer(location: Location, spark: SparkSession) -> NoReturn:
+    """Refuse the same."""
+    del spark
+    refuse(f"a place on {location.scheme}://", _NO_FILES)
+
+
+def hadoop_mover(location: Location, spark: SparkSession) -> NoReturn:
     """Refuse the same."""
     del spark
     refuse(f"a place on {location.scheme}://", _NO_FILES)

@@ -22,9 +22,11 @@ _STEP = 3
 """Columns for each step down."""
 SOURCES = ("StreamingRelation", "StreamingRelationV2")
 """The kinds of nodes that a stream comes from."""
-_FILES = re.compile(r"\s*(\w+\[.*?\]), \[")
+_HOW = r"\s*(?:DataSource\(.*\), )?"
+"""What Spark before 4.2 tells first: how it reads the source."""
+_FILES = re.compile(_HOW + r"(\w+\[.*?\]), \[")
 _V2 = re.compile(r"\s*[\w.$]+@\w+, ([\w.-]+),")
-_V1 = re.compile(r"\s*([\w.-]+), \[")
+_V1 = re.compile(_HOW + r"([\w.-]+), \[")
 _WATERMARK = re.compile(r"\s*(?:[0-9a-f-]{36}, )?(.+?)#\d+\w*(?:: [\w ]+)?, (.+)")
 
 
@@ -48,12 +50,21 @@ def parse_plan(explained: str) -> Node | None:
     Args:
         explained: The whole text.
     """
-    part = explained.partition(_BEGIN)[2].partition(_END)[0].strip("\n")
-    lines = part.splitlines()[1:]  # the first names the columns
+    lines = analysed_text(explained).splitlines()
     found = [(len(at[1]) // _STEP, at[2], at[3]) for line in lines if (at := _LINE.fullmatch(line))]
     while found and found[0][0] != 0:
         found.pop(0)
     return _tree(found) if found else None
+
+
+def analysed_text(explained: str) -> str:
+    """Return the lines of the analysed plan in what `explain(extended=True)` prints.
+
+    Args:
+        explained: The whole text.
+    """
+    part = explained.partition(_BEGIN)[2].partition(_END)[0].strip("\n")
+    return part.partition("\n")[2]  # the first line names the columns
 
 
 def _tree(found: Sequence[tuple[int, str, str]]) -> Node:

@@ -37,13 +37,17 @@ def find_reads(df: DataFrame) -> tuple[Read, ...] | None:
 
     None when the client does not know them: a view or a text of SQL names them on the server.
     """
-    frame = untyped(df)
-    client = frame.sparkSession.client
+    client = untyped(df).sparkSession.client
     try:
-        relations = list(_streaming(frame._plan.to_proto(client).root))
-        return tuple(_read(each, client) for each in relations)
+        return tuple(_read(each, client) for each in streaming_relations(df))
     except unplanned():
         return None
+
+
+def streaming_relations(df: DataFrame) -> list[Untyped]:
+    """Return the reads of streams in the plan that the client has built, in its order."""
+    frame = untyped(df)
+    return list(_streaming(frame._plan.to_proto(frame.sparkSession.client).root))
 
 
 def _streaming(relation: Untyped) -> Iterator[Untyped]:

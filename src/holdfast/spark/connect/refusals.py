@@ -7,7 +7,7 @@ from typing import NoReturn
 from holdfast.spark.refusal import UnsupportedSparkError
 from holdfast.spark_versions import SUPPORTED
 
-TESTED = ((4, 2),)
+TESTED = ((4, 0), (4, 1), (4, 2), (4, 3))
 """The versions of Spark with which a stream can be guarded over Connect."""
 
 

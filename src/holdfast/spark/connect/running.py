@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from holdfast.ledger.coverage import canonical_offset
 from holdfast.spark.arrow import RecordBatch
 from holdfast.spark.connect.worker import PARENT
 from holdfast.spark.plans import Untold
+from holdfast.spark.progress import read_progress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,13 +33,8 @@ class RunningQuery:
             return None
         progress = query.lastProgress
         if progress is None:
-            return Untold(last_batch=None, end_offsets=frozenset())
-        told = json.loads(progress.json)
-        ends = (each.get("endOffset") for each in told.get("sources", ()))
-        return Untold(
-            last_batch=int(told["batchId"]),
-            end_offsets=frozenset(canonical_offset(_text(each)) for each in ends),
-        )
+            return Untold(last_batch=None, end_offsets=())
+        return read_progress(progress.json)
 
     def is_active(self) -> bool:
         """Return whether the server lives that started this process.
@@ -48,10 +42,6 @@ class RunningQuery:
         A server that stops a query ends the process of its function itself.
         """
         return os.getppid() == PARENT
-
-
-def _text(offset: object) -> str:
-    return offset if isinstance(offset, str) else json.dumps(offset)
 
 
 def run_task(spark: SparkSession, task: Callable[[], Iterable[str]]) -> list[str]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from holdfast.errors import HoldfastError
+from holdfast.spark.connect.refusals import refuse
 from holdfast.spark.connect.untyped import untyped
-from holdfast.spark.errors import condition_of
+from holdfast.spark.errors import condition_of, spark_errors
 from holdfast.spark.ports_open import refuses_connections
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
 _PACKAGE = "pyspark.sql.connect"
@@ -48,6 +52,25 @@ class ServerBusyError(HoldfastError):
             "Spark waits for it: the server is under load.",
             how="Start it again.",
         )
+
+
+@contextmanager
+def own_session(spark: SparkSession) -> Iterator[SparkSession]:
+    """Give a copy of a session, with its settings and temporary views; then it is gone.
+
+    Raises:
+        UnsupportedSparkError: This version of Spark cannot copy a session.
+    """
+    clone = getattr(spark, "cloneSession", None)
+    if clone is None:
+        refuse("hf.Delta with keys=", "Spark copies a session from version 4.1 on")
+    copied: SparkSession = clone()
+    try:
+        yield copied
+    finally:
+        with suppress(*spark_errors()):
+            untyped(copied).client.release_session()
+        untyped(copied).client.close()
 
 
 def is_connect(given: object) -> bool:

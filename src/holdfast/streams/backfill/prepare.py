@@ -21,6 +21,7 @@ from holdfast.record.backfills import (
 from holdfast.record.layout import backfill_location
 from holdfast.sinks.session import writer_of
 from holdfast.sinks.sink import SinkWriter
+from holdfast.spark.port import port_of
 from holdfast.storage.write import Writer
 from holdfast.streams.backfill.beginnings import UnknownBeginning, find_beginning
 from holdfast.streams.backfill.chunks import ChunkReader, Chunks
@@ -45,6 +46,7 @@ from holdfast.streams.backfill.positions import (
 from holdfast.streams.batch_form import NoBatchForm
 from holdfast.streams.declared import Declared
 from holdfast.streams.resolve import check_session, resolve_sinks
+from holdfast.streams.sending import check_sendable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -134,6 +136,8 @@ def prepare(
         HoldfastError: The record, a ledger or a source cannot be read.
     """
     check_session(spark)
+    if port_of(spark).runs_functions_elsewhere:
+        check_sendable(declared.sinks, spark)
     known = find_stream(spark, declared, request.root, undone=undone)
     name, start, end = _range(known, request)
     record = writer_of(spark, backfill_location(known.place.record.location, name))

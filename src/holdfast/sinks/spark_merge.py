@@ -3,9 +3,8 @@
 As for PostgreSQL, so that two sinks of one stream keep the same row: `sequence_by` is made a total
 order (NULL is older than anything; of two rows with the same value the larger one stays, column by
 column, NULL the largest; of `-0.0` and `0.0`, which are equal, the latter; where a column has no
-order, a hash decides), a NULL key is refused, and
-without `sequence_by` so is a key that comes twice in one batch. All of it happens inside the one
-job that the MERGE runs.
+order, a hash decides), a NULL key is refused, and without `sequence_by` so is a key that comes
+twice in one batch. All of it happens inside the one job that the MERGE runs.
 """
 
 from __future__ import annotations
@@ -72,7 +71,7 @@ def merge_source(batch: DataFrame, target: MergeTarget) -> DataFrame:
     return ranked.where(F.col(_RANK) == 1).drop(_RANK)
 
 
-def merge_statement(columns: list[str], target: MergeTarget) -> str:
+def merge_statement(columns: list[str], target: MergeTarget, *, view: str = VIEW) -> str:
     """Return the statement that merges the rows of the view."""
     same = " AND ".join(f"t.{_quote(key)} = s.{_quote(key)}" for key in target.keys)
     newer = ""
@@ -92,7 +91,7 @@ def merge_statement(columns: list[str], target: MergeTarget) -> str:
         values = ", ".join(f"s.{column}" for column in quoted)
         inserted = f"({', '.join(quoted)}) VALUES ({values})"
     return (
-        f"MERGE INTO {target.name} t USING {VIEW} s ON {same}"
+        f"MERGE INTO {target.name} t USING {view} s ON {same}"
         f" WHEN MATCHED{newer} THEN UPDATE SET {changes}"
         f" WHEN NOT MATCHED THEN INSERT {inserted}"
     )

@@ -1,4 +1,4 @@
-"""Where a Delta table is stricter than a stream: nullability at any depth."""
+"""Where a table is stricter than a stream: nullability at any depth."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 types = pytest.importorskip("pyspark.sql.types")
 
-from holdfast.sinks.delta.columns import find_stricter, without_lengths  # noqa: E402
+from holdfast.sinks.spark_columns import find_stricter, without_lengths  # noqa: E402
 
 TEXT = types.StringType()
 
