@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from campaigns.planted.bug import Bug, Edit, RottenError, edited_files, read_bugs, rows_of
@@ -21,6 +25,18 @@ def test_there_are_twenty() -> None:
 def test_every_edit_still_fits_and_leaves_code(bug: Bug) -> None:
     for file, text in edited_files(bug).items():
         compile(text, file, "exec")
+
+
+def test_every_edit_names_only_what_is_there(tmp_path: Path) -> None:
+    """A name that is gone ends the code in an error, and no check finds that it is wrong."""
+    for bug in BUGS.values():
+        for file, text in edited_files(bug).items():
+            planted = tmp_path / bug.name / file
+            planted.parent.mkdir(parents=True, exist_ok=True)
+            planted.write_text(text)
+    words = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F821", str(tmp_path)]
+    found = subprocess.run(words, check=False, capture_output=True, text=True)
+    assert found.returncode == 0, found.stdout
 
 
 @pytest.mark.parametrize("bug", BUGS.values(), ids=list(BUGS))
