@@ -74,3 +74,20 @@ def test_a_corrected_row_refuses_every_start(
     with pytest.raises(StartRefusedError) as refused:
         run(spark, sink, tmp_path)
     assert [finding.code for finding in refused.value.findings] == ["HF605"]
+
+
+def test_a_row_is_not_corrected_in_a_table_that_others_have_emptied(
+    sink: hf.SinkSpec, spark: SparkSession, tmp_path: Path
+) -> None:
+    """A commit of the stream would say that it has seen that."""
+    if not isinstance(sink, hf.Delta):
+        pytest.skip("a row of PostgreSQL says nothing of what was seen")
+    run(spark, sink, tmp_path)
+    spark.range(0).selectExpr("'' AS value").write.format("delta").mode("overwrite").save(sink.path)
+    ledger = sink.open_ledger(spark)
+    assert ledger is not None
+    row = ledger.read("readings")
+    assert isinstance(row, LedgerRow)
+    assert not ledger.correct(row, replace(row, end_offsets=TRUE_END, digest="of no entry"))
+    assert ledger.read("readings") == row
+    ledger.close()

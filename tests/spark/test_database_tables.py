@@ -252,6 +252,20 @@ def test_what_is_made_beside_a_table_of_sqlite_stops_nothing(
     writer.close()
 
 
+def test_the_newest_table_of_a_file_cannot_be_created_again_unseen(tmp_path: Path) -> None:
+    """SQLite gives the new one the number that the old one had."""
+    into = Into.make("sqlite", mariadb=None, directory=tmp_path).create()
+    writer = into.first()
+    for statement in IN_SQLITE["replaced"]:  # behind the ledger
+        into.ask(statement)
+    assert writer.write(into.attempt(0), numbered(0)) == Apply()
+    for statement in IN_SQLITE["replaced and written to"]:
+        into.ask(statement)
+    with pytest.raises(TableChangedError, match="it holds 1 rows"):
+        writer.write(into.attempt(1), numbered(1))
+    writer.close()
+
+
 @pytest.mark.parametrize("kind", ["insert", "load", "sqlite"])
 def test_names_can_have_any_character(
     request: pytest.FixtureRequest, tmp_path: Path, kind: str

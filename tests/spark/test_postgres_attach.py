@@ -17,6 +17,7 @@ from holdfast.ledger import Apply, Reason, Refuse, Skip
 from holdfast.sinks.postgres import attach, write
 from holdfast.sinks.postgres.attach import NewPart
 from holdfast.sinks.postgres.attach_check import of_snapshot
+from holdfast.sinks.postgres.examine import examine
 from holdfast.sinks.postgres.fence import take
 from holdfast.sinks.postgres.ledger_rows import fence, read_row
 from holdfast.sinks.postgres.part_task import PartTask
@@ -317,6 +318,21 @@ def test_a_partition_that_is_truncated_is_noticed_by_the_next_batch(parted: Part
     with pytest.raises(HoldfastError) as refused:
         parted.write(parted.copy(2, number=1), number=1)
     assert refused.value.code == "TABLE_CHANGED"
+
+
+def test_an_older_partition_that_is_truncated_is_noticed_by_the_next_start(parted: Parted) -> None:
+    """Also where other writers have brought as many rows as it had."""
+    for number in range(3):
+        assert parted.write(parted.copy(number, number=number), number=number) == Apply()
+    (oldest, *_) = parted.names(PARTITIONS)
+    others = "CREATE TABLE others PARTITION OF readings FOR VALUES IN (-1)"
+    parted.connection.execute(others.encode())
+    parted.connection.execute(b"INSERT INTO readings SELECT 9, -1 FROM generate_series(1, 9)")
+    row = read_row(parted.connection, "readings", "readings")
+    assert row is not None
+    assert examine(parted.connection, row, parted.target) is None
+    parted.connection.execute(f"TRUNCATE {oldest}".encode())
+    assert "remembers" in str(examine(parted.connection, row, parted.target))
 
 
 def test_what_a_task_cannot_do_is_brought_back(parted: Parted) -> None:

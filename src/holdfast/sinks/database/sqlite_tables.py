@@ -55,7 +55,7 @@ def find(dialect: Dialect, connection: Connection, table: str) -> Found | None:
         place=f"main.{name}",
         problem=problem,
         fix="-- name a table of a file in UTF-8",
-        pin=f"{number} {hashlib.sha256(str(sql).encode()).hexdigest()[:16]}",
+        pin=_pin(dialect, connection, name, number=number, sql=str(sql)),
         columns={
             column: Column(
                 name=column,
@@ -69,6 +69,21 @@ def find(dialect: Dialect, connection: Connection, table: str) -> Found | None:
         },
         uniques=_uniques(dialect, connection, quoted, columns=columns),
     )
+
+
+def _pin(dialect: Dialect, connection: Connection, name: str, *, number: int, sql: str) -> str:
+    """Return what changes when a table is dropped and created again, even with the same text.
+
+    SQLite gives a new table the number after the highest. While something else has a higher one, no
+    table gets this number again. Else the file's schema version tells, which all DDL changes.
+    """
+    pin = f"{number} {hashlib.sha256(sql.encode()).hexdigest()[:16]}"
+    statement = "SELECT EXISTS (SELECT 1 FROM main.sqlite_master WHERE rowid > ? AND tbl_name <> ?)"
+    ((is_older,),) = dialect.ask(connection, statement, (number, name))
+    if is_older:
+        return pin
+    ((version,),) = dialect.ask(connection, "PRAGMA main.schema_version")
+    return f"{pin} {version}"
 
 
 _TRIGGERS = """\

@@ -136,9 +136,9 @@ class DeltaLedgerStore(LedgerStore):
         return fenced is not None and fenced.holds(old, new) and self._commit_row(new, fenced)
 
     def correct(self, old: LedgerRow, new: LedgerRow) -> bool:
-        """Set where the last batch ended, under the number of the next: it must not come then."""
+        """Set where the last batch ended, under the number of the next, in an unchanged table."""
         standing = self.standing(old.stream)
-        if standing is None or standing.row != old:
+        if standing is None or standing.row != old or self.find_change(old.stream, standing):
             return False
         note, version = self.note(new, standing), version_after(old)
         return self._commit_nothing(old.stream, version, note=note) is not None

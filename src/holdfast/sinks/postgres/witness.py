@@ -88,7 +88,8 @@ def keep_witness(
         row: The ledger row.
         table: The table.
         storage: Of the table.
-        parts: Partitions, quoted, whose rows are remembered; without any, those of all.
+        parts: Partitions, quoted, whose rows are remembered beside the others; without any, those
+            of all are taken anew.
     """
     hashed, _, pages = _find_columns(connection, table)
     if not hashed:
@@ -100,11 +101,31 @@ def keep_witness(
     for oid, digest in found:
         rows.setdefault(str(oid), []).append(digest)
     if rows:
-        text = json.dumps({"storage": storage, "columns": hashed, "rows": rows})
+        earlier = _read_rows(connection, row, columns=hashed) if parts else {}
+        text = json.dumps(
+            {"storage": storage, "columns": hashed, "rows": _newest({**earlier, **rows})}
+        )
         connection.execute(
             "UPDATE holdfast.ledger SET witness = %s WHERE stream = %s AND sink = %s",
             (text, row.stream, row.sink),
         )
+
+
+def _read_rows(
+    connection: psycopg.Connection, row: LedgerRow, *, columns: Mapping[str, str]
+) -> Mapping[str, Sequence[str]]:
+    """Return what is remembered of the same columns."""
+    found = connection.execute(
+        "SELECT witness FROM holdfast.ledger WHERE stream = %s AND sink = %s",
+        (row.stream, row.sink),
+    ).fetchone()
+    known = read_witness(found[0] if found else None)
+    return known.rows if known is not None and known.columns == columns else {}
+
+
+def _newest(rows: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
+    """Return the rows of as many partitions as are remembered, those that came last."""
+    return dict(list(rows.items())[-(MOST_ROWS // ROWS_OF_A_PARTITION) :])
 
 
 def find_missing(
