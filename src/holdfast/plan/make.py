@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import closing
 from shlex import quote
 
 import msgspec
@@ -11,6 +10,7 @@ from msgspec.structs import replace
 
 from holdfast.errors import ConfigError
 from holdfast.judgement.case import DiagnoseRequest
+from holdfast.plan.blocked import refuse_blocked
 from holdfast.plan.goal import GOALS, Code, CodeCase, Goal, GoalCase, command_of
 from holdfast.plan.goals import backfill, clone, migrate, prune, replay, reset, resume, rewind
 from holdfast.plan.goals.outputs import KEEP, OutputChoice
@@ -21,10 +21,9 @@ from holdfast.plan.plain_readers import find_readers
 from holdfast.plan.plan_file import Need, NoPlan, Plan
 from holdfast.plan.requests import Asked, Request
 from holdfast.plan.signs import find_signs, open_logs
-from holdfast.plan.steps import Permission, SettleSink, ledger_row
+from holdfast.plan.steps import Permission
 from holdfast.plan.world import StreamNow, look_at_stream
 from holdfast.record.repairs import unfinished_repairs
-from holdfast.sinks.kinds import sink_of
 from holdfast.storage.location import parse_location
 from holdfast.storage.open import open_reader
 
@@ -44,7 +43,7 @@ def make_plan(request: Request, looks: DiagnoseRequest, code: Code | None = None
         HoldfastError: The stream cannot be read.
     """
     found = plan_steps(request, looks, code)
-    return found if isinstance(found, NoPlan) else _refuse_blocked(found, request, looks) or found
+    return found if isinstance(found, NoPlan) else refuse_blocked(found, request, looks) or found
 
 
 def plan_steps(request: Request, looks: DiagnoseRequest, code: Code | None = None) -> Plan | NoPlan:
@@ -156,28 +155,6 @@ def _asked(request: Request, looks: DiagnoseRequest) -> Asked:
 
 def _absolute(text: str | None) -> str | None:
     return None if text is None else str(parse_location(text))
-
-
-def _refuse_blocked(plan: Plan, request: Request, looks: DiagnoseRequest) -> NoPlan | None:
-    """Refuse a plan that a sink would stop half-way."""
-    for step in plan.steps:
-        spec = sink_of(step.sink) if isinstance(step, SettleSink) else None
-        ledger = None if spec is None else spec.open_ledger(options=looks.options)
-        if ledger is None or not isinstance(step, SettleSink):
-            continue
-        with closing(ledger):
-            found = ledger.find_obstacle(ledger_row(step.stream, step.new), step.output)
-        if found is not None:
-            return NoPlan(reason=found, nearest=_leaving_alone(plan, request))
-    return None
-
-
-def _leaving_alone(plan: Plan, request: Request) -> str:
-    """Return the reset that leaves the tables alone which cannot be emptied; else nothing."""
-    if request.goal != "reset":
-        return ""
-    asked = replace(request, output="new-table", outputs={})
-    return command_of(asked, f"{plan.stream} --root {quote(plan.root)}")
 
 
 def _refuse_half_applied(now: StreamNow) -> NoPlan | None:

@@ -192,7 +192,7 @@ CASES: dict[str, tuple[Made, dict[str, object], str, str]] = {
 }
 ELSEWHERE = {
     "plan_of": "it names a pipeline by its form; test_backfill_kills goes on by the same call",
-    "_refuse_blocked": "a kept history runs it: found-locked-out-101-1583",
+    "refuse_blocked": "a kept history runs it: found-locked-out-101-1583",
     "_refuse_half_applied": "campaigns.repair_kills continues every plan that it kills",
     "_earliest_of_topic": "it names no command: the address of the broker is not known",
 }

@@ -16,7 +16,13 @@ import holdfast as hf
 from holdfast.errors import ConfigError
 from holdfast.ids import BatchId
 from holdfast.ledger import Apply, LedgerRow, Reason, Refuse, Skip
-from holdfast.ledger.output import CannotSettleError, EmptyOutput, KeepOutput
+from holdfast.ledger.output import (
+    CannotSettleError,
+    EmptyOutput,
+    KeepOutput,
+    Output,
+    RestoreOutput,
+)
 from holdfast.ledger.store import Since, Unreadable
 from holdfast.record.contracts import SinkContract
 from holdfast.sinks import session
@@ -295,3 +301,22 @@ def test_a_restart_lists_the_batches_twice_to_see_that_readers_get_one_table(
     df = stand_in(SimpleNamespace(schema=SimpleNamespace(fields=[]), sparkSession=spark))
     check_target(lake.open(), lake.sink, df=df, stream="readings")
     assert listed["readings"] == 2
+
+
+@pytest.mark.parametrize(
+    "output", [RestoreOutput(kept="1.0", aside="holdfast.kept_one"), KeepOutput()]
+)
+def test_a_row_does_not_go_back_below_batches_of_its_own_generation(
+    tmp_path: Path, output: Output
+) -> None:
+    """Their names would be used again: what is published next could not be told from them."""
+    lake = DiskLake(tmp_path)
+    assert Driver(lake, epoch=1).live()
+    ledger = lake.ledger()
+    row = ledger.read("readings")
+    assert isinstance(row, LedgerRow)
+    before = replace(row, epoch=2, nonce="n2", last_batch=BatchId(0))
+    assert "A rewind opens a new generation" in str(ledger.find_obstacle(before, output))
+    with pytest.raises(CannotSettleError, match=r"Batch [12] of generation 1 is there"):
+        ledger.settle(row, before, output)
+    assert (lake.seen(), ledger.read("readings")) == (all_rows(), row)

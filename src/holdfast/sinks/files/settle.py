@@ -39,14 +39,15 @@ class Settling(msgspec.Struct, frozen=True, kw_only=True):
                 kept = found
         if not is_copy(aside):
             return f"{aside} is not the name of what was taken away."
-        return None if kept is None else self._find_missing(kept)
+        return None if kept is None else self._find_collision() or self._find_missing(kept)
 
     def _find_collision(self) -> str | None:
+        """Say which batch has a name that the next batches of the stream would use again."""
         for batch in self.state.batches:
             if batch.generation == self.new.generation and batch.batch > self.new.last_batch:
                 return (
                     f"Batch {batch.batch} of generation {batch.generation} is there, and its name "
-                    "would be used again. Open a new generation."
+                    "would be used again. A rewind opens a new generation."
                 )
         return None
 
