@@ -47,7 +47,7 @@ _SPEEDS = (
         "kafka_speed",
         "database_speed",
     ),
-    *("parallel_ways",),
+    *("parallel_ways", "large_batch_speed"),
 )
 
 

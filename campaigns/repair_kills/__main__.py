@@ -1,7 +1,7 @@
 """Kills `apply` at every point of every goal, continues it, and compares with an unbroken run.
 
     python -m campaigns.repair_kills [--seed N] [--real N] [--twice N] [--points N] [--all]
-        [--delta] [--writes] [--only TEXT]
+        [--delta | --others] [--writes] [--only TEXT]
 
 Every point of `apply` is a kill, and so is every point of the `undo` after it; with --writes also
 every moment after a file was changed, within the copy of a directory too. Some of the kills
@@ -24,7 +24,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from campaigns.repair_kills.killing import Killing, Share, Tally
-from campaigns.repair_kills.scenes import DELTA_SCENES, SCENES, Scene
+from campaigns.repair_kills.scenes import DELTA_SCENES, OTHER_SCENES, SCENES, Scene
 from campaigns.repair_kills.telling import TellingStores
 from campaigns.repair_kills.world import World
 from holdfast.apply.stores import Stores
@@ -42,6 +42,7 @@ def main() -> None:
     parser.add_argument("--points", type=int, help="so many per goal and direction, not every one")
     parser.add_argument("--all", action="store_true", help="all SIGKILLs, all second kills")
     parser.add_argument("--delta", action="store_true", help="the goals that change Delta tables")
+    parser.add_argument("--others", action="store_true", help="goals of hf.Files and SQLite")
     parser.add_argument("--writes", action="store_true", help="also after every change of a file")
     parser.add_argument("--only", default="", help="scenes whose name has this text")
     asked = parser.parse_args()
@@ -56,7 +57,8 @@ def run(asked: argparse.Namespace, scratch: Path, dsn: str) -> bool:
     """Run the scenes that were asked for; return whether any differed."""
     spark = start_session(scratch, {})
     session = spark if asked.delta else None
-    world = World(home=scratch / "home", kept=scratch / "kept", dsn=dsn, session=session)
+    home, kept = scratch / "home", scratch / "kept"
+    world = World(home=home, kept=kept, dsn=dsn, session=session, has_others=asked.others)
     world.build(spark)
     kind = TellingStores if asked.writes else Stores
     stores = kind(session=lambda: spark) if asked.delta else kind()
@@ -70,7 +72,7 @@ def run(asked: argparse.Namespace, scratch: Path, dsn: str) -> bool:
     share = Share(real=asked.real, twice=asked.twice, everything=asked.all, points=asked.points)
     total: list[Tally] = []
     failed = 0
-    for scene in DELTA_SCENES if asked.delta else SCENES:
+    for scene in DELTA_SCENES if asked.delta else OTHER_SCENES if asked.others else SCENES:
         if asked.only in scene.name:
             try:
                 for tally in killing.run(scene, share):

@@ -10,14 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from pyspark.sql import SparkSession
 
 import holdfast as hf
-from holdfast.ledger.row import LedgerRow
-from holdfast.plan.steps import row_value
-
-OF_ONE_RUN = ("epoch", "nonce")
+from campaigns.repair_kills.ledger_row import ledger_row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,9 +37,4 @@ class Lake:
 
     def ledger(self) -> Counter[tuple[Any, ...]]:
         """Return the ledger row, without what each run has of its own."""
-        ledger = hf.Delta(path=str(self.path)).open_ledger(None, options={})
-        assert ledger is not None
-        found = ledger.read(self.stream)
-        assert isinstance(found, LedgerRow), found
-        value = {"stream": self.stream, **msgspec.structs.asdict(row_value(found))}
-        return Counter([tuple(each for each in value.items() if each[0] not in OF_ONE_RUN)])
+        return ledger_row(hf.Delta(path=str(self.path)), self.stream)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import msgspec
 from msgspec.structs import replace
 
+from campaigns.repair_kills.beside import FILED, SERVED
 from campaigns.repair_kills.world import BATCHES, World
 from holdfast.judgement.case import DiagnoseRequest
 from holdfast.plan.make import make_plan
@@ -202,3 +203,21 @@ DELTA_SCENES = (
         stream="raw",
     ),
 )
+
+OTHER_SCENES = (
+    _reset("truncate files", "earliest", "truncate", stream=FILED),
+    _reset("keep files from here", "here", "keep-from-here", stream=FILED),
+    Scene(
+        name="rewind: restore files",
+        request=Request(goal="rewind", batch=1, output="restore"),
+        stream=FILED,
+    ),
+    _reset("truncate SQLite", "earliest", "truncate", stream=SERVED),
+    _reset("keep SQLite from here", "here", "keep-from-here", stream=SERVED),
+    Scene(
+        name="rewind: keep SQLite",
+        request=Request(goal="rewind", batch=1, output="keep"),
+        stream=SERVED,
+    ),
+)
+"""Of streams into sinks that are neither PostgreSQL nor Delta, and need no server."""

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 import holdfast as hf
+from campaigns.repair_kills.beside import PLACE, Beside
 from campaigns.repair_kills.lake import Lake
 from campaigns.repair_kills.tables import Rows, Tables
 
@@ -60,6 +61,8 @@ class World:
     dsn: str
     session: SparkSession | None = None
     """What reads the Delta table, if plans change it; else its files are compared."""
+    has_others: bool = False
+    """Whether streams into other kinds of sinks are there too."""
 
     @property
     def tables(self) -> Tables:
@@ -72,6 +75,11 @@ class World:
         if self.session is None:
             return None
         return Lake(path=self.home / LAKE / "raw", stream="raw", spark=self.session)
+
+    @property
+    def beside(self) -> Beside:
+        """The outputs of other kinds."""
+        return Beside(home=self.home)
 
     @property
     def root(self) -> Path:
@@ -102,6 +110,10 @@ class World:
         self._run(table, "typed", hf.Postgres(f"env:{DSN}", table="typed"))
         counted = table.withColumn("size", f.length("value"))
         self._run(counted, "counted", hf.Postgres(f"env:{DSN}", table="counted"))
+        if self.has_others:
+            self.beside.create()
+            for stream, sink in self.beside.sinks.items():
+                self._run(lines, stream, sink)
         shutil.copytree(self.root / "readings", self.home / "bare/readings")
         self.keep()
 
@@ -129,8 +141,11 @@ class World:
         """Return everything but leases and the times at which it was written."""
         files, rows = dict(self._files()), self.tables.rows()
         if self.lake is not None:
-            files = {name: raw for name, raw in files.items() if not name.startswith(f"{LAKE}/")}
+            files = _outside(LAKE, files)
             rows |= {"delta.raw": self.lake.rows(), "delta.ledger": self.lake.ledger()}
+        if self.has_others:
+            files = _outside(PLACE, files)
+            rows |= self.beside.rows()
         return State(files=files, rows=rows)
 
     def _files(self) -> Iterator[tuple[str, bytes]]:
@@ -140,6 +155,10 @@ class World:
                 raw = path.read_bytes()
                 is_ours = "/journal/" in name or "/repairs/" in name
                 yield name, _without_times(raw) if is_ours and name.endswith(".json") else raw
+
+
+def _outside(place: str, files: Files) -> Files:
+    return {name: raw for name, raw in files.items() if not name.startswith(f"{place}/")}
 
 
 def _without_times(raw: bytes) -> bytes:
