@@ -45,6 +45,8 @@ TESTS = (
     "tests/spark/test_postgres_settle.py",
     "tests/spark/test_postgres_witness.py",
     "tests/spark/test_postgres_parts.py",
+    "tests/spark/test_postgres_attach.py",
+    "tests/spark/test_postgres_attach_plans.py",
 )
 ON_SPARK = (
     "tests/spark/test_delta_commit.py",
@@ -52,6 +54,7 @@ ON_SPARK = (
     "tests/spark/test_delta_tables.py",
     "tests/spark/test_delta_names.py",
     "tests/spark/test_large_batches.py",
+    "tests/spark/test_parallel_batches.py",
     "tests/spark/test_postgres_collect.py",
     "tests/spark/test_delta_traps.py",
     "tests/spark/test_delta_nested.py",
