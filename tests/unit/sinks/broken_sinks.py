@@ -6,15 +6,18 @@ A bug is what a class has in the place of the attributes of a sink that has none
 from __future__ import annotations
 
 import sqlite3
+import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+import holdfast as hf
 from holdfast.ledger import Attempt, Decision, LedgerRow, Refuse
+from holdfast.ledger.output import Output
+from holdfast.ledger.store import Since
 from holdfast.sinks.user.ledger import UserLedgerStore
 from holdfast.sinks.user.writer import UserSinkWriter
-from holdfast.testing.sink_batches import BINDING
 from tests.kinds.sqlite_sink import Sqlite
 
 Connection = sqlite3.Connection
@@ -64,9 +67,21 @@ class _WritesWhatIsRefused(UserSinkWriter):
         return decision
 
 
-class _LetsEveryCheckpointIn(UserSinkWriter):
+class _LooksAtTheNumberOnly(UserSinkWriter):
+    """Decides about a batch as if all else of it were what the ledger row expects."""
+
+    ignored = ""
+
     def write(self, attempt: Attempt, batch: Any, **more: Any) -> Decision:
-        return super().write(replace(attempt, binding=BINDING), batch, **more)
+        row = self.ledger.read(attempt.stream)
+        if isinstance(row, LedgerRow):
+            expected: dict[str, Any] = {
+                "start_offsets": row.end_offsets,
+                "generation": row.generation,
+                "binding": row.binding,
+            }
+            attempt = replace(attempt, **{self.ignored: expected[self.ignored]})
+        return super().write(attempt, batch, **more)
 
 
 @contextmanager
@@ -136,10 +151,16 @@ class _ReplacesWhatItFinds(UserLedgerStore):
         return super().replace(found if isinstance(found, LedgerRow) else old, new)
 
 
-class _WithThatLedger(UserSinkWriter):
-    def __init__(self, sink: Any, df: Any) -> None:
-        super().__init__(sink, df)
-        self._ledger = _ReplacesWhatItFinds(sink)
+class _SeesNoObstacle(UserLedgerStore):
+    def _find_obstacle(self, stream: str, output: Output) -> str | None:
+        del stream, output
+        return None
+
+
+class _TellsNothing(UserLedgerStore):
+    def _since(self, stream: str, generation: int) -> Since:
+        del stream, generation
+        return Since(unclear="nothing is known")
 
 
 def _creates_for_this_connection(self: Sqlite, connection: Connection, df: Any) -> None:
@@ -201,6 +222,10 @@ def _takes_all(self: Sqlite, connection: Connection, copy: str, *, after: str | 
     Sqlite.take_rows(self, connection, copy, after=None)
 
 
+def _always_changes(self: Sqlite, connection: Connection) -> str:
+    return f"{Sqlite.version(self, connection)} {uuid.uuid4()}"
+
+
 def _never_changes(self: Sqlite, connection: Connection) -> str:
     del self, connection
     return "0 0"
@@ -218,6 +243,24 @@ def _written_by(writer: type[UserSinkWriter]) -> Any:
     return resolve_writer
 
 
+def _ignoring(field: str) -> Any:
+    return _written_by(type("Ignoring", (_LooksAtTheNumberOnly,), {"ignored": field}))
+
+
+def _kept_by(ledger: type[UserLedgerStore]) -> Any:
+    class Writer(UserSinkWriter):
+        def __init__(self, sink: Any, df: Any) -> None:
+            super().__init__(sink, df)
+            self._ledger = ledger(sink)
+
+    return _written_by(Writer)
+
+
+CACHED: Bug = {
+    "connection_class": _Cached,
+    "read_ledger": _reads_once,
+    "write_ledger": _writes_and_remembers,
+}
 BUGS: Mapping[str, Mapping[str, Bug]] = {
     "test_a_spec_is_a_value": {
         "two of the same values differ": {"__eq__": _is_same_object, "__hash__": object.__hash__},
@@ -238,18 +281,16 @@ BUGS: Mapping[str, Mapping[str, Bug]] = {
         "the rows are written before the answer": {
             "resolve_writer": _written_by(_WritesWhatIsRefused)
         },
-        "every checkpoint may write": {"resolve_writer": _written_by(_LetsEveryCheckpointIn)},
+        "every checkpoint may write": {"resolve_writer": _ignoring("binding")},
+        "every generation may write": {"resolve_writer": _ignoring("generation")},
+        "a batch may begin anywhere": {"resolve_writer": _ignoring("start_offsets")},
     },
     "test_rows_and_ledger_are_one_step": {
         "there is no transaction": {"transaction": _without_a_transaction},
         "the rows are committed first": {"write_batch": _commits_the_rows},
     },
     "test_a_fence_stops_the_driver_before_it": {
-        "the ledger is read once per connection": {
-            "connection_class": _Cached,
-            "read_ledger": _reads_once,
-            "write_ledger": _writes_and_remembers,
-        },
+        "the ledger is read once per connection": CACHED,
     },
     "test_a_fence_during_a_batch_stops_it_or_comes_after_it": {
         "the lock is taken at the end": {
@@ -259,7 +300,8 @@ BUGS: Mapping[str, Mapping[str, Bug]] = {
         },
     },
     "test_a_row_is_replaced_only_when_it_is_the_expected_one": {
-        "whatever is there is replaced": {"resolve_writer": _written_by(_WithThatLedger)},
+        "whatever is there is replaced": {"resolve_writer": _kept_by(_ReplacesWhatItFinds)},
+        "the row of another driver is not seen": CACHED,
     },
     "test_the_ledger_can_be_read_without_a_query": {
         "the ledger is a temporary table": {
@@ -278,15 +320,26 @@ BUGS: Mapping[str, Mapping[str, Bug]] = {
     },
     "test_an_undo_takes_away_what_came_since": {
         "rows that came since stay": {"take_rows": _leaves_newer_rows},
+        "it has versions, and no row is its own": {"resolve_writer": _kept_by(_TellsNothing)},
+        "rows that cannot be told apart are taken": {
+            "version": hf.Sink.version,
+            "resolve_writer": _kept_by(_SeesNoObstacle),
+        },
     },
     "test_what_cannot_be_settled_is_left_as_it_was": {
         "rows are taken in a commit of their own": {"take_rows": _commits_the_copy},
+        "it cannot settle, and does not say so": {
+            "take_rows": hf.Sink.take_rows,
+            "put_back": hf.Sink.put_back,
+            "resolve_writer": _kept_by(_SeesNoObstacle),
+        },
     },
     "test_the_sink_goes_back_to_an_older_version": {
         "all rows are taken": {"take_rows": _takes_all},
     },
     "test_another_writer_is_noticed": {
         "versions do not change": {"version": _never_changes},
+        "each look gives another version": {"version": _always_changes},
     },
     "test_the_rows_can_be_read_back": {
         "rows with NULL are not read": {"read_back": _reads_rows_without_null},
