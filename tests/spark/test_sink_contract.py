@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import uuid
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,18 @@ import pytest
 from pyspark.sql import DataFrame
 
 import holdfast as hf
+from holdfast.ledger.output import CannotSettleError, EmptyOutput, ExchangeOutput, RestoreOutput
 from holdfast.sinks.database.session import Session
-from holdfast.sinks.sink import SinkSpec
-from holdfast.testing.sink_batches import Batches
+from holdfast.sinks.sink import SinkSpec, SinkWriter
+from holdfast.testing.sink_batches import (
+    STREAM,
+    THREE,
+    Batches,
+    kept_name,
+    ledger_of,
+    opening,
+    row_of,
+)
 from holdfast.testing.sink_contract import SinkContract
 from lab import Kafka, Postgres
 from lab.mariadb import MariaDB
@@ -39,6 +49,52 @@ class TestPostgres(SinkContract):
         del spark
         with psycopg.connect(Path(sink.dsn.removeprefix("file:")).read_text()) as connection:
             return connection.execute("SELECT * FROM readings").fetchall()
+
+
+class TestParallelPostgres(SinkContract):
+    """Another writer than the plain one: several tasks copy a batch, the driver attaches it."""
+
+    @pytest.fixture
+    def sink(self, postgres: Postgres, tmp_path: Path) -> SinkSpec:
+        dsn = postgres.create_database(f"contract_{uuid.uuid4().hex[:12]}")
+        with psycopg.connect(dsn) as connection:
+            connection.execute(
+                "CREATE TABLE readings (id bigint, name text, holdfast_part bigint NOT NULL)"
+                " PARTITION BY LIST (holdfast_part)"
+            )
+        (tmp_path / "dsn").write_text(dsn)
+        return hf.Postgres(f"file:{tmp_path / 'dsn'}", table="readings", parallel=2)
+
+    def rows(self, sink: Any, spark: Any) -> list[tuple[Any, ...]]:
+        del spark
+        with psycopg.connect(Path(sink.dsn.removeprefix("file:")).read_text()) as connection:
+            return connection.execute("SELECT id, name FROM readings").fetchall()
+
+    def test_an_undo_of_a_reset_gives_its_rows_back(
+        self, sink: SinkSpec, writer: SinkWriter, batches: Batches
+    ) -> None:
+        """Tasks write the rows, each in a transaction of its own, and the ledger has the driver's.
+
+        So an undo cannot tell the rows of a generation apart: it is refused by that name. The copy
+        is complete, and a restore puts it back.
+        """
+        ledger = ledger_of(writer)
+        before = self.write_three(writer, batches)
+        reset, empty = opening(before, epoch=2), EmptyOutput(kept=kept_name(ledger, 1))
+        assert not ledger.settle(replace(before, digest="x"), reset, empty)
+        self.check_rows(sink, batches.spark, *THREE)
+        assert ledger.find_obstacle(reset, empty) is None
+        assert ledger.settle(before, reset, empty)
+        self.check_rows(sink, batches.spark)
+        assert "attached partitions (parallel=)" in ledger.since(STREAM, generation=2).unclear
+        back, aside = replace(before, generation=3, epoch=3, nonce="n3"), kept_name(ledger, 2)
+        undo = ExchangeOutput(generation=2, kept=empty.kept, aside=aside, rows=None)
+        assert "attached partitions (parallel=)" in (ledger.find_obstacle(back, undo) or "")
+        with pytest.raises(CannotSettleError, match="attached partitions"):
+            ledger.settle(reset, back, undo)
+        assert ledger.settle(reset, back, RestoreOutput(kept=empty.kept, aside=aside))
+        assert row_of(ledger) == back
+        self.check_rows(sink, batches.spark, *THREE)
 
 
 class TestMariaDb(SinkContract):

@@ -71,7 +71,11 @@ class CapabilityContract(SinkFixtures):
             generation=2, kept=kept, aside=kept_name(ledger, 2), rows=since.own_rows
         )
         if since.unclear:
+            assert Capability.VERSIONS not in sink.capabilities
             assert ledger.find_obstacle(back, output) is not None
+            with pytest.raises(HoldfastError):
+                ledger.settle(row_of(ledger), back, output)
+            self.check_rows(sink, batches.spark, *SECOND)
             return
         assert ledger.settle(row_of(ledger), back, output)
         self.check_rows(sink, batches.spark, *THREE)

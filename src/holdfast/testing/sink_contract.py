@@ -14,7 +14,10 @@ A `spark` fixture must give a session.
 from __future__ import annotations
 
 import pickle
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import closing, suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -29,8 +32,15 @@ from holdfast.testing.sink_batches import (
     STREAM,
     Batches,
     ledger_of,
+    row_of,
 )
 from holdfast.testing.sink_capabilities import CapabilityContract
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+HELD_S = 0.5
+"""So long a batch is held back before its commit, for a driver that takes over."""
 
 
 class StoppedWritingError(Exception):
@@ -52,7 +62,7 @@ class SinkContract(CapabilityContract):
     def test_resolving_twice_and_creating_twice_is_harmless(
         self, sink: SinkSpec, batches: Batches
     ) -> None:
-        """A start may be killed after any of these."""
+        """A start may be killed after any of these; the next one keeps what is there."""
         for _ in range(2):
             writer = batches.resolve(sink)
             assert ledger_of(writer).read(STREAM) is None
@@ -60,6 +70,16 @@ class SinkContract(CapabilityContract):
             writer.create()
             assert ledger_of(writer).read(STREAM) is None
             writer.close()
+        first = batches.start(sink)
+        assert ledger_of(first).replace(None, batches.row(first))
+        assert first.write(batches.attempt(first, 0), batches.frame(FIRST)) == Apply()
+        row = ledger_of(first).read(STREAM)
+        first.close()
+        again = batches.start(sink)
+        again.create()
+        assert ledger_of(again).read(STREAM) == row
+        again.close()
+        self.check_rows(sink, batches.spark, *FIRST)
 
     def test_batches_arrive_once(
         self, sink: SinkSpec, writer: SinkWriter, batches: Batches
@@ -78,13 +98,15 @@ class SinkContract(CapabilityContract):
     def test_what_is_refused_writes_nothing(
         self, sink: SinkSpec, writer: SinkWriter, batches: Batches
     ) -> None:
-        """A gap, other content, another epoch, another checkpoint."""
+        """A gap, other content, another epoch, generation or checkpoint, another beginning."""
         first = batches.attempt(writer, 0)
         assert writer.write(first, batches.frame(FIRST)) == Apply()
         refused = {
             Reason.GAP: batches.attempt(writer, 5),
             Reason.OTHER_CONTENT: replace(first, digest="x"),
             Reason.EPOCH_AHEAD: replace(batches.attempt(writer, 1), epoch=2),
+            Reason.GENERATION_AHEAD: replace(batches.attempt(writer, 1), generation=2),
+            Reason.BROKEN_CHAIN: replace(batches.attempt(writer, 1), start_offsets="x"),
             Reason.OTHER_BINDING: replace(
                 batches.attempt(writer, 1), binding=replace(BINDING, checkpoint="elsewhere")
             ),
@@ -127,10 +149,35 @@ class SinkContract(CapabilityContract):
         other.close()
         self.check_rows(sink, batches.spark, *FIRST, *SECOND)
 
-    def test_a_row_is_replaced_only_when_it_is_the_expected_one(
-        self, writer: SinkWriter, batches: Batches
+    def test_a_fence_during_a_batch_stops_it_or_comes_after_it(
+        self, sink: SinkSpec, writer: SinkWriter, batches: Batches
     ) -> None:
-        """Two drivers that settle at once do not both succeed."""
+        """Neither overwrites the other: a transaction excludes every other writer of its row.
+
+        A fence that loses against the batch may also return None, and has changed nothing then.
+        """
+        row = row_of(ledger_of(writer))
+        with ThreadPoolExecutor(1) as threads:
+            fences: list[Future[LedgerRow | None]] = []
+
+            def take_over(_: int) -> None:
+                if not fences:  # a commit can be tried several times
+                    fences.append(threads.submit(_fence, sink, row, batches.spark))
+                wait(fences, timeout=HELD_S)  # longer when it must wait for this transaction
+
+            with suppress(Exception):  # a store may refuse the commit with an error of its own
+                attempt = batches.attempt(writer, 0)
+                writer.write(attempt, batches.frame(FIRST), before_commit=take_over)
+        assert fences
+        found = row_of(ledger_of(writer))
+        if fences[0].exception() is None:
+            assert found == (fences[0].result() or replace(found, epoch=1, nonce="n1"))
+        self.check_rows(sink, batches.spark, *(FIRST if found.last_batch == 0 else ()))
+
+    def test_a_row_is_replaced_only_when_it_is_the_expected_one(
+        self, sink: SinkSpec, writer: SinkWriter, batches: Batches
+    ) -> None:
+        """Of two drivers that have read the same row, only one replaces it."""
         ledger, row = ledger_of(writer), batches.row(writer)
         new = replace(row, epoch=2, nonce="n2", last_batch=BatchId(4), digest="d", end_offsets="e")
         assert not ledger.replace(None, replace(row, epoch=2, nonce="n2"))
@@ -138,7 +185,11 @@ class SinkContract(CapabilityContract):
         stands = ledger.read(STREAM)
         assert isinstance(stands, LedgerRow)
         newest = replace(new, epoch=stands.epoch + 1)
+        other = batches.start(sink)
+        assert ledger_of(other).read(STREAM) == stands
         assert ledger.replace(stands, newest)
+        assert not ledger_of(other).replace(stands, replace(newest, nonce="late"))
+        other.close()
         assert ledger.read(STREAM) == newest
 
     def test_the_ledger_can_be_read_without_a_query(
@@ -157,3 +208,12 @@ class SinkContract(CapabilityContract):
         ledger.close()
         assert ledger.read(STREAM) == row
         ledger.close()
+
+
+def _fence(sink: SinkSpec, row: LedgerRow, spark: SparkSession) -> LedgerRow | None:
+    """Be the driver that takes over, in a thread and over a connection of its own."""
+    ledger = sink.open_ledger(spark)
+    assert ledger is not None
+    with closing(ledger):
+        ledger.read(STREAM)
+        return ledger.fence(row, epoch=2, nonce="n2")
