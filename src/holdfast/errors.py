@@ -46,6 +46,8 @@ EXTRAS = {
     "psycopg": "postgres",
     "confluent_kafka": "kafka",
     "pymysql": "mysql",
+    "pytds": "sqlserver",
+    "oracledb": "oracle",
     "boto3": "aws",
     "botocore": "aws",
     "mcp": "mcp",

@@ -80,7 +80,8 @@ def test_every_optional_import_has_an_extra(path: str, module: str) -> None:
 
 @pytest.mark.parametrize(("module", "extra"), EXTRAS.items())
 def test_the_extra_brings_the_module(module: str, extra: str) -> None:
-    package = {"botocore": "boto3"}.get(module, module).replace("_", "-")
+    named = {"botocore": "boto3", "pytds": "python-tds"}
+    package = named.get(module, module).replace("_", "-")
     assert any(each.startswith(package) for each in DECLARED[extra])
 
 

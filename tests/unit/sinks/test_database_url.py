@@ -29,6 +29,33 @@ def test_a_url_is_taken_apart() -> None:
 
 
 @pytest.mark.parametrize(
+    ("scheme", "dialect"),
+    [
+        ("sqlserver", "sqlserver"),
+        ("mssql", "sqlserver"),
+        ("mssql+pytds", "sqlserver"),
+        ("oracle", "oracle"),
+        ("oracle+oracledb", "oracle"),
+    ],
+)
+def test_dialects_that_were_never_run_have_urls(scheme: str, dialect: str) -> None:
+    assert parse_url(f"{scheme}://me:it@db.example/serving?connect_timeout=3") == Address(
+        dialect=dialect,
+        host="db.example",
+        user="me",
+        password="it",
+        database="serving",
+        options={"connect_timeout": "3"},
+    )
+
+
+def test_an_option_is_on_or_not() -> None:
+    found = [Address(dialect="oracle", options={"tls": each}) for each in ("1", "YES", "0", "")]
+    assert [each.is_on("tls") for each in found] == [True, True, False, False]
+    assert not Address(dialect="oracle").is_on("tls")
+
+
+@pytest.mark.parametrize(
     ("url", "path"),
     [("sqlite:////data/a%20b.db", "/data/a b.db"), ("sqlite:///near.db", "near.db")],
 )
@@ -43,8 +70,11 @@ def test_sqlite_has_a_path(url: str, path: str) -> None:
         "S3cret",
         "postgresql://a:S3cret@b/c",
         "jdbc:mariadb://b/c?password=S3cret",
-        "mssql://a:S3cret@b/c",
-        "oracle://a:S3cret@b/c",
+        "db2://a:S3cret@b/c",
+        "mssql://a:S3cret@b",
+        "mssql+pyodbc://a:S3cret@b/c",
+        "oracle://a:S3cret@b/c?mode=S3cret",
+        "oracle://a:S3@cret@b/c@d",
         "mariadb://a:S3cret@b",
         "mariadb:///S3cret",
         "mariadb://a:S3cret@b:S3cret/c",

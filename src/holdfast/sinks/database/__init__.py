@@ -1,1 +1,1 @@
-"""Tables of MariaDB, MySQL and SQLite as exactly-once sinks; one dialect per file."""
+"""Tables of databases as exactly-once sinks; one dialect per file."""

@@ -93,7 +93,7 @@ def _newest(given: DataFrame, target: Target) -> DataFrame:
 
 def _ties(target: Target) -> str:
     """Say why of rows with one key and one order value another one can be kept; empty if none."""
-    other = next((each.name for each in target.fields if each.has_other_order), None)
+    other = next((each.name for each in target.fields if each.other_order), None)
     if not target.keys or other is None:
         return ""
     return f"rows of one key and one order value are ordered by the database's order of {other}"
@@ -156,14 +156,18 @@ def decode(value: object, kind: DataType) -> object:
     name = kind.typeName()
     try:
         if name in _BITS:
-            return value if _is_whole(value, _BITS[name]) else None
+            return _whole(value, _BITS[name])
         return _DECODED[name](value, kind)
     except (ArithmeticError, KeyError, TypeError, ValueError):
         return None
 
 
-def _is_whole(value: object, bits: int) -> bool:
-    return isinstance(value, int) and -(1 << bits - 1) <= value < 1 << bits - 1
+def _whole(value: object, bits: int) -> int | None:
+    """Return a whole number that fits; Oracle's drivers read each as a decimal."""
+    if not isinstance(value, int | Decimal) or value % 1 != 0:
+        return None
+    number = int(value)
+    return number if -(1 << bits - 1) <= number < 1 << bits - 1 else None
 
 
 def _is_a(value: object, kind: type[T]) -> T | None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 Connection = Any
 """Of DB-API 2, that commits each statement by itself unless BEGIN was said."""
+Cursor = Any
+"""Of such a connection."""
 BATCH, NEWEST = "holdfast_batch", "holdfast_newest"
 """Temporary tables of a merge: the rows of a batch, and those of them that are the newest."""
 
@@ -42,8 +44,25 @@ class Dialect(StrictABC, abstract=True):
     """The type of a text of any length."""
     table_options: ClassVar[str] = ""
     """What follows the definition of a table of ours."""
-    locks_rows: ClassVar[bool] = True
-    """Whether rows are locked when they are read: not where a driver is the only writer anyway."""
+    creates: ClassVar[str] = "CREATE TABLE IF NOT EXISTS"
+    """Begins the definition of a table of ours."""
+    short_text: ClassVar[str] = "varchar({})"
+    """The type of a text of so many characters."""
+    whole_number: ClassVar[str] = "bigint"
+    """The type of a number of rows."""
+    locked_row: ClassVar[str] = "{table} {where} FOR UPDATE"
+    """Reads a row that nobody else changes until the transaction ends."""
+    locks_copied: ClassVar[str] = " FOR UPDATE"
+    """What keeps rows as they are while they are copied; empty where `touch` does."""
+    of_nothing: ClassVar[str] = ""
+    """What follows a SELECT of no table."""
+    adds: ClassVar[str] = "ALTER TABLE {table} ADD COLUMN {column} {kind};"
+    retypes: ClassVar[str] = "ALTER TABLE {table} MODIFY {column} {kind};"
+    batch: ClassVar[str] = BATCH
+    newest: ClassVar[str] = NEWEST
+    """The temporary tables of a merge, as this database names them."""
+    never_run: ClassVar[bool] = False
+    """Whether it was written from documentation, and no server has ever seen it."""
 
     longest_sorted: ClassVar[int | None] = None
     """How many bytes of a value are sorted by; None: all of them."""
@@ -75,6 +94,10 @@ class Dialect(StrictABC, abstract=True):
     def quote_table(self, table: str) -> str:
         """Return a table's name, quoted part by part."""
         return ".".join(map(self.quote, table.split(".", 1)))
+
+    def own_name(self, name: str) -> str:
+        """Return how the catalogue has a name of ours, which statements have without quotes."""
+        return name
 
     @abstractmethod
     def begin(self, connection: Connection, *, is_reading: bool = False) -> None:
@@ -147,6 +170,12 @@ class Dialect(StrictABC, abstract=True):
         """Return whether a column holds just the values of another."""
         return column.shown == other.shown
 
+    def exact_key(self, column: Column) -> str:
+        """Return the type of a text that compares bytes, for one that does not; empty for none."""
+        if not column.collation:
+            return ""
+        return f"{column.shown} CHARACTER SET {column.charset} COLLATE {column.charset}_bin"
+
     @abstractmethod
     def stage(self, target: Target) -> Sequence[str]:
         """Return the statements that make the temporary tables of a merge, empty."""
@@ -155,9 +184,13 @@ class Dialect(StrictABC, abstract=True):
     def update(self, target: Target, *, newest: str, same: str, newer: str) -> str:
         """Return the statement that updates the rows `t` from the newest ones `s`."""
 
-    def is_same(self, column: str) -> str:
-        """Return whether values of `s` and `t` are equal, NULLs too."""
-        return f"s.{column} <=> t.{column}"
+    def changed_columns(self, target: Target) -> str:
+        """Return what an UPDATE of `t` from `s` sets: every column that is no key."""
+        return ", ".join(
+            f"t.{self.quote(each)} = s.{self.quote(each)}"
+            for each in target.columns
+            if each not in target.keys
+        )
 
     def is_same_key(self, column: str) -> str:
         """Return whether keys of `s` and `t` are equal, as the unique index compares them."""
@@ -181,21 +214,33 @@ class Dialect(StrictABC, abstract=True):
         """Run a statement, and return what it gives."""
         cursor = connection.cursor()
         try:
-            cursor.execute(*self._marked(statement, tuple(values)))
-            return list(cursor.fetchall()) if cursor.description else []
+            cursor.execute(*self.marked(statement, tuple(values)))
+            found = list(cursor.fetchall()) if cursor.description else []
+            self.drain(cursor)
+            return found
         finally:
             cursor.close()
 
     def run(self, connection: Connection, statement: str, values: Iterable[object] = ()) -> int:
         """Run a statement, and return how many rows it has changed."""
+        return self.run_marked(connection, *self.marked(statement, tuple(values)))
+
+    def run_marked(self, connection: Connection, *marked: object) -> int:
+        """Run a statement that has the driver's own marks, with its values."""
         cursor = connection.cursor()
         try:
-            cursor.execute(*self._marked(statement, tuple(values)))
-            return int(cursor.rowcount)
+            cursor.execute(*marked)
+            changed = int(cursor.rowcount)
+            self.drain(cursor)
+            return changed
         finally:
             cursor.close()
 
-    def _marked(self, statement: str, values: tuple[object, ...]) -> tuple[object, ...]:
+    def drain(self, cursor: Cursor) -> None:
+        """Read what else the server has answered, where the driver does not by itself."""
+        del cursor
+
+    def marked(self, statement: str, values: tuple[object, ...]) -> tuple[object, ...]:
         """Return what is run; without values a driver takes it as it is, with a % in a name."""
         if not values:
             return (statement,)
@@ -213,14 +258,22 @@ class Dialect(StrictABC, abstract=True):
         self.begin(connection, is_reading=is_reading)
         try:
             yield
-            self.run(connection, "COMMIT")
+            self.commit(connection)
         except BaseException:
             self._take_back(connection)
             raise
 
+    def commit(self, connection: Connection) -> None:
+        """Commit the transaction."""
+        self.run(connection, "COMMIT")
+
+    def roll_back(self, connection: Connection) -> None:
+        """Take the transaction back; nothing if there is none any more."""
+        self.run(connection, "ROLLBACK")
+
     def _take_back(self, connection: Connection) -> None:
         try:
-            self.run(connection, "ROLLBACK")
+            self.roll_back(connection)
         except self.errors as error:
             if self.trouble_of(error) is None:
                 raise

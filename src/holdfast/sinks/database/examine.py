@@ -42,8 +42,8 @@ def _find_lack(
     dialect: Dialect, connection: Connection, kept: Kept, *, name: str, found: Found
 ) -> str | None:
     if kept.pin == found.pin:
-        statement = f"SELECT EXISTS (SELECT 1 FROM {name})"  # noqa: S608 - quoted
-        ((has_rows,),) = dialect.ask(connection, statement)
+        has_any = f"CASE WHEN EXISTS (SELECT 1 FROM {name}) THEN 1 ELSE 0 END"  # noqa: S608 - quoted
+        ((has_rows,),) = dialect.ask(connection, f"SELECT {has_any}{dialect.of_nothing}")
         return None if has_rows else f"it is empty, and {kept.brought:,} rows were written into it"
     there = count_rows(dialect, connection, name)
     if there >= kept.brought:

@@ -5,9 +5,14 @@ The text of a driver's error is not shown: MariaDB's quotes values of rows, and 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypeVar
+
 import msgspec
 
 from holdfast.errors import HoldfastError
+
+Code = TypeVar("Code", int, str)
 
 
 class Trouble(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,6 +28,24 @@ class Trouble(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a table that was named does not exist."""
     how: str = ""
     """What to do about it; empty if nothing special is known."""
+
+
+def why_not_connected(
+    error: Exception, *, code: Code | None, known: Mapping[Code, tuple[str, bool]], shown: str
+) -> tuple[str, bool]:
+    """Say why there is no connection, and whether it may be there later.
+
+    Args:
+        error: What the driver raised.
+        code: What the server said; None if it said nothing.
+        known: Of codes, both answers.
+        shown: The code as a message has it.
+    """
+    if code is not None and code in known:
+        return known[code]
+    if isinstance(error, OSError) and code is None:
+        return "The server cannot be reached over the network.", True
+    return f"The connection failed ({shown}).", False
 
 
 class DatabaseRefusedError(HoldfastError):

@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 TABLE = "holdfast_ledger"
 VERSION = 1
 _DDL = """\
-CREATE TABLE IF NOT EXISTS {table} (
-    stream varchar(63) NOT NULL,
-    sink varchar(190) NOT NULL,
+{creates} {table} (
+    stream {short[63]} NOT NULL,
+    sink {short[190]} NOT NULL,
     version integer NOT NULL,
     state {text} NOT NULL,
-    place varchar(255) NOT NULL,
-    pin varchar(255) NOT NULL,
-    brought bigint NOT NULL,
+    place {short[255]} NOT NULL,
+    pin {short[255]} NOT NULL,
+    brought {whole} NOT NULL,
     opening {text} NOT NULL,
     PRIMARY KEY (stream, sink)
 ) {options}"""
-_BY_KEY = "WHERE stream = ? AND sink = ?"
+_ROW, _BY_KEY = "{table} {where}", "WHERE stream = ? AND sink = ?"
 
 
 class Opening(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +61,14 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
 
 def ddl(dialect: Dialect) -> str:
     """Return the statement that makes the ledger's table; it can be run again."""
-    return _DDL.format(table=TABLE, text=dialect.long_text, options=dialect.table_options).rstrip()
+    return _DDL.format(
+        creates=dialect.creates,
+        table=TABLE,
+        short={length: dialect.short_text.format(length) for length in (63, 190, 255)},
+        whole=dialect.whole_number,
+        text=dialect.long_text,
+        options=dialect.table_options,
+    ).rstrip()
 
 
 def has_table(dialect: Dialect, connection: Connection) -> bool:
@@ -70,11 +77,11 @@ def has_table(dialect: Dialect, connection: Connection) -> bool:
     Raises:
         LedgerTableError: It is there, and cannot be used.
     """
-    found = dialect.find(connection, TABLE)
+    found = dialect.find(connection, dialect.own_name(TABLE))
     if found is None:
         return False
     wanted = {"stream", "sink", "version", "state", "place", "pin", "brought", "opening"}
-    if found.problem or set(found.columns) != wanted:
+    if found.problem or set(found.columns) != set(map(dialect.own_name, wanted)):
         problem = found.problem or "It has other columns."
         raise LedgerTableError(
             why=f"The table {TABLE} is not the ledger of this version. {problem}",
@@ -98,10 +105,10 @@ def read(
     Raises:
         LedgerTableError: What is there is not a row, or is of a newer version.
     """
-    suffix = " FOR UPDATE" if lock and dialect.locks_rows else ""
+    rows = (dialect.locked_row if lock else _ROW).format(table=TABLE, where=_BY_KEY)
     found = dialect.ask(
         connection,
-        f"SELECT version, state, place, pin, brought, opening FROM {TABLE} {_BY_KEY}{suffix}",  # noqa: S608
+        f"SELECT version, state, place, pin, brought, opening FROM {rows}",  # noqa: S608
         (stream, sink),
     )
     if not found:
@@ -113,7 +120,7 @@ def read(
             why=f"What {TABLE} keeps of {stream} in {sink} is not a ledger row of this version.",
             how="Use the Holdfast that wrote it, or restore it from a backup of the database.",
         )
-    return Kept(row=row, place=place, pin=pin, brought=brought, opening=_opening(opening))
+    return Kept(row=row, place=place, pin=pin, brought=int(brought), opening=_opening(opening))
 
 
 def _opening(text: str) -> Opening | None:

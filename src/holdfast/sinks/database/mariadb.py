@@ -65,7 +65,7 @@ class MariaDb(Dialect):
         given = address.options
         files = ("ssl_ca", "ssl_cert", "ssl_key")
         tls: dict[str, object] = {name: given[name] for name in files if name in given}
-        if given.get("ssl_verify_identity", "").lower() in _TRUE:
+        if address.is_on("ssl_verify_identity"):
             tls["ssl_verify_identity"] = True
         connect: Callable[..., Connection] = pymysql.connect  # with values that are known only here
         connection = connect(
@@ -78,7 +78,7 @@ class MariaDb(Dialect):
             charset="utf8mb4",
             autocommit=True,
             client_flag=CLIENT.FOUND_ROWS,
-            local_infile=given.get("local_infile", "").lower() in _TRUE,
+            local_infile=address.is_on("local_infile"),
             connect_timeout=address.seconds("connect_timeout", CONNECT_TIMEOUT_S),
             read_timeout=address.seconds("read_timeout", READ_TIMEOUT_S),
             write_timeout=address.seconds("read_timeout", READ_TIMEOUT_S),
@@ -211,11 +211,7 @@ class MariaDb(Dialect):
 
     def update(self, target: Target, *, newest: str, same: str, newer: str) -> str:
         """Update by a join: the condition is read before anything is assigned."""
-        changed = ", ".join(
-            f"t.{self.quote(each)} = s.{self.quote(each)}"
-            for each in target.columns
-            if each not in target.keys
-        )
+        changed = self.changed_columns(target)
         return f"UPDATE {newest} s JOIN {target.name} t ON {same} SET {changed} WHERE {newer}"  # noqa: S608 - quoted
 
     def version(self, connection: Connection, name: str) -> str:
@@ -239,5 +235,4 @@ class MariaDb(Dialect):
                 yield list(found)
 
 
-_TRUE = ("1", "true", "yes", "on")
 DIALECT = MariaDb()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holdfast.sinks.database import failures
 from holdfast.sinks.database.failures import Trouble
 
 if TYPE_CHECKING:
@@ -84,11 +85,7 @@ def shown(number: int | None) -> str:
 def why_not_connected(error: Exception) -> tuple[str, bool]:
     """Say why there is no connection, and whether it may be there later."""
     number = number_of(error)
-    if number in _UNREACHABLE:
-        return _UNREACHABLE[number]
-    if isinstance(error, OSError) and number is None:
-        return "The server cannot be reached over the network.", True
-    return f"The connection failed ({shown(number)}).", False
+    return failures.why_not_connected(error, code=number, known=_UNREACHABLE, shown=shown(number))
 
 
 def end_session(connection: Connection, session: int) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from holdfast.ledger.output import is_copy
-from holdfast.sinks.database.target import Column, Found, Row
+from holdfast.sinks.database.effects import say_child, say_trigger
+from holdfast.sinks.database.target import Column, Found, Row, parted
 
 if TYPE_CHECKING:
     from holdfast.sinks.database.dialect import Connection, Dialect
@@ -48,7 +48,7 @@ LIMIT 1"""
 
 def find(dialect: Dialect, connection: Connection, table: str) -> Found | None:
     """Return what there is to know of a table; None when there is none of this name."""
-    found = dialect.ask(connection, _TABLE, _parted(table))
+    found = dialect.ask(connection, _TABLE, parted(table))
     if not found:
         return None
     schema, name, table_type, engine, created = found[0]
@@ -68,33 +68,24 @@ def find(dialect: Dialect, connection: Connection, table: str) -> Found | None:
     )
 
 
-def _parted(table: str) -> tuple[str | None, str]:
-    """Return schema and name of a table; None for the schema of the session."""
-    schema, dot, name = table.partition(".")
-    # The name of a copy has a point that parts nothing.
-    return (schema, name) if dot and not is_copy(table) else (None, table)
-
-
 def find_effect(
     dialect: Dialect, connection: Connection, table: str, *, deletes: bool
 ) -> str | None:
     """Say which foreign key or trigger does something else when rows are moved."""
-    found = dialect.ask(connection, _TABLE, _parted(table))
+    found = dialect.ask(connection, _TABLE, parted(table))
     if not found:
         return None
     schema, name = found[0][:2]
     events = ("INSERT", "DELETE" if deletes else "INSERT")
     triggers = dialect.ask(connection, _TRIGGERS, (schema, name, *events))
     if triggers:
-        return f"its trigger {triggers[0][0]} would do something else with them"
+        return say_trigger(triggers[0][0])
     if not deletes:
         return None
     children = dialect.ask(connection, _CHILDREN, (schema, name))
     child = ".".join(children[0]) if children else None
     child = child or _first(dialect, connection, _UNSEEN_CHILDREN, of=f"{schema}/{name}")
-    if child is None:
-        return None
-    return f"{child} refers to it by a foreign key, and would lose or change rows too (ON DELETE)"
+    return None if child is None else say_child(child)
 
 
 def _table_id(dialect: Dialect, connection: Connection, name: str) -> str:

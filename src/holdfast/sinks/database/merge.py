@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from holdfast.sinks.database.dialect import BATCH, NEWEST
 from holdfast.sinks.database.examine import count_rows
 from holdfast.sinks.failures import UnmergeableRowsError
 
@@ -49,7 +48,7 @@ class Merge(msgspec.Struct, frozen=True, kw_only=True):
         """
         self._refuse_null_keys()
         self._refuse_long()
-        newest = NEWEST if self.target.sequence_by else BATCH
+        newest = self.dialect.newest if self.target.sequence_by else self.dialect.batch
         if self.target.sequence_by:
             self._run(self._choose())
         else:
@@ -77,19 +76,24 @@ class Merge(msgspec.Struct, frozen=True, kw_only=True):
             f"SELECT {listed}, ROW_NUMBER() OVER (PARTITION BY {keys} ORDER BY {self._order()})"
         )
         return (
-            f"INSERT INTO {NEWEST} ({listed}) SELECT {listed} FROM"  # noqa: S608 - quoted
-            f" ({ranked} AS holdfast_rank FROM {BATCH}) r WHERE holdfast_rank = 1"
+            f"INSERT INTO {self.dialect.newest} ({listed}) SELECT {listed} FROM"  # noqa: S608 - quoted
+            f" ({ranked} AS holdfast_rank FROM {self.dialect.batch}) r WHERE holdfast_rank = 1"
         )
 
     def _order(self) -> str:
         """Return how the rows of one key are ordered, the newest first."""
-        newest = self._ordered(self.target.sequence_by or "")
+        order = self.target.sequence_by or ""
+        newest = self._ordered(order)
         largest = [
-            f"{self.dialect.quote(each)} IS NULL DESC, {self._ordered(each)} DESC"
+            f"{self._is_null(each)} DESC, {self._ordered(each)} DESC"
             for each in self.target.columns
-            if each not in self.target.keys
+            if each not in (*self.target.keys, order)  # SQL Server orders by nothing twice
         ]
-        return ", ".join([f"{newest} IS NULL", f"{newest} DESC", *largest])
+        return ", ".join([self._is_null(order), f"{newest} DESC", *largest])
+
+    def _is_null(self, column: str) -> str:
+        """Return 1 for NULL and 0 otherwise, which also databases without booleans order by."""
+        return f"CASE WHEN {self.dialect.quote(column)} IS NULL THEN 1 ELSE 0 END"
 
     def _ordered(self, column: str, side: str = "") -> str:
         field = next(each for each in self.target.fields if each.name == column)
@@ -132,7 +136,7 @@ class Merge(msgspec.Struct, frozen=True, kw_only=True):
 
     def _refuse_null_keys(self) -> None:
         condition = " OR ".join(f"{self.dialect.quote(each)} IS NULL" for each in self.target.keys)
-        found = count_rows(self.dialect, self.connection, f"{BATCH} WHERE {condition}")
+        found = count_rows(self.dialect, self.connection, f"{self.dialect.batch} WHERE {condition}")
         if found:
             why = f"{found:,} rows have a NULL in {', '.join(self.target.keys)}."
             raise self._refuse(why)
@@ -153,7 +157,7 @@ class Merge(msgspec.Struct, frozen=True, kw_only=True):
         found = count_rows(
             self.dialect,
             self.connection,
-            f"(SELECT {ties} FROM {BATCH} GROUP BY {ties}"  # noqa: S608 - quoted
+            f"(SELECT {ties} FROM {self.dialect.batch} GROUP BY {ties}"  # noqa: S608 - quoted
             f" HAVING count(*) > 1 AND max({longer})) d",
         )
         if found:
@@ -161,7 +165,7 @@ class Merge(msgspec.Struct, frozen=True, kw_only=True):
             raise self._refuse(f"{why} {self.dialect.product} does not sort by more.")
 
     def _longer(self, columns: Sequence[str]) -> str:
-        return f"{BATCH} WHERE {self._is_longer(columns)}"
+        return f"{self.dialect.batch} WHERE {self._is_longer(columns)}"
 
     def _is_longer(self, columns: Sequence[str]) -> str:
         most, quote = self.dialect.longest_sorted, self.dialect.quote
@@ -176,7 +180,7 @@ class Merge(msgspec.Struct, frozen=True, kw_only=True):
         found = count_rows(
             self.dialect,
             self.connection,
-            f"(SELECT {keys} FROM {BATCH} GROUP BY {keys} HAVING count(*) > 1) d",  # noqa: S608
+            f"(SELECT {keys} FROM {self.dialect.batch} GROUP BY {keys} HAVING count(*) > 1) d",  # noqa: S608
         )
         if found:
             why = (

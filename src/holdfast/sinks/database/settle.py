@@ -199,7 +199,7 @@ class Settling(msgspec.Struct, frozen=True, kw_only=True):
             Kept(
                 row=new,
                 place=self.ledger.sink.table if found is None else found.place,
-                pin="" if found is None else found.pin,
+                pin="-" if found is None else found.pin,  # Oracle takes '' for NULL
                 brought=brought,
                 opening=ledger_rows.opened(new, kept, puts_rows=puts_rows, version=version),
             ),
@@ -215,10 +215,9 @@ class Settling(msgspec.Struct, frozen=True, kw_only=True):
         if count_rows(dialect, connection, aside):
             raise self._refuse(f"The copy {self._aside} has rows already.")
         columns = self._given(self.ledger.find())
-        lock = " FOR UPDATE" if dialect.locks_rows else ""
         taken = dialect.run(
             connection,
-            f"INSERT INTO {aside} ({columns}) SELECT {columns} FROM {name}{lock}",  # noqa: S608
+            f"INSERT INTO {aside} ({columns}) SELECT {columns} FROM {name}{dialect.locks_copied}",  # noqa: S608
         )
         if self.seen is not None and dialect.version(connection, name) != self.seen:
             raise self._refuse("Its rows have changed since the plan was made.")

@@ -1,4 +1,4 @@
-"""`hf.Database`: a table of MariaDB, MySQL or SQLite as a sink, as a user writes it."""
+"""`hf.Database`: a table of MariaDB, MySQL, SQLite and others as a sink, as a user writes it."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ LONGEST_LABEL = 190
 @created_without_our_frames
 @dataclass(frozen=True)
 class Database(SinkSpec):
-    """A table of MariaDB, MySQL or SQLite: appended to, or merged into by `keys`.
+    """A table of MariaDB, MySQL, SQLite, SQL Server or Oracle: appended to, or merged by `keys`.
 
     Args:
         url: `env:NAME`, `file:PATH`, or a function that returns the URL:
-            `mariadb://user:password@host:3306/database`, `mysql://…` or `sqlite:////path/file.db`.
+            `mariadb://user:password@host:3306/database`, `mysql://…`, `sqlite:////path/file.db`,
+            `sqlserver://…` or `oracle://…`. The last two were never run.
         table: The table; with its database, where that is not the one of the URL.
         keys: Columns by which rows are merged; without them rows are appended.
         sequence_by: The column that says which of two rows with one key is newer.
@@ -43,7 +44,8 @@ class Database(SinkSpec):
         guarantee="exactly once; older drivers are fenced by the row of the ledger",
         reader_sees="whole batches: each is one transaction, with its ledger row",
         rights="to read and change the table and two tables of the ledger",
-        runs_on="Spark 4.2; MariaDB 10.11, SQLite. MySQL is expected, not run",
+        runs_on="Spark 4.2; MariaDB 10.11, SQLite. MySQL is expected, not run; "
+        "[SQL Server and Oracle](sql-server-and-oracle.md) are written, *not run*",
         speed="1.8 times Spark's JDBC writer into MariaDB by INSERT, 2.4 times by LOAD DATA",
         page="databases.md",
     )

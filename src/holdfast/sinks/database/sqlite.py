@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import quote
 
 from holdfast.sinks.database import sqlite_tables, sqlite_types
+from holdfast.sinks.database.bound_values import values_of, version_of
 from holdfast.sinks.database.dialect import BATCH, NEWEST, Connection, Dialect
 from holdfast.sinks.database.failures import Trouble
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 BUSY_S = 30
 ROWS_AT_ONCE = 10_000
-_HASH_BITS = 64
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _HOW_BUSY = (
     "Another process writes, reads or was stopped within its transaction: end it, then start the "
@@ -47,7 +47,9 @@ class Sqlite(Dialect):
     isolation: ClassVar[str] = (
         "its own, which is serializable: BEGIN IMMEDIATE makes a driver the only writer of the file"
     )
-    locks_rows: ClassVar[bool] = False
+    locked_row: ClassVar[str] = "{table} {where}"
+    locks_copied: ClassVar[str] = ""
+    retypes: ClassVar[str] = "-- create the table again with {column} {kind}"
     copies_rows: ClassVar[str] = "CREATE TABLE {kept} AS SELECT * FROM {name} LIMIT 0"
 
     def connect(self, address: Address) -> Connection:
@@ -149,7 +151,7 @@ class Sqlite(Dialect):
         """Insert them one after the other, which takes SQLite a microsecond each."""
         if batch.num_rows == 0:
             return 0
-        columns = sqlite_types.values_of(target.fields, batch)
+        columns = values_of(target.fields, batch)
         names = ", ".join(map(self.quote, target.columns))
         marks = ", ".join("?" for _ in target.columns)
         # Said here, so that no clause of the table decides it: rows that conflict are an error.
@@ -184,21 +186,13 @@ class Sqlite(Dialect):
             f" WHERE {same} AND ({newer})"
         )
 
-    def is_same(self, column: str) -> str:
-        """Return whether values of `s` and `t` are equal, NULLs too."""
-        return f"s.{column} IS t.{column}"
-
     def is_same_key(self, column: str) -> str:
         """Compare bytes, whatever collation the column has: the unique index does so too."""
         return f"t.{column} = s.{column} COLLATE BINARY"
 
     def version(self, connection: Connection, name: str) -> str:
         """Read all rows, and add up a hash of each."""
-        rows, total = 0, 0
-        for row in connection.execute(f"SELECT * FROM {name}"):  # noqa: S608 - quoted
-            rows += 1
-            total += sqlite_types.hash_of(row)
-        return f"{rows} rows {total % (1 << _HASH_BITS):016x}"
+        return version_of(self.rows(connection, f"SELECT * FROM {name}"))  # noqa: S608 - quoted
 
     def selected(self, column: Column) -> str:
         """Read it as it is."""

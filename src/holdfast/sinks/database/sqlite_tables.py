@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from holdfast.sinks.database.effects import say_child
 from holdfast.sinks.database.target import Column, Found
 
 if TYPE_CHECKING:
@@ -105,12 +106,7 @@ def find_effect(
     if triggers := dialect.ask(connection, _TRIGGERS, (table,)):
         return f"its trigger {triggers[0][0]} could do something else with them"
     children = dialect.ask(connection, _CHILDREN, (table, table)) if deletes else []
-    if not children:
-        return None
-    return (
-        f"{children[0][0]} refers to it by a foreign key, and would lose or change rows too "
-        "(ON DELETE)"
-    )
+    return say_child(children[0][0]) if children else None
 
 
 def _uniques(

@@ -8,18 +8,19 @@ their digits. SQLite keeps no -0.0, and makes NULL of NaN: both are refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from hashlib import blake2b
+from collections.abc import Callable
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from holdfast.sinks.arrow_columns import Array, InexactError
+from holdfast.sinks.arrow_columns import Array
 from holdfast.sinks.database import values
-from holdfast.sinks.database.target import Check, Column, Field, Form, Row
+from holdfast.sinks.database.bound_values import as_float, as_int, as_is
+from holdfast.sinks.database.target import Check, Column, Field, Form
 
 _ANY = "blob"
 """The affinity that leaves every value alone."""
+_BY_DIGITS = "holds numbers as texts, which sort by their digits"
 
 
 def suggest_type(kind: pa.DataType) -> str | None:
@@ -40,12 +41,12 @@ def find_field(name: str, kind: pa.DataType, column: Column) -> Field | None:
         return None
     nulls = () if column.is_nullable else (values.refuse_null,)
     if pa.types.is_boolean(kind) or pa.types.is_signed_integer(kind):
-        return _field(name, column, ("integer", "numeric"), form=_as_int, checks=nulls)
+        return _field(name, column, ("integer", "numeric"), form=as_int, checks=nulls)
     if pa.types.is_floating(kind):
         checks = (*nulls, values.refuse_nan, values.refuse_negative_zero)
-        return _field(name, column, ("real",), form=_as_float, checks=checks)
+        return _field(name, column, ("real",), form=as_float, checks=checks)
     if _is_binary(kind):
-        return _field(name, column, (), form=_as_is, checks=nulls)
+        return _field(name, column, (), form=as_is, checks=nulls)
     for fits, (form, checks) in _AS_TEXT.items():
         if fits(kind):
             return _field(name, column, ("text",), form=form, checks=(*nulls, *checks))
@@ -57,49 +58,14 @@ def _field(
 ) -> Field | None:
     if column.kind not in (*affinities, _ANY):
         return None
-    is_float = form is _as_float
+    is_float = form is as_float
     return Field(
         name=name,
         form=form,
         checks=checks,
         is_inexact_key="numbers with a point are no exact keys" if is_float else "",
-        has_other_order=form is _as_digits,
+        other_order=_BY_DIGITS if form is _as_digits else "",
     )
-
-
-def values_of(fields: Sequence[Field], batch: pa.RecordBatch) -> list[list[object]]:
-    """Return the values of each column, as SQLite takes them.
-
-    Raises:
-        InexactError: One cannot be written as it is.
-    """
-    found = []
-    for place, field in enumerate(fields):
-        column = batch.column(place)
-        try:
-            for check in field.checks:
-                check(column)
-            found.append(field.form(column))
-        except ValueError as error:  # Arrow's are such too
-            raise InexactError(place, str(error)) from error
-    return found
-
-
-def hash_of(row: Row) -> int:
-    """Return a hash of a row, the same in every process."""
-    return int.from_bytes(blake2b(repr(row).encode(), digest_size=8).digest(), "big")
-
-
-def _as_int(column: Array) -> list[object]:
-    return list(column.cast(pa.int64()).to_pylist())
-
-
-def _as_float(column: Array) -> list[object]:
-    return list(column.cast(pa.float64()).to_pylist())
-
-
-def _as_is(column: Array) -> list[object]:
-    return list(column.to_pylist())
 
 
 def _as_text(column: Array) -> list[object]:

@@ -95,19 +95,17 @@ class _Check(msgspec.Struct, frozen=True, kw_only=True):
             raise self.refuse(why, f"-- select something else than {field.name}")
         if column is None:
             why = f"It has no column {field.name}, which the stream has as {brought}."
-            raise self.refuse(why, f"ALTER TABLE {self.name} ADD COLUMN {quoted} {wanted};")
+            raise self.refuse(why, self._altered(self.dialect.adds, quoted, wanted))
         known = self.dialect.find_field(field.name, field.type, column)
         if known is None:
             has = column.shown + (f" in {column.charset}" if column.charset else "")
             generated = ", and is generated" if column.is_generated else ""
             why = f"Its column {field.name} is {has}{generated}; in the stream it is {brought}."
-            raise self.refuse(why, self._retyped(quoted, wanted))
+            raise self.refuse(why, self._altered(self.dialect.retypes, quoted, wanted))
         return known
 
-    def _retyped(self, quoted: str, wanted: str) -> str:
-        if self.dialect.product == "SQLite":
-            return f"-- create the table again with {quoted} {wanted}"
-        return f"ALTER TABLE {self.name} MODIFY {quoted} {wanted};"
+    def _altered(self, statement: str, quoted: str, kind: str) -> str:
+        return statement.format(table=self.name, column=quoted, kind=kind)
 
     def refuse_required(self, found: Found, *, given: Sequence[str]) -> None:
         """Refuse columns that every row must have, and the stream does not."""
@@ -142,18 +140,15 @@ class _Check(msgspec.Struct, frozen=True, kw_only=True):
         if field.is_inexact_key:
             why = f"Rows cannot be merged by {field.name}: {field.is_inexact_key}."
             sql = f"-- give {field.name} a type with exact values"
-            if column.collation:
+            if exact := self.dialect.exact_key(column):
                 quoted = self.dialect.quote(field.name)
-                exact = (
-                    f"{column.shown} CHARACTER SET {column.charset} COLLATE {column.charset}_bin"
-                )
-                sql = f"ALTER TABLE {self.name} MODIFY {quoted} {exact};"
+                sql = self._altered(self.dialect.retypes, quoted, exact)
             raise self.refuse(why, sql)
         return msgspec.structs.replace(field, checks=(*field.checks, *field.key_checks))
 
     def refuse_order(self, fields: tuple[Field, ...], sequence_by: str | None) -> None:
         """Refuse an order that the database does not share with Spark."""
         for field in fields:
-            if field.name == sequence_by and field.has_other_order:
-                why = f"Its column {field.name} holds numbers as texts, which sort by their digits."
+            if field.name == sequence_by and field.other_order:
+                why = f"Its column {field.name} {field.other_order}."
                 raise self.refuse(why, "-- order by another column: sequence_by=")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
 
+from holdfast.ledger.output import is_copy
 from holdfast.sinks.arrow_columns import Array
 
 Form = Callable[[Array], Array]
@@ -15,6 +16,21 @@ Row = tuple[Any, ...]
 """A row as the driver reads it."""
 Check = Callable[[Array], None]
 """Raises ValueError if the database would change one of the values."""
+
+
+def parted(table: str) -> tuple[str | None, str]:
+    """Return schema and name of a table as a user names it; None for the schema of the session."""
+    schema, dot, name = table.partition(".")
+    # The name of a copy has a point that parts nothing.
+    return (schema, name) if dot and not is_copy(table) else (None, table)
+
+
+def uniques_of(found: Iterable[Row]) -> tuple[frozenset[str], ...]:
+    """Return the columns of each index, from rows of an index and one of its columns."""
+    columns: dict[object, set[str]] = {}
+    for index, column in found:
+        columns.setdefault(index, set()).add(str(column))
+    return tuple(map(frozenset, columns.values()))
 
 
 class Column(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,8 +90,12 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     """Why rows cannot be merged by it; empty if they can."""
     key_checks: tuple[Check, ...] = ()
     """What refuses keys that the unique index takes for others."""
-    has_other_order: bool = False
-    """Whether the database orders its values by other rules than Spark."""
+    other_order: str = ""
+    """Why the database orders its values by other rules than Spark; empty if it does not."""
+    bound: str = ""
+    """As what the driver binds its values, where it is told; for a driver that binds."""
+    placed: str = "?"
+    """What stands for a value of it in an INSERT, of a driver that binds."""
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,9 +13,13 @@ SCHEMES = {
     "mysql": "mariadb",
     "mysql+pymysql": "mariadb",
     "sqlite": "sqlite",
+    "mssql": "sqlserver",
+    "mssql+pytds": "sqlserver",
+    "sqlserver": "sqlserver",
+    "oracle": "oracle",
+    "oracle+oracledb": "oracle",
 }
 """The dialect of each scheme; those with a driver are SQLAlchemy's."""
-_ABSENT = {"mssql": "SQL Server", "sqlserver": "SQL Server", "oracle": "Oracle"}
 _OPTIONS = {
     "mariadb": frozenset(
         [
@@ -30,6 +34,8 @@ _OPTIONS = {
         ]
     ),
     "sqlite": frozenset(["busy_timeout"]),
+    "sqlserver": frozenset(["connect_timeout", "read_timeout", "ssl_ca"]),
+    "oracle": frozenset(["connect_timeout", "read_timeout", "tls", "wallet_location"]),
 }
 _NUMBERS = frozenset(["connect_timeout", "read_timeout", "busy_timeout"])
 
@@ -43,7 +49,7 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
     user: str = ""
     password: str = ""
     database: str = ""
-    """Its name; of SQLite the path of the file."""
+    """Its name; of SQLite the path of the file, of Oracle the service."""
     options: Mapping[str, str] = {}
 
     def __repr__(self) -> str:
@@ -54,6 +60,10 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
         """Return an option that is a number of seconds."""
         return int(self.options.get(name, default))
 
+    def is_on(self, name: str) -> bool:
+        """Return whether an option that is a switch is on."""
+        return self.options.get(name, "").lower() in ("1", "true", "yes", "on")
+
 
 def parse_url(text: str) -> Address | str:
     """Return the address that a URL names, or why it names none, without a part of it."""
@@ -61,12 +71,10 @@ def parse_url(text: str) -> Address | str:
     scheme = scheme.lower()
     if text.lower().startswith("jdbc:"):
         return "The URL is a JDBC URL. Write it as mariadb://user:password@host:3306/database."
-    if separator and scheme in _ABSENT:
-        return f"There is no dialect of {_ABSENT[scheme]} yet, only of MariaDB, MySQL and SQLite."
     if not separator or scheme not in SCHEMES:
         return (
-            "The URL begins with none of mariadb://, mysql:// and sqlite://; for PostgreSQL use "
-            "hf.Postgres."
+            "The URL begins with none of mariadb://, mysql://, sqlite://, sqlserver:// and "
+            "oracle://; for PostgreSQL use hf.Postgres."
         )
     try:
         return _parse(text, SCHEMES[scheme])
@@ -85,7 +93,7 @@ def _parse(text: str, dialect: str) -> Address | str:
         return f"The URL has {len(unknown)} options that are not known; those known are: {shown}."
     if any(not options[name].isdecimal() for name in _NUMBERS & set(options)):
         return "The URL has a number of seconds that is not one."
-    if parts.fragment or "@" in unquote(parts.path) * (dialect == "mariadb"):
+    if parts.fragment or "@" in unquote(parts.path) * (dialect != "sqlite"):
         raise ValueError
     if dialect == "sqlite":
         if parts.netloc or not parts.path.strip("/"):

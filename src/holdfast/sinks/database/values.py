@@ -18,6 +18,9 @@ _MICROSECOND_DIGITS = 6
 _YEAR_1, _YEAR_10000 = -62_135_596_800_000_000, 253_402_300_800_000_000
 """In microseconds since 1970; what is written has four digits of a year."""
 _DAY_US = 86_400_000_000
+_GREGORIAN = -12_219_292_800_000_000
+_LEAST_FLOAT, _LEAST_DOUBLE = 2.0**-126, 2.0**-1022
+"""The smallest normal numbers above zero."""
 _SIGN = -(1 << 63)
 """The bits of -0.0, as a number."""
 
@@ -86,6 +89,47 @@ def exactly(octets: int) -> Check:
             raise ValueError(f"a value has not {octets} bytes, and would be filled up")
 
     return check
+
+
+def longest_utf16(units: int) -> Check:
+    """Return what refuses texts with more code units of UTF-16: two for some characters."""
+
+    def check(column: Array) -> None:
+        texts = column.drop_null()
+        beyond = pc.count_substring_regex(texts, r"[\x{10000}-\x{10FFFF}]")
+        if _any(pc.greater(pc.add(pc.utf8_length(texts), beyond), units)):
+            raise ValueError(f"a text is longer than {units} code units of UTF-16")
+
+    return check
+
+
+def refuse_empty(column: Array) -> None:
+    """Refuse empty texts and bytes, which Oracle takes for NULL."""
+    if _any(pc.equal(pc.binary_length(column), 0)):
+        raise ValueError("a value is empty, and the database would store NULL")
+
+
+def refuse_trailing_zero(column: Array) -> None:
+    """Refuse bytes that end in zero: SQL Server takes them for equal to those without it."""
+    if any(each is not None and each[-1:] == b"\0" for each in column.to_pylist()):
+        raise ValueError("a value ends in a zero byte, which comparisons ignore")
+
+
+def refuse_subnormal(column: Array) -> None:
+    """Refuse numbers so small that a database's documentation does not promise them."""
+    least = _LEAST_FLOAT if pa.types.is_float32(column.type) else _LEAST_DOUBLE
+    size = pc.abs(column.cast(pa.float64()))
+    if _any(pc.and_(pc.greater(size, 0.0), pc.less(size, least))):
+        raise ValueError("a number is so small that the database may store 0")
+
+
+def refuse_julian(column: Array) -> None:
+    """Refuse days before 15 October 1582, where Oracle counts by the Julian calendar."""
+    days = column if pa.types.is_date(column.type) else microseconds(column)
+    number = days.cast(pa.int32() if pa.types.is_date(column.type) else pa.int64())
+    first = _GREGORIAN // (_DAY_US if pa.types.is_date(column.type) else 1)
+    if _any(pc.less(number, first)):
+        raise ValueError("a time is before 15 October 1582, where the calendar changed")
 
 
 def refuse_trailing_space(column: Array) -> None:

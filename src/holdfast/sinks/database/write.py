@@ -21,7 +21,6 @@ from holdfast.events.batches import (
 from holdfast.ledger.decide import Apply, Decision, Refuse, decide
 from holdfast.ledger.row import advance
 from holdfast.sinks.arrow_columns import InexactError
-from holdfast.sinks.database.dialect import BATCH
 from holdfast.sinks.database.examine import find_change, find_other_shape
 from holdfast.sinks.database.failures import InexactRowsError
 from holdfast.sinks.database.mariadb_send import ChangedRowsError
@@ -149,7 +148,7 @@ class _Step(msgspec.Struct, frozen=True, kw_only=True):
         if not self.target.keys:
             rows = self._send(batches, into=self.target.name)
             return rows, rows
-        rows = self._send(batches, into=BATCH)
+        rows = self._send(batches, into=self.dialect.batch)
         return rows, self.merge.merge()
 
     def _send(self, batches: Iterable[RecordBatch], *, into: str) -> int:

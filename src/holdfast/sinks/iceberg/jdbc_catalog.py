@@ -81,6 +81,9 @@ class DatabaseCatalog:
         given = (catalog, ".".join(namespace), table)
 
         def ask(dialect: Dialect, connection: Connection) -> object:
+            if dialect.never_run:
+                why = f"Its database is {dialect.product}, where no catalog was ever read."
+                raise CatalogError(self._name, why=why)
             cursor = connection.cursor()
             cursor.execute(_POINTER.format(mark=dialect.mark), given)
             return cursor.fetchone()
