@@ -43,7 +43,7 @@ class Database(SinkSpec):
     choosing: ClassVar[Choosing | None] = Choosing(
         guarantee="exactly once; older drivers are fenced by the row of the ledger",
         reader_sees="whole batches: each is one transaction, with its ledger row",
-        rights="to read and change the table and two tables of the ledger",
+        rights="to read and change the table and the ledger's",
         runs_on="Spark 4.2; MariaDB 10.11, SQLite. MySQL is expected, not run; "
         "[SQL Server and Oracle](sql-server-and-oracle.md) are written, *not run*",
         speed="1.8 times Spark's JDBC writer into MariaDB by INSERT, 2.4 times by LOAD DATA",

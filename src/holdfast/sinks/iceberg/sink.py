@@ -51,7 +51,7 @@ class Iceberg(SinkSpec):
         reader_sees="whole batches: each reaches `main` in one commit, with its ledger row",
         rights="to read the table and to commit to its catalog",
         runs_on="Spark 3.5, 4.0 and 4.1 with a JDBC catalog, 4.1 with a REST catalog",
-        speed="1.09 times the time of a bare `foreachBatch` for 1 million rows, 1.36 for 100",
+        speed="0.88 times the time of a bare `foreachBatch` for 1 million rows, 1.15 for 100",
         page="iceberg.md",
     )
     capabilities: ClassVar[frozenset[Capability]] = frozenset(Capability)
