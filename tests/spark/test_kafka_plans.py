@@ -241,6 +241,7 @@ def test_a_ledger_topic_that_was_deleted_refuses_the_start(lake: Lake, call: Cal
     lake.add(3)
     lake.run()
     assert lake.rows() == first(4)
+    assert "exact  8 rows" in call("prove", "lake:lake")
 
 
 def test_what_sparks_own_sink_wrote_is_part_of_an_adopted_stream(lake: Lake) -> None:
