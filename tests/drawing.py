@@ -109,6 +109,10 @@ GROUPS: dict[str, tuple[int, tuple[str, ...]]] = {
         1,
         ("test_delta_nested", "test_delta_names", "test_delta_types", "test_delta_tables"),
     ),
+    "plans of other sinks": (
+        1,
+        ("test_database_plans", "test_files_plans", "test_kafka_plans"),
+    ),
     "into Iceberg": (1, ("test_iceberg_sink",)),
     "into Kafka": (1, ("test_kafka_traps", "test_kafka_kills")),
     "proofs": (

@@ -11,6 +11,8 @@ import pytest
 from pyspark.sql import functions as F
 
 import holdfast as hf
+from holdfast.proof.values import ProofVerdict
+from tests.spark.file_stream import wait_until_given_up
 
 STREAM = "readings"
 _FIRST = 1_767_225_600
@@ -31,16 +33,38 @@ class Guarded:
         file.write_text(f"{2 * number}\n{2 * number + 1}\n")
         os.utime(file, (_FIRST + number,) * 2)  # Spark reads the oldest first
 
+    def rows(self, spark: Any) -> Any:
+        lines = spark.readStream.format("text").option("maxFilesPerTrigger", 1)
+        return lines.load(str(self.files)).select(F.col("value").cast("long").alias("id"))
+
+    @property
+    def sink(self) -> hf.Iceberg:
+        return hf.Iceberg(table=self.table, **self.options)
+
     def run(self) -> None:
-        lines = self.spark.readStream.format("text").option("maxFilesPerTrigger", 1)
         query = hf.start(
-            lines.load(str(self.files)).select(F.col("value").cast("long").alias("id")),
+            self.rows(self.spark),
             stream=STREAM,
-            into=hf.Iceberg(table=self.table, **self.options),
+            into=self.sink,
             root=self.root,
             trigger={"availableNow": True},
         )
         query.awaitTermination()
+        wait_until_given_up()
+
+    def prove(self) -> Any:
+        """Return what a proof compares, and how."""
+        pipeline = hf.Pipeline("lake", root=self.root)
+        pipeline.stream(STREAM, into=self.sink)(self.rows)
+        (found,) = pipeline.prove(self.spark).tables
+        return found
+
+    def is_proven(self, files: int) -> None:
+        """See that the table has the rows of so many files, and that a proof says so."""
+        self.holds(files)
+        found = self.prove()
+        assert found.verdict is ProofVerdict.EXACT, found
+        assert (found.compared.expected, found.compared.found) == (2 * files, 2 * files)
 
     def holds(self, files: int) -> None:
         self.spark.catalog.refreshTable(self.table)
@@ -73,33 +97,47 @@ def test_a_reset_is_exact_and_is_taken_back(stream: Guarded) -> None:
     journal = stream.apply(plan)
     stream.holds(0)
     stream.apply(hf.plan_undo(journal, spark=stream.spark))
-    stream.holds(3)
+    stream.is_proven(3)
     stream.add(3)
     stream.run()
-    stream.holds(4)
+    stream.is_proven(4)
 
 
 def test_a_reset_reads_everything_again(stream: Guarded) -> None:
     stream.apply(hf.plan_reset(STREAM, root=stream.root, start="earliest", output="truncate"))
     stream.run()
-    stream.holds(3)
+    stream.is_proven(3)
+
+
+def test_a_reset_from_here_keeps_the_rows(stream: Guarded) -> None:
+    stream.apply(hf.plan_reset(STREAM, root=stream.root, start="here", output="keep-from-here"))
+    stream.add(3)
+    stream.run()
+    stream.is_proven(4)
 
 
 def test_a_rewind_is_exact_and_is_taken_back(stream: Guarded) -> None:
     journal = stream.apply(hf.plan_rewind(STREAM, root=stream.root, to_batch=0))
-    stream.holds(1)
+    stream.is_proven(1)
     stream.apply(hf.plan_undo(journal, spark=stream.spark))
     stream.holds(3)
     stream.add(3)
     stream.run()
-    stream.holds(4)
+    stream.is_proven(4)
 
 
 def test_a_rewound_stream_goes_on(stream: Guarded) -> None:
     stream.apply(hf.plan_rewind(STREAM, root=stream.root, to_batch=1))
     stream.holds(2)
     stream.run()
-    stream.holds(3)
+    stream.is_proven(3)
+
+
+def test_a_proof_finds_rows_of_another_writer_and_lost_ones(stream: Guarded) -> None:
+    stream.spark.sql(f"INSERT INTO {stream.table} VALUES (0), (100)")
+    stream.spark.sql(f"DELETE FROM {stream.table} WHERE id = 5")
+    compared = stream.prove().compared
+    assert (compared.lost, compared.duplicated, compared.unexpected) == (1, 1, 1)
 
 
 def test_another_writers_rows_are_not_taken_away(stream: Guarded) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import uuid
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from types import SimpleNamespace
@@ -16,6 +17,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.ledger import Apply, LedgerRow, Reason, Refuse
+from holdfast.sinks.kafka.cluster import Cluster, Topic
 from holdfast.sinks.kafka.contents import ContentsGoneError, open_contents
 from holdfast.sinks.kafka.failures import (
     KafkaAwayError,
@@ -146,12 +148,58 @@ def test_records_that_retention_deletes_stop_no_stream_but_cannot_be_proven(
     assert examined(into) is None
     assert writer.write(into.attempt(1), numbered(1)) == Apply()
     assert set(into.ids()) == set(batches(2)) - set(batches(1))
+    with pytest.raises(ContentsGoneError, match="begins at"):
+        read_back(into)
+
+
+def read_back(into: Into) -> tuple[int, Counter[int]]:
+    """Return the last batch of what a proof reads, and the ids of its records."""
     session = SimpleNamespace(conf={})  # nothing is set
+    session.createDataFrame = lambda rows, _: rows
     frame = SimpleNamespace(schema=SCHEMA, columns=["key", "value"], sparkSession=session)
     frame.drop = lambda _: frame
-    opened = open_contents(into.sink(), stand_in(frame), STREAM)
-    with pytest.raises(ContentsGoneError, match="begins at"), opened:
-        pass
+    with open_contents(into.sink(), stand_in(frame), STREAM) as held:
+        assert held.row is not None
+        rows: Any = held.rows
+        return held.row.last_batch, Counter(int(value) for _, value in rows)
+
+
+@pytest.mark.parametrize("is_before", [True, False])
+def test_a_proof_reads_one_moment_of_a_stream_that_goes_on(
+    into: Into, writer: KafkaWriter, monkeypatch: pytest.MonkeyPatch, *, is_before: bool
+) -> None:
+    look, batch = Cluster.stable_ends, iter([1])
+
+    def write() -> None:
+        for number in batch:
+            assert writer.write(into.attempt(number), numbered(number)) == Apply()
+
+    def look_meanwhile(cluster: Cluster, topic: Topic) -> dict[int, int]:
+        if topic.name != into.topic:
+            return look(cluster, topic)
+        if is_before:
+            write()
+        found = look(cluster, topic)
+        write()
+        return found
+
+    monkeypatch.setattr(Cluster, "stable_ends", look_meanwhile)
+    assert read_back(into) == (1, batches(2))
+
+
+def test_a_proof_waits_for_no_driver_that_was_killed_in_its_commit(
+    into: Into, writer: KafkaWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast.sinks.kafka.stream_ledger._LOOK_S", 0.0)
+    ledger = writer.ledger.of(STREAM)
+    record = ledger.read()
+    assert record is not None
+    ledger.transactions.open().begin_transaction()
+    ledger.put(record)
+    with pytest.raises(ContentsGoneError, match="stayed open"):
+        read_back(into)
+    with closing(into.fence()):  # of the next start, which ends that transaction
+        assert read_back(into) == (0, batches(1))
 
 
 def _ends(into: Into) -> dict[int, int]:

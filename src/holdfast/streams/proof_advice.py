@@ -6,7 +6,7 @@ import json
 from shlex import quote
 
 from holdfast.proof.values import PIPELINE, Comparison
-from holdfast.sinks.sink import SinkSpec
+from holdfast.sinks.sink import Capability, SinkSpec
 from holdfast.streams.backfill.positions import decode_position
 from holdfast.streams.covered import Covered
 from holdfast.streams.place import Place
@@ -37,9 +37,13 @@ def advise(
             "The rows are merged by key, so writing all of them again restores what is lost: "
             f"{backfill}"
         )
+    where, output = "", "truncate"
+    if Capability.SETTLE not in sink.capabilities:
+        # Nothing can be taken out of it.
+        where, output = ", into another one that you name in the code afterwards", "new-table"
     return (
-        "Find out what changed the table. To compute it again from the source, stop the stream "
-        f"and run: {_reset(place, covered)}"
+        f"Find out what changed the table. To compute it again from the source{where}, stop the "
+        f"stream and run: {_reset(place, covered, output)}"
     )
 
 
@@ -75,11 +79,11 @@ def _backfill(stream: str, covered: Covered, end: str) -> str | None:
     return f"holdfast backfill {PIPELINE} {stream} {options}"
 
 
-def _reset(place: Place, covered: Covered) -> str:
+def _reset(place: Place, covered: Covered, output: str) -> str:
     root = f" --root {quote(place.plan_root)}" if place.plan_root else ""
     start = "earliest"
     ranges = covered.ranges[0] if len(covered.ranges) == 1 else {}
     (found,) = ranges.values() if len(ranges) == 1 else (None,)
     if found is not None and found.begins_later is not None:
         start = quote(json.dumps(found.begins_later))
-    return f"holdfast plan reset {place.stream}{root} --from {start} --output truncate --cascade"
+    return f"holdfast plan reset {place.stream}{root} --from {start} --output {output} --cascade"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 
 import pytest
 from msgspec.structs import replace
 
 from holdfast.plan.plan_file import NoPlan, Plan
-from holdfast.plan.steps import DiscardTree, PutFile
+from holdfast.plan.steps import DiscardTree, PutFile, is_generation
 from holdfast.record.input_files import InputFile, keep_input_files
 from tests.unit.plan.streams_on_disk import NEW, OnDisk, disk, end
 
@@ -300,3 +301,25 @@ def test_a_rewound_generation_knows_the_files_of_the_one_before_it(disk: OnDisk)
     put = {step.path: step.content for step in plan.steps if isinstance(step, PutFile)}
     paths = [put[f"sources/0/{number}"].split('"path":"')[1][0] for number in range(3)]
     assert paths == ["a", "b", "c"]
+
+
+def test_a_sink_without_its_ledger_row_may_hold_the_batch_that_was_planned_last(
+    disk: OnDisk,
+) -> None:
+    asked: dict[str, object] = {"goal": "reset", "start": "here", "output": "keep-from-here"}
+    disk.add(STREAM, {"s": None})
+    disk.checkpoint(STREAM, 2)
+    plan = disk.plan(STREAM, **asked)
+    assert isinstance(plan, Plan)
+    assert plan.words == ()
+    (opened,) = (step for step in plan.steps if is_generation(step))
+    assert isinstance(opened, PutFile)
+    assert json.loads(opened.content)["kept"] == {"s": end(2)}
+    (disk.root / STREAM / "commits/2").unlink()
+    plan = disk.plan(STREAM, **asked)
+    assert isinstance(plan, Plan)
+    assert plan.words == (f"repeats-data:{STREAM}",)
+    disk.add(STREAM, {"s": 2})  # its row says that it holds the batch
+    plan = disk.plan(STREAM, **asked)
+    assert isinstance(plan, Plan)
+    assert plan.words == ()

@@ -86,7 +86,7 @@ def proof_of(now: StreamNow, output: OutputChoice) -> list[str]:
     ("operators", "output", "is_compared"),
     [
         ((), OutputChoice.TRUNCATE, True),
-        ((), OutputChoice.KEEP, False),
+        ((), OutputChoice.KEEP, True),
         (("stateStoreSave",), OutputChoice.TRUNCATE, True),
         (("stateStoreSave",), OutputChoice.KEEP, False),
         (("symmetricHashJoin",), OutputChoice.TRUNCATE, False),

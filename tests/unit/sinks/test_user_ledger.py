@@ -11,6 +11,7 @@ import pytest
 from holdfast.ids import BatchId
 from holdfast.ledger.output import CannotSettleError, EmptyOutput, RestoreOutput
 from holdfast.ledger.row import LedgerRow
+from holdfast.sinks.sink import Capability
 from holdfast.sinks.user.ledger import UserLedgerStore
 from tests.kinds.sqlite_sink import LEDGER, Sqlite, rows_in
 from tests.ledger_rows import ROW
@@ -105,3 +106,19 @@ def test_a_commit_that_fails_leaves_no_transaction_in_which_the_batch_is_there(
     assert not connection.in_transaction
     assert "after the batch" not in (sink.read_ledger(connection, "readings/readings") or "")
     assert sink.read_back(connection) == [(row.last_batch,)]
+
+
+def test_a_sink_without_versions_is_there_though_its_row_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a reset would leave it out, and write everything into it again."""
+    ledger, row = opened(Sqlite(path=str(tmp_path / "a.db")))
+    monkeypatch.setattr(Sqlite, "capabilities", frozenset({Capability.SETTLE}))
+    seen = ledger.table_version(row.stream)
+    assert seen is not None
+    assert not ledger.has_changed(row.stream, seen)
+    ledger.connection().execute("DELETE FROM holdfast_ledger")
+    assert ledger.settle(None, replace(row, generation=2), EmptyOutput(kept=COPY), seen=seen)
+    assert rows_in(Sqlite(path=str(tmp_path / "a.db"))) == []
+    (tmp_path / "a.db").unlink()
+    assert UserLedgerStore(Sqlite(path=str(tmp_path / "a.db"))).table_version(row.stream) is None

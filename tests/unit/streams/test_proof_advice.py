@@ -53,6 +53,13 @@ def test_lost_rows_of_a_merged_table_are_backfilled(found: Any, end: object, opt
     assert f"holdfast backfill MODULE:PIPELINE readings {options} --execute" in said
 
 
+def test_a_sink_that_gives_nothing_back_is_computed_again_into_another_one() -> None:
+    sink = hf.Kafka("env:SERVERS", topic="t")
+    said = told(sink, LOST, {"0": KAFKA}, end={"t": {"0": 9}})
+    assert "into another one" in said
+    assert "--output new-table" in said
+
+
 @pytest.mark.parametrize(
     ("sink", "compared"),
     [

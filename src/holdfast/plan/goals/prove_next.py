@@ -30,8 +30,8 @@ def _why_not(now: StreamNow, request: ResetRequest) -> str:
         return "because the query keeps state that a proof does not compare"
     if now.unseen or not all(_is_read_back(sink) for sink in now.sinks):
         return "because it cannot read what a sink of it holds"
-    if OutputChoice.KEEP in choices:
-        return "because the table keeps rows from before the reset"
+    if now.is_stateful and OutputChoice.KEEP in choices:
+        return "because the table keeps rows that an earlier state has given"
     return ""
 
 

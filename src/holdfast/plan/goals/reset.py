@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from holdfast import clock
 from holdfast.checkpoint.layout import COMMITS, METADATA, OFFSETS
+from holdfast.checkpoint.text import canonical
 from holdfast.checkpoint.unparsed import Unparsed
 from holdfast.ids import BatchId
 from holdfast.ledger.coverage import NOTHING_READ, read_coverage
@@ -27,6 +28,7 @@ from holdfast.plan.draft import (
 )
 from holdfast.plan.entries import commit_file, metadata_file, metadata_like, offset_file
 from holdfast.plan.goal import GoalCase, Option, goal
+from holdfast.plan.goals.ends import find_ends
 from holdfast.plan.goals.outputs import CASCADE, OutputChoice, ResetRequest, not_read_again
 from holdfast.plan.goals.plain_reset import plan_plain_reset
 from holdfast.plan.goals.position import FRESH, Position, find_position
@@ -118,7 +120,7 @@ def reset_part(
     ]
     changes = (*position.changes, *_never_again(settled, position))
     draft = Draft(now=now, plan_id=plan_id, needs=[*_change_needs(now, changes)])
-    _open(draft, files, row, inputs=position.inputs, kept=_kept(settled))
+    _open(draft, files, row, inputs=position.inputs, kept=_kept(now, settled))
     for sink, choice, number in settled:
         if choice is OutputChoice.TRUNCATE and sink.others:
             return refuse_shared(sink)
@@ -183,13 +185,21 @@ def _open(
     )
 
 
-def _kept(settled: list[tuple[SinkNow, OutputChoice, int]]) -> dict[str, str]:
-    """Return up to where each sink that keeps its rows holds the stream."""
-    return {
-        sink.row.sink: sink.row.end_offsets
-        for sink, choice, _ in settled
-        if choice is OutputChoice.KEEP and sink.row is not None
-    }
+def _kept(now: StreamNow, settled: list[tuple[SinkNow, OutputChoice, int]]) -> dict[str, str]:
+    """Return up to where each sink that keeps its rows holds the stream.
+
+    One that has lost its ledger row holds what Spark has committed.
+    """
+    kept: dict[str, str] = {}
+    ends = find_ends(now)
+    for sink, choice, _ in settled:
+        if choice is not OutputChoice.KEEP:
+            continue
+        if sink.row is not None:
+            kept[sink.row.sink] = sink.row.end_offsets
+        elif sink.table is not None and ends:
+            kept[sink.contract.label] = canonical(ends)
+    return kept
 
 
 def _output(sink: SinkNow, choice: OutputChoice, kept: str) -> Output | None:
@@ -244,3 +254,15 @@ def _output_needs(
     elif choice is OutputChoice.KEEP and position.rereads and not sink.contract.keys:
         why = f"{sink.display_name} keeps its rows, and gets those again that are read again."
         yield Need(permission=Permission.REPEATS_DATA, stream=now.stream, why=why)
+    elif choice is OutputChoice.KEEP and _may_hold_planned(now, sink):
+        why = (
+            f"{sink.display_name} has no ledger row: it can hold batch {now.case.newest_planned}, "
+            "which Spark has not committed, and gets it again."
+        )
+        yield Need(permission=Permission.REPEATS_DATA, stream=now.stream, why=why)
+
+
+def _may_hold_planned(now: StreamNow, sink: SinkNow) -> bool:
+    """Return whether only a ledger row that is gone says if an appended sink holds a batch."""
+    is_planned = now.case.newest_planned > now.case.newest_committed
+    return is_planned and sink.row is None and sink.table is not None and not sink.contract.keys

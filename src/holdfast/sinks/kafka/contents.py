@@ -1,8 +1,8 @@
-"""The records of a Kafka topic up to its ledger row, read back on the driver."""
+"""The records of a Kafka topic, read back on the driver as of the moment of its ledger row."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
@@ -18,9 +18,13 @@ if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message
     from pyspark.sql import DataFrame
 
-    from holdfast.sinks.kafka.cluster import Topic
-    from holdfast.sinks.kafka.record import Pins
+    from holdfast.sinks.kafka.cluster import Cluster, Topic
+    from holdfast.sinks.kafka.record import LedgerRecord, Pins
     from holdfast.sinks.kafka.sink import Kafka
+    from holdfast.sinks.kafka.stream_ledger import StreamLedger
+
+_TRIES = 10
+"""A batch can be committed between two looks a few times."""
 
 
 class ContentsGoneError(HoldfastError):
@@ -39,7 +43,9 @@ class ContentsGoneError(HoldfastError):
 
 @contextmanager
 def open_contents(sink: Kafka, df: DataFrame, stream: str) -> Iterator[SinkContents]:
-    """Give the records up to the ledger row, and the row.
+    """Give the records that consumers can read with no later batch than the ledger row's.
+
+    Those that another program has written after the last batch are among them.
 
     Args:
         sink: The sink.
@@ -58,8 +64,10 @@ def open_contents(sink: Kafka, df: DataFrame, stream: str) -> Iterator[SinkConte
         rows: list[tuple[object, ...]] = []
         if record is not None:
             budget = memory_of(df.sparkSession)
-            contents = _Contents(sink, ledger, record.pins)
-            rows = list(contents.rows(given, budget=budget))
+            contents = _Contents(sink, ledger.cluster, record.pins)
+            topic = contents.find_topic()
+            record, ends = _at_one_moment(sink, ledger.of(stream), topic)
+            rows = list(contents.rows(given, topic, ends, budget=budget))
         yield SinkContents(
             row=row_of(record),
             rows=df.sparkSession.createDataFrame(rows, nullable(given.schema)),
@@ -70,19 +78,43 @@ def open_contents(sink: Kafka, df: DataFrame, stream: str) -> Iterator[SinkConte
         )
 
 
-class _Contents:
-    """Reads what lies between the pins of a ledger record."""
+def _at_one_moment(
+    sink: Kafka, ledger: StreamLedger, topic: Topic
+) -> tuple[LedgerRecord, dict[int, int]]:
+    """Return the newest ledger record, and how far consumers can read with no later batch.
 
-    def __init__(self, sink: Kafka, ledger: KafkaLedgerStore, pins: Pins) -> None:
+    Raises:
+        ContentsGoneError: There was no such moment.
+    """
+    for _ in range(_TRIES):
+        record = ledger.read()
+        ends = None if record is None else ledger.stable_ends(record, topic)
+        if record is not None and ends is not None:
+            # A transaction of another program can keep consumers from the last batch.
+            reached = record.pins.ends
+            return record, {each: max(end, reached.get(each, 0)) for each, end in ends.items()}
+    raise ContentsGoneError(
+        sink.display_name,
+        why="A transaction of the stream stayed open, or each look found a later batch. After a "
+        "kill, start the stream again.",
+    )
+
+
+class _Contents:
+    """Reads a topic from where a ledger record says that the stream began."""
+
+    def __init__(self, sink: Kafka, cluster: Cluster, pins: Pins) -> None:
         self._sink = sink
-        self._cluster = ledger.cluster
+        self._cluster = cluster
         self._pins = pins
 
-    def rows(self, df: DataFrame, *, budget: int) -> Iterator[tuple[object, ...]]:
-        """Yield the records as rows with the columns of a DataFrame."""
+    def rows(
+        self, df: DataFrame, topic: Topic, ends: Mapping[int, int], *, budget: int
+    ) -> Iterator[tuple[object, ...]]:
+        """Yield the records before an offset of each partition, with a DataFrame's columns."""
         texts = {field.name for field in df.schema.fields if field.dataType.typeName() == "string"}
         size = 0
-        for message in self._messages():
+        for message in self._messages(topic, ends):
             values = {
                 "key": _shown(message.key(), is_text="key" in texts),
                 "value": _shown(message.value(), is_text="value" in texts),
@@ -94,7 +126,12 @@ class _Contents:
                 raise ContentsGoneError(self._sink.display_name, why=why)
             yield tuple(values[name] for name in df.columns)
 
-    def _find_topic(self) -> Topic:
+    def find_topic(self) -> Topic:
+        """Return the topic.
+
+        Raises:
+            ContentsGoneError: It is another one, or it does not have every record any more.
+        """
         topic = self._cluster.find(self._sink.topic).get(self._sink.topic)
         shown = self._sink.display_name
         if topic is None or topic.topic_id != self._pins.topic_id:
@@ -109,15 +146,10 @@ class _Contents:
                 raise ContentsGoneError(shown, why=why)
         return topic
 
-    def _messages(self) -> Iterator[Message]:
+    def _messages(self, topic: Topic, ends: Mapping[int, int]) -> Iterator[Message]:
         from confluent_kafka import TopicPartition
 
-        topic = self._find_topic()
-        left = {
-            each: end
-            for each, end in self._pins.ends.items()
-            if end > self._pins.begins.get(each, 0)
-        }
+        left = {each: end for each, end in ends.items() if end > self._pins.begins.get(each, 0)}
         if not left:
             return
         consumer = open_consumer(self._cluster)

@@ -84,6 +84,9 @@ class KafkaLedgerStore(LedgerStore):
 
     def replace(self, old: LedgerRow | None, new: LedgerRow) -> bool:
         """Put a row in the place of another, or of none, and so fence the sink with its epoch."""
+        if old is None:
+            with naming_failures(self._sink.display_name):
+                self.of(new.stream).create()  # for a plan, where the ledger topic was deleted
         mine = (new.epoch, new.nonce)
         changed = self._change(new.stream, lambda row: new if row == old else None, mine=mine)
         return changed is not None
@@ -129,6 +132,13 @@ class KafkaLedgerStore(LedgerStore):
             f"Records in {self._sink.display_name} cannot be taken back: consumers may have read "
             "them. Use --output keep-from-here, or write into a new topic."
         )
+
+    def table_version(self, stream: str) -> str | None:
+        """Return the id of the topic; None when there is none. A topic only grows."""
+        del stream
+        with naming_failures(self._sink.display_name):
+            found = self.cluster.find(self._sink.topic).get(self._sink.topic)
+        return None if found is None else found.topic_id
 
     def other_streams(self, stream: str) -> tuple[str, ...]:
         """Return the other streams that have a ledger topic for a sink of this label."""

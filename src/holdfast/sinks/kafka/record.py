@@ -20,7 +20,7 @@ class Pins(msgspec.Struct, frozen=True, kw_only=True):
     topic_id: str
     ledger_id: str
     begins: Mapping[int, int] = msgspec.field(default_factory=dict)
-    """Of each partition, its end before the first batch."""
+    """Of each partition, its end before the first batch; 0 where a row began with batches."""
     ends: Mapping[int, int] = msgspec.field(default_factory=dict)
     """Of each partition, an offset that it had reached with the last batch."""
 

@@ -87,6 +87,19 @@ class StreamLedger:
         found = self._cluster.find(self.topic).get(self.topic)
         return None if found is None else self._read(found)
 
+    def stable_ends(self, found: LedgerRecord, topic: Topic) -> dict[int, int] | None:
+        """Return how far consumers can read a topic that has no later batch than a record says.
+
+        None when a batch may have come since: its ledger record is there before its commit begins,
+        so whoever sees it among the data sees a later record, or a transaction that is open.
+        """
+        ends = self._cluster.stable_ends(topic)
+        ledger = self._cluster.find(self.topic).get(self.topic)
+        if ledger is None:
+            return None
+        value, is_newest = self._reader.read(ledger, wait_s=_LOOK_S)
+        return ends if is_newest and value is not None and decode_record(value) == found else None
+
     def _read(self, topic: Topic) -> LedgerRecord | None:
         is_owner = self.transactions.is_open
         wait_s = ANSWER_S if is_owner else _LOOK_S
@@ -120,7 +133,9 @@ class StreamLedger:
         if found is not None:
             return LedgerRecord(row=row, pins=found.pins)
         ends = self._cluster.ends(data)
-        pins = Pins(topic_id=_id(data), ledger_id=_id(ledger), begins=ends, ends=ends)
+        # Of a writer before it, or of before the row was lost: the row stands for all there is.
+        begins = ends if row.last_batch < 0 else dict.fromkeys(ends, 0)
+        pins = Pins(topic_id=_id(data), ledger_id=_id(ledger), begins=begins, ends=ends)
         return LedgerRecord(row=row, pins=pins)
 
     def advanced(self, found: LedgerRecord, row: LedgerRow) -> LedgerRecord:

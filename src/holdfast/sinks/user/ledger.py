@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
     from holdfast.sinks.user.sink import Sink
 
+_THERE = "there"
+"""What is said of the content of a sink without versions: a plan must know that it is there."""
+
 
 class BrokenRowError(HoldfastError):
     """What a sink keeps as its ledger row is not one."""
@@ -154,7 +157,7 @@ class UserLedgerStore(LedgerStore):
             if self.row_in(new.stream) != old:
                 return False
             versions, is_kept = self.versions(new.stream), isinstance(output, KeepOutput)
-            if not is_kept and seen not in (None, versions.now()):
+            if not is_kept and seen not in (None, versions.now() or _THERE):
                 raise self._refuse("Its rows have changed since the plan was made.")
             obstacle = self._find_obstacle(new.stream, output)
             if obstacle is not None:
@@ -232,9 +235,9 @@ class UserLedgerStore(LedgerStore):
         return None if bad is None else f"{bad} is not the name of a copy."
 
     def table_version(self, stream: str) -> str | None:
-        """Return what tells the table's content apart; None without a table or versions."""
+        """Return what tells the table's content apart, if anything does; None without a table."""
         with self.naming_failures():
-            return self.versions(stream).now() if self._sink.exists() else None
+            return self.versions(stream).now() or _THERE if self._sink.exists() else None
 
     def batch_versions(self, stream: str) -> Mapping[int, str]:
         """Return the version after each batch, while no other writer has changed the table."""
