@@ -18,7 +18,7 @@ from holdfast import points
 from holdfast.formats.delta_log import newest_version, read_commit
 from holdfast.ledger import Apply, Reason, Refuse, Skip
 from holdfast.sinks.delta.columns import DeltaTableError
-from holdfast.sinks.delta.commit import append
+from holdfast.sinks.delta.commit import append, append_nothing
 from holdfast.storage import open_reader
 from tests.ledger_rows import ROW, attempt
 from tests.spark.file_stream import remove, wait_until_given_up
@@ -232,13 +232,16 @@ def test_a_generation_is_above_every_epoch_of_the_one_before(stream: Stream) -> 
 def test_an_error_after_the_commit_is_recognised(
     stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def append_and_fail(rows: DataFrame, *rest: Any) -> None:
-        append(rows, *rest)
-        letters(stream, "x").select(F.raise_error(F.lit("after the commit"))).collect()
+    def failing_after(commit: Callable[..., None]) -> Callable[..., None]:
+        def commit_and_fail(*given: Any) -> None:
+            commit(*given)
+            letters(stream, "x").select(F.raise_error(F.lit("after the commit"))).collect()
+
+        return commit_and_fail
 
     sink = prepared(stream)
-    for module in ("ledger", "writer"):
-        monkeypatch.setattr(f"holdfast.sinks.delta.{module}.append", append_and_fail)
+    monkeypatch.setattr("holdfast.sinks.delta.writer.append", failing_after(append))
+    monkeypatch.setattr("holdfast.sinks.delta.ledger.append_nothing", failing_after(append_nothing))
     row = replace(ROW, sink=sink.name)
     assert sink.ledger.replace(None, row), "the fence and the row are there as well"
     for number in range(5):
